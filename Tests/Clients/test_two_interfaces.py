@@ -442,7 +442,7 @@ def test_a_conversation_is_the_same_on_both_sides(gateway, two):
 
 def test_who_vanishes_while_typing_on_the_wire_has_stopped(gateway, two):
     ana, ben = two
-    gateway.call("PUT", f"/v1/channels/{ROOM}/members/ben")
+    gateway.call("PUT", f"/v1/channels/{ROOM}/members/ben", {})
     ana.news()
     ben.news()
     ben.signal({"type": "typing", "value": True})
@@ -455,7 +455,7 @@ def test_who_vanishes_while_typing_on_the_wire_has_stopped(gateway, two):
 
 def test_an_invitation_of_a_chat_sdk_is_one_natively(gateway, two):
     ana, ben = two
-    gateway.call("PUT", f"/v1/channels/{ROOM}/members/ben")
+    gateway.call("PUT", f"/v1/channels/{ROOM}/members/ben", {})
     cy = Native(gateway, "cy")
     # The calls of the SDK's `invite`.
     ben.sdk.set_memberships().uuid("cy").channel_memberships([PNChannelMembership(ROOM, status="pending")]).sync()

@@ -51,6 +51,16 @@ extension InboundFixture {
         try await registry.put(id, try JSONDocument(Array(document.utf8)), by: caller).source
     }
 
+    func patch(_ id: String, _ document: String) async throws -> Source {
+        try await registry.put(id, try JSONDocument(Array(document.utf8)), isPatch: true, by: Self.owner).source
+    }
+
+    /// What of a shown source can be written.
+    static func writable(_ shown: JSONText) -> String {
+        let members = (shown.rawMembers() ?? []).filter { SourceSettings.members.contains($0.name) }
+        return "{" + members.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",") + "}"
+    }
+
     /// A source that takes the body as it is.
     @discardableResult
     func put(_ id: String, scheme: String, secret: String) async throws -> Source {

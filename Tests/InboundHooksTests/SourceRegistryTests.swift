@@ -23,28 +23,27 @@ import Testing
             #expect(shown["scheme"]?.string == "github")
             #expect(shown["mapping"]?["channel"]?.string == "in")
 
-            // The document as it was shown, sent back.
-            let (again, isNew) = try await fixture.registry.put(
-                "s", try JSONDocument(put.printed()), by: InboundFixture.owner)
-            #expect(!isNew)
+            // The settings as they were shown, sent back.
+            let again = try await fixture.put("s", InboundFixture.writable(put.printed()))
             #expect(again.settings.secretCount == 1)
             _ = try await fixture.gate.accept(InboundGateTests.github("{}"), for: "s")
         }
     }
 
-    @Test("keeps its mapping when a document brings new secrets alone")
+    @Test("keeps its mapping when a patch brings new secrets alone")
     func rotation() async throws {
         try await InboundFixture.with { fixture in
             let signed = #""scheme":"generic","scheme_options":{"header":"X-Sig"},"#
             let mapping = #""mapping":{"channel":"a","type":"t","data":{}}"#
             let put = try await fixture.put("s", "{\(signed)\(#""secrets":["one"],"#)\(mapping)}")
-            let again = try await fixture.put("s", "{\(signed)\(#""secrets":["two"]"#)}")
+            let again = try await fixture.patch("s", #"{"secrets":["two"]}"#)
             #expect(again.settings.mapping.text == put.settings.mapping.text)
             #expect(again.mappingVersion == put.mappingVersion)
         }
     }
 
-    @Test("keeps what a document leaves out, and takes its default for null")
+    @Test(
+        "keeps what a patch leaves out, takes its default for null, and is replaced by a document but for its secrets")
     func leftOut() async throws {
         try await InboundFixture.with { fixture in
             let made = try await fixture.put(
@@ -59,11 +58,20 @@ import Testing
                 source.updated = made.updated
                 return source.printed().description
             }
-            let rotated = try await fixture.put("s", #"{"scheme":"generic","secrets":["two"]}"#)
+            let rotated = try await fixture.patch("s", #"{"scheme":"generic","secrets":["two"]}"#)
             #expect(text(rotated) == text(made))
             #expect(rotated.settings.secrets == ["two"] && rotated.settings.verifyToken == "vt")
 
-            let reset = try await fixture.put(
+            let mapping = #""mapping":{"channel":"a","type":"t","data":{}}"#
+            let replaced = try await fixture.put(
+                "s", #"{"scheme":"generic","scheme_options":{"header":"X-Sig"},"handshake":"meta",\#(mapping)}"#)
+            #expect(replaced.settings.secrets == ["two"] && replaced.settings.verifyToken == "vt")
+            #expect(replaced.settings.options.window.seconds == 300 && replaced.settings.options.prefix == nil)
+            #expect(replaced.settings.description.isEmpty)
+            let missing = try await failure { _ = try await fixture.patch("none", "{}") }
+            #expect(missing.code == .notFound)
+
+            let reset = try await fixture.patch(
                 "s",
                 #"{"scheme":"generic","window_seconds":null,"handshake":null,"description":null,"scheme_options":{"header":"X"}}"#
             )
@@ -78,11 +86,11 @@ import Testing
     func anotherScheme() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put("s", scheme: "github", secret: "topsecret")
-            let error = try await failure { try await fixture.put("s", #"{"scheme":"slack"}"#) }
+            let error = try await failure { _ = try await fixture.patch("s", #"{"scheme":"slack"}"#) }
             #expect(error.faults.map(\.pointer) == ["#/secrets"])
-            let slack = try await fixture.put("s", #"{"scheme":"slack","secrets":["other"]}"#)
+            let slack = try await fixture.patch("s", #"{"scheme":"slack","secrets":["other"]}"#)
             #expect(slack.settings.handshake == .slack)
-            let open = try await fixture.put("s", #"{"scheme":"none"}"#)
+            let open = try await fixture.patch("s", #"{"scheme":"none"}"#)
             #expect(open.settings.secretCount == 0 && open.settings.handshake == .none)
         }
     }

@@ -114,7 +114,7 @@ import Testing
             #expect(await tag() == tags[0])
             let known = await api.call(.get, "/v1/asyncapi.json", headers: [("If-None-Match", tags[0])])
             #expect(known.status == 304 && known.bytes.isEmpty)
-            #expect(await api.call(.put, "/v1/event-types/order.paid").status == 201)
+            #expect(await api.call(.put, "/v1/event-types/order.paid", "{}").status == 201)
             tags.append(try #require(await tag()))
             #expect(await api.addVersion("true").status == 201)
             tags.append(try #require(await tag()))

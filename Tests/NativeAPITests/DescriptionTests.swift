@@ -159,6 +159,7 @@ import YAML
         Exchange(.put, "/v1/sources/s", #"{"scheme":"none","mapping":\#(mapping)}"#, as: "/v1/sources/{id}"),
         Exchange(.get, "/v1/sources", as: "/v1/sources"),
         Exchange(.get, "/v1/sources/s", as: "/v1/sources/{id}"),
+        Exchange(.patch, "/v1/sources/s", #"{"description":"x"}"#, as: "/v1/sources/{id}"),
         Exchange(.post, "/v1/sources/s/test", #"{"body":"{}"}"#, as: "/v1/sources/{id}/test"),
         Exchange(.post, "/in/s", "{}", as: "/in/{source}"),
         Exchange(.post, "/in/default/s", "{}", as: "/in/{app}/{source}"),
@@ -166,7 +167,9 @@ import YAML
         Exchange(.delete, "/v1/channels/a/events?all=true", as: "/v1/channels/{channel}/events"),
         Exchange(.put, "/v1/event-types/order.paid", #"{"mode":"warn"}"#, as: "/v1/event-types/{type}"),
         Exchange(.put, "/v1/event-types/order.paid", as: "/v1/event-types/{type}"),
-        Exchange(.put, "/v1/event-types/message.created", as: "/v1/event-types/{type}"),
+        Exchange(.put, "/v1/event-types/order.paid", "{}", as: "/v1/event-types/{type}"),
+        Exchange(.patch, "/v1/event-types/order.paid", #"{"mode":null}"#, as: "/v1/event-types/{type}"),
+        Exchange(.put, "/v1/event-types/message.created", "{}", as: "/v1/event-types/{type}"),
         Exchange(.get, "/v1/event-types?limit=250", as: "/v1/event-types"),
         Exchange(.get, "/v1/event-types/order.paid", as: "/v1/event-types/{type}"),
         Exchange(
@@ -234,7 +237,7 @@ import YAML
         Exchange(
             .post, "/v1/channels/crew/invites/eve/decline", as: "/v1/channels/{channel}/invites/{user}/decline"),
         Exchange(.get, "/v1/channels/crew/members", as: "/v1/channels/{channel}/members"),
-        Exchange(.put, "/v1/channels/crew/members/eve", as: "/v1/channels/{channel}/members/{user}"),
+        Exchange(.put, "/v1/channels/crew/members/eve", "{}", as: "/v1/channels/{channel}/members/{user}"),
         Exchange(
             .patch, "/v1/channels/crew/members/eve", #"{"status":"x"}"#, as: "/v1/channels/{channel}/members/{user}"),
         Exchange(.get, "/v1/channels/crew/members/eve", as: "/v1/channels/{channel}/members/{user}"),
@@ -247,7 +250,9 @@ import YAML
         Exchange(.delete, "/v1/channels/crew", as: "/v1/channels/{channel}"),
         Exchange(.delete, "/v1/users/ana", as: "/v1/users/{user}"),
         Exchange(.put, "/v1/channel-groups/news", #"{"channels":["a"]}"#, as: "/v1/channel-groups/{group}"),
-        Exchange(.patch, "/v1/channel-groups/news", #"{"add":["b"]}"#, as: "/v1/channel-groups/{group}"),
+        Exchange(.patch, "/v1/channel-groups/news", #"{"channels":["b"]}"#, as: "/v1/channel-groups/{group}"),
+        Exchange(
+            .post, "/v1/channel-groups/news/channels", #"{"add":["a"]}"#, as: "/v1/channel-groups/{group}/channels"),
         Exchange(.get, "/v1/channel-groups/news", as: "/v1/channel-groups/{group}"),
         Exchange(.get, "/v1/channel-groups", as: "/v1/channel-groups"),
         Exchange(.delete, "/v1/channel-groups/news", as: "/v1/channel-groups/{group}"),

@@ -61,7 +61,7 @@ import Testing
         try await APIFixture.run { api in
             let narrow = try await api.key([.emit], channels: ["b"])
             for (body, key, keyword) in [
-                (#"{"type":"message.created","data":1}"#, api.adminKey, "bad_member"),
+                (#"{"type":"message.created","data":1}"#, api.adminKey, "type_reserved"),
                 (#"{"type":"t","data":1}"#, narrow, "forbidden"),
             ] {
                 let answer = await api.call(.post, "/v1/channels/a/events?dry_run=true", body, key: key)

@@ -67,7 +67,7 @@ import Testing
     func listing() async throws {
         try await APIFixture.run { api in
             for type in ["order.paid", "order.sent", "zebra"] {
-                #expect(await api.call(.put, "/v1/event-types/\(type)").status == 201)
+                #expect(await api.call(.put, "/v1/event-types/\(type)", "{}").status == 201)
             }
             func names(_ query: String) async -> [String] {
                 await api.call(.get, "/v1/event-types?\(query)")["data"]?.elements?.compactMap { $0["type"]?.string }
@@ -91,7 +91,7 @@ import Testing
     @Test("change only at the version that If-Match names")
     func conditions() async throws {
         try await APIFixture.run { api in
-            let tag = try #require(await api.call(.put, "/v1/event-types/t").header("ETag"))
+            let tag = try #require(await api.call(.put, "/v1/event-types/t", "{}").header("ETag"))
             #expect(await api.call(.get, "/v1/event-types/t", headers: [("If-None-Match", tag)]).status == 304)
             let changed = await api.call(.put, "/v1/event-types/t", #"{"mode":"off"}"#, headers: [("If-Match", tag)])
             #expect(changed.status == 200 && changed["mode"]?.string == "off")
@@ -106,7 +106,7 @@ import Testing
             #expect(await api.call(.get, "/v1/event-types/t").status == 404)
             // Events name versions, so those stay.
             #expect(await api.call(.get, "/v1/event-types/t/versions/1").status == 200)
-            #expect(await api.call(.put, "/v1/event-types/t")["latest_version"]?.integer == 1)
+            #expect(await api.call(.put, "/v1/event-types/t", "{}")["latest_version"]?.integer == 1)
             let own = await api.call(.get, "/v1/event-types/message.created")
             let ownTag = try #require(own.header("ETag"))
             // Made of what is shown: a release may change that.
@@ -121,7 +121,7 @@ import Testing
     func refusals() async throws {
         try await APIFixture.run { api in
             for name in ["message.created", "custom", "stream.anything", "open"] {
-                let answer = await api.call(.put, "/v1/event-types/\(name)")
+                let answer = await api.call(.put, "/v1/event-types/\(name)", "{}")
                 #expect(answer.status == 400 && answer.code == "type_reserved", "\(name)")
             }
             for (body, pointer) in [
@@ -137,8 +137,8 @@ import Testing
             #expect(await api.call(.put, "/v1/event-types/t", key: reader).status == 403)
             #expect(await api.call(.get, "/v1/event-types/message.created", key: reader).status == 200)
             let narrow = try await api.key([.manage], types: ["order.*"])
-            #expect(await api.call(.put, "/v1/event-types/order.paid", key: narrow).status == 201)
-            #expect(await api.call(.put, "/v1/event-types/t", key: narrow).status == 403)
+            #expect(await api.call(.put, "/v1/event-types/order.paid", "{}", key: narrow).status == 201)
+            #expect(await api.call(.put, "/v1/event-types/t", "{}", key: narrow).status == 403)
             let seen = await api.call(.get, "/v1/event-types", key: narrow)
             #expect(seen["data"]?.count == 1)
         }
@@ -153,7 +153,7 @@ import Testing
             let refused = await api.emit("1", type: "odrer.paid")
             #expect(refused.status == 422 && refused.code == "undeclared_type")
             #expect(await api.call(.post, "/v1/channels/shop/messages", #"{"text":"hi"}"#).status == 201)
-            #expect(await api.call(.put, "/v1/event-types/order.paid").status == 201)
+            #expect(await api.call(.put, "/v1/event-types/order.paid", "{}").status == 201)
             #expect(await api.emit("1").status == 201)
             #expect(await api.call(.patch, "/v1/apps/default", #"{"require_declared_types":false}"#).status == 200)
             #expect(await api.emit("1", type: "odrer.paid").status == 201)

@@ -188,7 +188,8 @@ import Testing
             let (watcher, _, _) = try await gateway.openReady("channel=*&type=presence.*")
             let (reader, _, _) = try await gateway.openReady("user=ana&device=phone&presence=true")
             for method in ["PUT", "DELETE"] {
-                let answer = try await gateway.call(method, "/v1/channels/plaza/members/ana")
+                let answer = try await gateway.call(
+                    method, "/v1/channels/plaza/members/ana", method == "PUT" ? "{}" : "")
                 #expect((200..<300).contains(answer.status))
                 let told = try #require(await watcher.next())
                 #expect(told.type == (method == "PUT" ? "presence.joined" : "presence.left"))

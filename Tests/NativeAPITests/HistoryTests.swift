@@ -406,7 +406,7 @@ import Testing
     func ofAnotherList() async throws {
         try await APIFixture.run { api in
             for name in ["one", "two", "three"] {
-                _ = await api.call(.put, "/v1/event-types/\(name).x")
+                _ = await api.call(.put, "/v1/event-types/\(name).x", "{}")
                 for n in 1...3 {
                     let schema = #"{"schema":{"maximum":\#(10 - n)},"force":"test"}"#
                     _ = await api.call(.post, "/v1/event-types/\(name).x/versions", schema)

@@ -144,7 +144,7 @@ import Testing
         (.post, "/v1/channels/room/metadata", #"{"metadata":{"color":"red"}}"#, "/v1/channels/room/metadata"),
         (.post, "/v1/channels/room/metacounters", #"{"metacounters":{"n":1}}"#, "/v1/channels/room/metacounters"),
         (
-            .patch, "/v1/channels/room/metacounters", #"{"metacounters":{"votes":3},"mode":"inc"}"#,
+            .post, "/v1/channels/room/increment-metacounters", #"{"metacounters":{"votes":3}}"#,
             "/v1/channels/room/metacounters"
         ),
         (.post, "/v1/subscriptions", #"{"channels":["room"]}"#, "/v1/subscriptions"),
@@ -243,8 +243,8 @@ import Testing
         ("PATCH /v1/channels/{channel}/metadata", "/v1/channels/room/metadata", #"{"metadata":{"a":"2"}}"#),
         ("POST /v1/channels/{channel}/metacounters", "/v1/channels/room/metacounters", #"{"metacounters":{"n":1}}"#),
         (
-            "PATCH /v1/channels/{channel}/metacounters", "/v1/channels/room/metacounters",
-            #"{"metacounters":{"n":3},"mode":"inc"}"#
+            "POST /v1/channels/{channel}/increment-metacounters", "/v1/channels/room/increment-metacounters",
+            #"{"metacounters":{"n":3}}"#
         ),
         ("POST /v1/channels/{channel}/events", "/v1/channels/room/events", #"{"type":"a.c","data":1}"#),
         ("POST /v1/channels/{channel}/signals", "/v1/channels/room/signals", #"{"data":1}"#),
@@ -291,7 +291,11 @@ import Testing
         ("POST /v1/channels/{channel}/invites", "/v1/channels/room/invites", #"{"users":["ben","eve"]}"#),
         ("POST /v1/channels/{channel}/invites/{user}/accept", "/v1/channels/room/invites/ben/accept", ""),
         ("POST /v1/channels/{channel}/invites/{user}/decline", "/v1/channels/room/invites/eve/decline", ""),
-        ("PATCH /v1/channel-groups/{group}", "/v1/channel-groups/g", #"{"add":["a"]}"#),
+        ("PATCH /v1/channel-groups/{group}", "/v1/channel-groups/g", #"{"channels":["b"]}"#),
+        ("PATCH /v1/channels/{channel}/metacounters", "/v1/channels/room/metacounters", #"{"metacounters":{"n":7}}"#),
+        ("PATCH /v1/event-types/{type}", "/v1/event-types/a.b", #"{"owner":"x"}"#),
+        ("PATCH /v1/sources/{id}", "/v1/sources/s", #"{"description":"x"}"#),
+        ("POST /v1/channel-groups/{group}/channels", "/v1/channel-groups/g/channels", #"{"add":["a"]}"#),
     ]
 
     /// What the requests of `keyed` are about.
@@ -301,7 +305,7 @@ import Testing
             made[name] = try #require(answer[member]?.string, "\(name): \(answer.text)")
         }
         _ = await api.call(.delete, "/v1/channels/room/metacounters")
-        _ = await api.call(.put, "/v1/channels/room/members/ana")
+        _ = await api.call(.put, "/v1/channels/room/members/ana", "{}")
         _ = await api.call(.put, "/v1/event-types/a.b/candidate", #"{"schema":{"type":"object","title":"b"}}"#)
         try note("KEY", await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#))
         try note("WEBHOOK", await api.call(.post, "/v1/webhooks", #"{"url":"https://hook.invalid/","types":["a.*"]}"#))
@@ -369,7 +373,7 @@ import Testing
     func nothingToDo() async throws {
         try await APIFixture.run { api in
             _ = try await prepare(api)
-            _ = await api.call(.put, "/v1/channels/room/members/ana")
+            _ = await api.call(.put, "/v1/channels/room/members/ana", "{}")
             let first = await api.call(.post, "/v1/users/ana/read-all", headers: Self.key("k"))
             #expect(first.status == 200 && first["channels"]?.count == 0, "\(first.text)")
             _ = await api.call(.post, "/v1/channels/room/messages", #"{"text":"hi","user":"ben"}"#)

@@ -138,7 +138,7 @@ import Testing
             #expect(Self.statuses(answer) == [410, 422, 201, 400, 400, 400])
             #expect(
                 answer["results"]?.elements?.map { $0["problem"]?["code"]?.string } == [
-                    "outlived", "not_past", nil, "bad_member", "malformed_request", "unknown_member",
+                    "outlived", "not_past", nil, "bad_member", "type_reserved", "unknown_member",
                 ])
             #expect(await api.history("a").count == 1)
         }

@@ -163,8 +163,12 @@ extension APIFixture {
             #expect(await api.call(.post, path, #"{"metadata":{"topic":"tea"}}"#).status == 201)
             #expect(await api.call(.post, path, #"{"metadata":{"topic":"tea"}}"#).status == 409)
             #expect(
-                await api.call(.patch, path, #"{"metadata":{"topic":"gin","x":"1"}}"#).text
+                await api.call(.patch, path, #"{"metadata":{"topic":"gin","x":"1"},"upsert":false}"#).text
                     == #"{"metadata":{"topic":"gin"}}"#)
+            #expect(await api.call(.patch, path, #"{"metadata":{"y":"1"}}"#).text == #"{"metadata":{"y":"1"}}"#)
+            #expect(await api.call(.patch, path, #"{"metadata":{"y":null}}"#).text == #"{"metadata":{}}"#)
+            #expect(await api.call(.get, path + "/y").status == 404)
+            #expect(await api.call(.get, path + "/topic").text == #"{"value":"gin"}"#)
             #expect(await api.call(.put, path + "/a%2Fb", #"{"value":"1"}"#).status == 201)
             #expect(await api.call(.put, path + "/a%2Fb", #"{"value":"2"}"#).status == 200)
             let all = await api.call(.get, path)
@@ -173,7 +177,10 @@ extension APIFixture {
             #expect(await api.call(.get, path, headers: [("If-None-Match", tag)]).status == 304)
             #expect(await api.call(.delete, path + "/topic", headers: [("If-Match", tag)]).status == 204)
             #expect(await api.call(.delete, path, headers: [("If-Match", tag)]).status == 412)
-            for _ in 0..<2 { #expect(await api.call(.delete, path).status == 204) }
+            for count in [1, 0] {
+                let removed = await api.call(.delete, path)
+                #expect(removed.status == 200 && removed["deleted"]?.integer == Int64(count), "\(removed.text)")
+            }
             #expect(await api.call(.post, path, #"{"metadata":{"x":1}}"#).code == "wrong_type")
         }
     }
@@ -183,15 +190,17 @@ extension APIFixture {
         try await APIFixture.run { api in
             let path = "/v1/channels/room/metacounters"
             #expect(await api.call(.post, path, #"{"metacounters":{"n":9007199254740993}}"#).status == 201)
-            let counted = await api.call(.patch, path, #"{"metacounters":{"n":2},"mode":"dec"}"#)
+            let counted = await api.call(
+                .post, "/v1/channels/room/increment-metacounters", #"{"metacounters":{"n":-2}}"#)
             #expect(counted.text == #"{"metacounters":{"n":9007199254740991}}"#)
             #expect(await api.call(.put, path + "/likes", #"{"value":-1}"#).status == 201)
             #expect(await api.call(.get, path).text == #"{"metacounters":{"likes":-1,"n":9007199254740991}}"#)
-            for bad in [#"{"metacounters":{"n":1.5}}"#, #"{"metacounters":{"n":1},"mode":"mul"}"#, "{}"] {
+            for bad in [#"{"metacounters":{"n":1.5}}"#, #"{"metacounters":{"n":1},"mode":"inc"}"#, "{}"] {
                 #expect(await api.call(.patch, path, bad).status == 400, "\(bad)")
             }
             #expect(await api.call(.delete, path + "/n").status == 204)
-            #expect(await api.call(.delete, path).status == 204)
+            #expect(await api.call(.delete, path + "/n").status == 404)
+            #expect(await api.call(.delete, path)["deleted"]?.integer == 1)
         }
     }
 }

@@ -23,7 +23,7 @@ import Testing
         ])
     func codes(_ body: String, _ code: String) async throws {
         try await APIFixture.run { api in
-            _ = await api.call(.put, "/v1/event-types/t")
+            _ = await api.call(.put, "/v1/event-types/t", "{}")
             for route in Self.routes {
                 let answer = await api.call(route.method, route.path, body)
                 #expect(answer.status == 400 && answer.code == code, "\(route.method) \(route.path)")
@@ -34,7 +34,7 @@ import Testing
     @Test("of leaving out what is needed has one code, and of a mistyped parameter another")
     func missing() async throws {
         try await APIFixture.run { api in
-            _ = await api.call(.put, "/v1/event-types/t")
+            _ = await api.call(.put, "/v1/event-types/t", "{}")
             for route in Self.routes {
                 if let body = route.needs {
                     #expect(await api.call(route.method, route.path, body).code == "member_missing", "\(route.path)")

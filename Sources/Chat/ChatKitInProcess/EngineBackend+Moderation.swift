@@ -6,7 +6,10 @@ extension EngineBackend {
     public func restrict(
         _ user: String, in channel: String, ban: Bool, mute: Bool, reason: String?, until: Timetoken?
     ) async throws(ChatError) {
-        guard ban || mute else { return try await access.lift(restrictionOf: user, in: channel, by: self.user) }
+        guard ban || mute else {
+            try await access.lift(restrictionOf: user, in: channel, by: self.user)
+            return
+        }
         let sanction = Sanction(isBan: ban, isMute: mute, reason: reason, until: until)
         _ = try await access.restrict(user, in: channel, sanction, by: self.user)
     }

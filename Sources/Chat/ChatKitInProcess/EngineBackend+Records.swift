@@ -59,7 +59,12 @@ extension EngineBackend {
 
 extension EngineBackend {
     public func join(_ channel: String, _ fields: MembershipFields) async throws(ChatError) -> MembershipRecord {
-        try await access.join(user, to: channel, MembershipEdit(fields), by: user).record
+        // As PUT on the membership: what is left out is cleared.
+        var edit = MembershipEdit(fields)
+        if case .keep = edit.type { edit.type = .clear }
+        if case .keep = edit.status { edit.status = .clear }
+        if case .keep = edit.custom { edit.custom = .clear }
+        return try await access.join(user, to: channel, edit, by: user).record
     }
 
     public func leave(_ channel: String) async throws(ChatError) {

@@ -20,13 +20,13 @@ extension GatewayBackend {
             writer.member("remove", removing)
             writer.endObject()
         }
-        var call = Call("PATCH", RequestPath("channel-groups", id), body: body)
+        var call = Call("POST", RequestPath("channel-groups", id, "channels"), body: body)
         // What is in it stays in it once.
         call.isHarmless = true
         _ = try await send(call)
     }
 
     public func delete(group id: String) async throws(ChatError) {
-        _ = try await send(Call("DELETE", RequestPath("channel-groups", id)))
+        try await remove(RequestPath("channel-groups", id))
     }
 }

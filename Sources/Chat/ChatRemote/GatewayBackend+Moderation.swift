@@ -8,7 +8,7 @@ extension GatewayBackend {
     ) async throws(ChatError) {
         let path = RequestPath("channels", channel, "restrictions", user)
         guard ban || mute else {
-            _ = try await send(Call("DELETE", by(path)))
+            try await remove(by(path))
             return
         }
         let body = body { writer in
@@ -54,7 +54,7 @@ extension GatewayBackend {
     }
 
     public func unblock(_ user: String) async throws(ChatError) {
-        _ = try await send(Call("DELETE", by(RequestPath("users", self.user, "blocks", user))))
+        try await remove(by(RequestPath("users", self.user, "blocks", user)))
     }
 
     public func blocks(limit: Int, cursor: String?) async throws(ChatError) -> Page<String> {

@@ -31,7 +31,7 @@ extension GatewayBackend {
     }
 
     public func delete(user id: String) async throws(ChatError) {
-        _ = try await send(Call("DELETE", RequestPath("users", id).adding("by", user)))
+        try await remove(RequestPath("users", id).adding("by", user))
     }
 
     public func channel(_ id: String) async throws(ChatError) -> ChannelRecord? {
@@ -72,7 +72,7 @@ extension GatewayBackend {
     }
 
     public func delete(channel id: String) async throws(ChatError) {
-        _ = try await send(Call("DELETE", RequestPath("channels", id).adding("by", user)))
+        try await remove(RequestPath("channels", id).adding("by", user))
     }
 }
 
@@ -85,8 +85,16 @@ extension GatewayBackend {
     }
 
     public func leave(_ channel: String) async throws(ChatError) {
-        let path = RequestPath("channels", channel, "members", user).adding("by", user)
-        _ = try await send(Call("DELETE", path))
+        try await end(RequestPath("channels", channel, "members", user).adding("by", user))
+    }
+
+    /// Ends a membership; nothing happens where there is none.
+    private func end(_ membership: RequestPath) async throws(ChatError) {
+        do throws(ChatError) {
+            _ = try await send(Call("DELETE", membership))
+        } catch {
+            guard error.slug == "no_such_member" else { throw error }
+        }
     }
 
     public func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord] {
@@ -111,8 +119,7 @@ extension GatewayBackend {
     }
 
     public func remove(member: String, from channel: String, reason: String?) async throws(ChatError) {
-        let path = by(RequestPath("channels", channel, "members", member)).adding("reason", reason)
-        _ = try await send(Call("DELETE", path))
+        try await end(by(RequestPath("channels", channel, "members", member)).adding("reason", reason))
     }
 
     public func hide(_ channel: String, hidesHistory: Bool, endsWithMessage: Bool) async throws(ChatError) {
@@ -162,6 +169,15 @@ extension GatewayBackend {
         } catch {
             guard error.code == .notFound else { throw error }
             return nil
+        }
+    }
+
+    /// Deletes what the path names; nothing happens where there is none.
+    func remove(_ path: RequestPath) async throws(ChatError) {
+        do throws(ChatError) {
+            _ = try await send(Call("DELETE", path))
+        } catch {
+            guard error.code == .notFound else { throw error }
         }
     }
 

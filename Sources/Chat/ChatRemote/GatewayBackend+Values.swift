@@ -28,7 +28,7 @@ extension GatewayBackend {
 
     public func delete(metadata key: String?, of channel: String) async throws(ChatError) {
         let path = RequestPath(["channels", channel, "metadata"] + (key.map { [$0] } ?? []))
-        _ = try await send(Call("DELETE", by(path)))
+        try await remove(by(path))
     }
 
     public func counters(of channel: String) async throws(ChatError) -> [String: Int] {
@@ -44,27 +44,22 @@ extension GatewayBackend {
     public func update(
         counters: [String: Int], _ change: CounterChange, adding: Bool, of channel: String
     ) async throws(ChatError) -> [String: Int] {
+        let counters = change == .decrease ? counters.mapValues { 0 &- $0 } : counters
         let body = body { writer in
             writer.member("metacounters", counters.json.text)
-            writer.member("mode", change.word)
             writer.member("upsert", adding)
         }
-        return try await send(Call("PATCH", RequestPath("channels", channel, "metacounters"), body: body))
-            .counts("metacounters")
+        if change == .set {
+            return try await send(Call("PATCH", RequestPath("channels", channel, "metacounters"), body: body))
+                .counts("metacounters")
+        }
+        var call = Call("POST", RequestPath("channels", channel, "increment-metacounters"), body: body)
+        call.repeatKey = Call.freshKey()
+        return try await send(call).counts("metacounters")
     }
 
     public func delete(counter key: String?, of channel: String) async throws(ChatError) {
         let path = RequestPath(["channels", channel, "metacounters"] + (key.map { [$0] } ?? []))
-        _ = try await send(Call("DELETE", by(path)))
-    }
-}
-
-extension CounterChange {
-    fileprivate var word: String {
-        switch self {
-        case .set: "set"
-        case .increase: "inc"
-        case .decrease: "dec"
-        }
+        try await remove(by(path))
     }
 }

@@ -123,7 +123,10 @@ public struct NativeAPI: Sendable {
         router.add(
             .post, "/v1/keys", body: smallBody, handler: asAdministrator("key.create", postKey, repeating: .refused))
         router.add(.get, "/v1/keys/{id}", handler: asCaller(getKey))
-        router.add(.patch, "/v1/keys/{id}", body: smallBody, handler: asAdministrator("key.update", patchKey))
+        router.add(
+            .patch, "/v1/keys/{id}", body: smallBody,
+            handler: asAdministrator(
+                "key.update", Self.returning(Self.keyChanges, from: getKey, to: patchKey)))
         router.add(.delete, "/v1/keys/{id}", handler: asAdministrator("key.delete", deleteKey))
         router.add(
             .post, "/v1/tokens", body: smallBody,
@@ -132,7 +135,9 @@ public struct NativeAPI: Sendable {
         router.add(
             .post, "/v1/apps", body: smallBody, handler: asAdministrator("app.create", postApp, repeating: .refused))
         router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))
-        router.add(.patch, "/v1/apps/{id}", body: smallBody, handler: asAdministrator("app.update", patchApp))
+        router.add(
+            .patch, "/v1/apps/{id}", body: smallBody,
+            handler: asAdministrator("app.update", Self.returning(Self.appMembers, from: getApp, to: patchApp)))
         router.add(
             .post, "/v1/apps/{id}/rotate-secret", body: smallBody,
             handler: asAdministrator("app.rotate_secret", rotateAppSecret, repeating: .refused))
@@ -147,7 +152,9 @@ public struct NativeAPI: Sendable {
             handler: asAdministrator("webhook.create", postWebhook, repeating: .refused))
         router.add(.get, "/v1/webhooks/{id}", handler: asCaller(getWebhook))
         router.add(
-            .patch, "/v1/webhooks/{id}", body: smallBody, handler: asAdministrator("webhook.update", patchWebhook))
+            .patch, "/v1/webhooks/{id}", body: smallBody,
+            handler: asAdministrator(
+                "webhook.update", Self.returning(WebhookSettings.members, from: getWebhook, to: patchWebhook)))
         router.add(.delete, "/v1/webhooks/{id}", handler: asAdministrator("webhook.delete", deleteWebhook))
         router.add(
             .post, "/v1/webhooks/{id}/enable", body: smallBody,
@@ -200,7 +207,9 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/subscriptions/{id}", handler: asCaller(getSubscription))
         router.add(
             .patch, "/v1/subscriptions/{id}", body: smallBody,
-            handler: asAdministrator("subscription.update", patchSubscription))
+            handler: asAdministrator(
+                "subscription.update",
+                Self.returning(SubscriptionSettings.members, from: getSubscription, to: patchSubscription)))
         router.add(
             .delete, "/v1/subscriptions/{id}", handler: asAdministrator("subscription.delete", deleteSubscription))
         router.add(
@@ -224,7 +233,13 @@ public struct NativeAPI: Sendable {
         let inboundBody = BodyPolicy.collected(limit: inbound.gate.bodyLimitBytes)
         router.add(.get, "/v1/sources", handler: asCaller(getSources))
         router.add(.get, "/v1/sources/{id}", handler: asCaller(getSource))
-        router.add(.put, "/v1/sources/{id}", body: smallBody, handler: asAdministrator("source.put", putSource))
+        let members = SourceSettings.members
+        router.add(
+            .put, "/v1/sources/{id}", body: smallBody,
+            handler: asAdministrator("source.put", Self.returning(members, from: getSource, to: putSource)))
+        router.add(
+            .patch, "/v1/sources/{id}", body: smallBody,
+            handler: asAdministrator("source.update", Self.returning(members, from: getSource, to: patchSource)))
         router.add(.delete, "/v1/sources/{id}", handler: asAdministrator("source.delete", deleteSource))
         router.add(
             .post, "/v1/sources/{id}/test", body: inboundBody, handler: asCaller(testSource, repeating: .storesNothing))
@@ -249,7 +264,13 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/event-types", handler: asCaller(getEventTypes))
         router.add(.get, "/v1/event-types/{type}", handler: asCaller(getEventType))
         router.add(
-            .put, "/v1/event-types/{type}", body: smallBody, handler: asAdministrator("event_type.put", putEventType))
+            .put, "/v1/event-types/{type}", body: smallBody,
+            handler: asAdministrator(
+                "event_type.put", Self.returning(Self.typeMembers, from: getEventType, to: putEventType)))
+        router.add(
+            .patch, "/v1/event-types/{type}", body: smallBody,
+            handler: asAdministrator(
+                "event_type.update", Self.returning(Self.typeMembers, from: getEventType, to: patchEventType)))
         router.add(.delete, "/v1/event-types/{type}", handler: asAdministrator("event_type.delete", deleteEventType))
         router.add(.get, "/v1/event-types/{type}/versions", handler: asCaller(getSchemaVersions))
         router.add(
@@ -265,7 +286,8 @@ public struct NativeAPI: Sendable {
         router.add(.get, "/v1/event-types/{type}/candidate", handler: asCaller(getCandidate))
         router.add(
             .put, "/v1/event-types/{type}/candidate", body: schemaBody,
-            handler: asAdministrator("candidate.put", putCandidate))
+            handler: asAdministrator(
+                "candidate.put", Self.returning(["schema"], from: getCandidate, to: putCandidate)))
         router.add(
             .delete, "/v1/event-types/{type}/candidate", handler: asAdministrator("candidate.delete", deleteCandidate))
         router.add(

@@ -74,6 +74,13 @@ public struct Request: Sendable {
     /// The path exactly as it was sent, still percent-encoded, without the query.
     public var path: String { head.path }
 
+    /// The same request without its query parameters.
+    public var withoutQuery: Request {
+        var request = self
+        request.query = Query()
+        return request
+    }
+
     /// Path and query exactly as they were sent.
     public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
 

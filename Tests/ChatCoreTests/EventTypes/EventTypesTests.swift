@@ -115,7 +115,7 @@ import Testing
     func counts() async throws {
         try await withChat { chat in
             _ = try await chat.declare("order.paid", settings())
-            let set = try await chat.setCandidate(json(orderSchema), for: "order.paid")
+            let set = try await chat.setCandidate(json(orderSchema), for: "order.paid").report
             #expect(set.accepted == 0)
             for data in [#"{"amount":1}"#, #"{"amount":"1"}"#, #"{"amount":null}"#, "{}"] {
                 try await chat.emit(orderPaid(data))
@@ -192,7 +192,7 @@ import Testing
             try await expect(.notFound) { try await chat.dropCandidate(of: "t") }
             _ = try await chat.setCandidate(json("{}"), for: "t")
             try await chat.emit(orderPaid("1", type: "t"))
-            #expect(try await chat.setCandidate(json("true"), for: "t").accepted == 0)
+            #expect(try await chat.setCandidate(json("true"), for: "t").report.accepted == 0)
             try await expect(.forbidden) { _ = try await chat.with(.read).setCandidate(json("{}"), for: "t") }
             // What others sent shows in it.
             for scopes in [Scopes.emit, .read] {

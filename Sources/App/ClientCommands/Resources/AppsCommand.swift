@@ -44,10 +44,11 @@ struct AppsCommand: AsyncParsableCommand {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change what an app is held to, and how long its events stay.",
+            abstract: "Change an app's name, what it is held to, and how long its events stay.",
             discussion: "parley apps update demo --event-quota 1000000/d --retention-hours 720")
 
         @Argument(help: "The app's id.") var id: String
+        @Option(help: "What it is called.") var name: String?
         @Option(
             help: ArgumentHelp(
                 "Events are kept for so long, 1 to 876000; 'none' keeps them for ever.", valueName: "hours"))
@@ -56,8 +57,8 @@ struct AppsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {
-            if rates.isEmpty, retentionHours == nil {
-                throw ValidationError("Say what to change: --rate-limit, --event-quota or --retention-hours.")
+            if rates.isEmpty, retentionHours == nil, name == nil {
+                throw ValidationError("Say what to change: --name, --rate-limit, --event-quota or --retention-hours.")
             }
             if let retentionHours, retentionHours != "none", Int(retentionHours) == nil {
                 throw ValidationError("--retention-hours takes a whole number or 'none', not '\(retentionHours)'.")
@@ -67,6 +68,7 @@ struct AppsCommand: AsyncParsableCommand {
         func run() async throws {
             let body = JSONText { writer in
                 writer.beginObject()
+                if let name { writer.member("name", name) }
                 if let retentionHours {
                     writer.key("retention_hours")
                     if let hours = Int(retentionHours) { writer.integer(hours) } else { writer.null() }

@@ -94,19 +94,24 @@ enum KeyCommands {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change what a key is held to.", discussion: "parley keys update KEY-ID --rate-limit 60/m")
+            abstract: "Change a key's name, and what it is held to.",
+            discussion: "parley keys update KEY-ID --rate-limit 60/m")
 
         @Argument(help: "The key's id, not the key.") var id: String
+        @Option(help: "What it is for.") var name: String?
         @OptionGroup var rates: RateOptions
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {
-            if rates.isEmpty { throw ValidationError("Say what to change: --rate-limit or --event-quota.") }
+            if rates.isEmpty, name == nil {
+                throw ValidationError("Say what to change: --name, --rate-limit or --event-quota.")
+            }
         }
 
         func run() async throws {
             let body = JSONText { writer in
                 writer.beginObject()
+                if let name { writer.member("name", name) }
                 rates.print(to: &writer)
                 writer.endObject()
             }

@@ -6,7 +6,8 @@ struct SourcesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sources", abstract: "Register sources: inbound posts that become events.",
         subcommands: [
-            List.self, Put.self, Show.self, Delete.self, Test.self, Requests.self, Replay.self, Mappings.self,
+            List.self, Put.self, Update.self, Show.self, Delete.self, Test.self, Requests.self, Replay.self,
+            Mappings.self,
         ])
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "sources", id) }
@@ -29,11 +30,30 @@ struct SourcesCommand: AsyncParsableCommand {
         }
     }
 
+    struct Update: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Change what is given of a source's settings; the rest stays.",
+            discussion: "parley sources update github-main @change.json")
+
+        @Argument(help: "The source's id.") var id: String
+        @Argument(
+            help: ArgumentHelp("The members that change: JSON, @FILE, or - for the standard input.", valueName: "json"))
+        var document: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = try InputText.json(document, "the change")
+            try await gateway.withResources { access, output in
+                output.show(try await access.send(Call(method: "PATCH", path: SourcesCommand.path(id), body: body)))
+            }
+        }
+    }
+
     struct Put: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Register a source or replace it.",
             discussion: """
-                Secrets that are left out stay as they are.
+                Secrets that are left out stay as they are while the scheme is the same; other settings take their defaults.
 
                 parley sources put github-main --scheme github --secret "$SECRET" --mapping @mapping.json
                 parley sources put shop --scheme generic --option header=X-Sig --secret @secret.txt --mapping @mapping.json

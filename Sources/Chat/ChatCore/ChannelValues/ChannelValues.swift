@@ -9,6 +9,7 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
     struct Change: Sendable {
         var created: [ExactText: Value] = [:]
         var updated: [ExactText: Value] = [:]
+        var removed: [String] = []
         var touched: [ExactText: Value] { created.merging(updated) { $1 } }
     }
 
@@ -26,9 +27,10 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - adding: whether keys that are not there are made; otherwise they are left out.
+    ///   - removing: keys that go in the same step.
     ///   - combine: makes a key's value of the one it has, if any, and the one given.
     mutating func set(
-        _ new: [ExactText: Value], adding: Bool, most: Int,
+        _ new: [ExactText: Value], adding: Bool, removing: [String] = [], most: Int,
         _ combine: (_ old: Value?, _ new: Value) throws(ChatError) -> Value
     ) throws(ChatError) -> Change {
         var change = Change()
@@ -39,6 +41,7 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
             if old == nil { change.created[key] = made } else { change.updated[key] = made }
             values[key] = made
         }
+        change.removed = remove(removing)
         guard values.count <= most else {
             throw .over(
                 .tooMany, "a channel keeps at most \(most) keys; it would have \(values.count)", name: "limit",

@@ -65,8 +65,10 @@ extension ChatAccess {
                         if verb == "updated" { more(&writer) }
                     })
             }
-            if !made.touched.isEmpty {
-                decision.changes = [RecordChange(scene.key, body: values.body(scene.kind.print))]
+            if !made.removed.isEmpty { decision.events.append(self.removal(of: made.removed, scene, audience)) }
+            if !made.touched.isEmpty || !made.removed.isEmpty {
+                let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
+                decision.changes = [RecordChange(scene.key, body: body)]
             }
             return decision
         }.value
@@ -81,12 +83,16 @@ extension ChatAccess {
             let gone = values.remove(keys)
             guard !gone.isEmpty else { return Decision(gone) }
             let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
-            let event = self.draft(
-                "\(scene.kind.subject).deleted", on: scene.channel, kind: .recordChange, by: scene.actor.user,
-                audience: audience
-            ) { $0.member("keys", gone) }
-            return Decision(gone, changes: [RecordChange(scene.key, body: body)], events: [event])
+            return Decision(
+                gone, changes: [RecordChange(scene.key, body: body)], events: [self.removal(of: gone, scene, audience)])
         }.value
+    }
+
+    private func removal<Value>(of keys: [String], _ scene: ValueScene<Value>, _ audience: Audience) -> EventDraft {
+        draft(
+            "\(scene.kind.subject).deleted", on: scene.channel, kind: .recordChange, by: scene.actor.user,
+            audience: audience
+        ) { $0.member("keys", keys) }
     }
 
     /// 1 to 100 keys of 1 to 128 bytes.

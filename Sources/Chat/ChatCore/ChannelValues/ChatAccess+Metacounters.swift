@@ -33,19 +33,22 @@ extension ChatAccess {
     /// Changes counters in one step, so that no increment is lost. To count up and down is open to everybody who may emit
     /// in the channel; to set and to add, to who moderates it.
     ///
-    /// - Parameter adding: makes the keys that are not there, counting from 0; they are left out otherwise.
+    /// - Parameters:
+    ///   - adding: makes the keys that are not there, counting from 0; they are left out otherwise.
+    ///   - removing: keys that go in the same step.
     /// - Returns: those that were changed or added, as they are now.
     /// - Throws: as `createMetacounters`; `.conflict` past 64 bits.
     public func updateMetacounters(
-        _ counters: [ExactText: Int64], _ mode: CounterMode, adding: Bool, of channel: String, by named: String?,
-        ifMatch etag: String? = nil
+        _ counters: [ExactText: Int64], _ mode: CounterMode, adding: Bool, removing: [String] = [],
+        of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> (counters: [ExactText: Int64], created: Set<ExactText>) {
-        try check(counters.keys)
+        try check(Array(counters.keys) + removing.map { ExactText($0) })
         let scene = try scene(
-            .counters, of: channel, "updated", by: named, ifMatch: etag, isGuarded: mode == .set || adding)
+            .counters, of: channel, "updated", by: named, ifMatch: etag,
+            isGuarded: mode == .set || adding || !removing.isEmpty)
         let most = limits.valuesPerChannel
         let change = try await change(scene, more: { $0.member("mode", mode.rawValue) }) { values throws(ChatError) in
-            try values.set(counters, adding: adding, most: most) { old, given throws(ChatError) in
+            try values.set(counters, adding: adding, removing: removing, most: most) { old, given throws(ChatError) in
                 try mode.apply(given, to: old ?? 0)
             }
         }

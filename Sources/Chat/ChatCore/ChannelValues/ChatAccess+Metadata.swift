@@ -20,25 +20,28 @@ extension ChatAccess {
     public func createMetadata(
         _ texts: [ExactText: String], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: String] {
-        let scene = try guarded(texts, channel, "created", named, etag)
+        let scene = try guarded(texts, [], channel, "created", named, etag)
         let most = limits.valuesPerChannel
         return try await change(scene) { values throws(ChatError) in try values.create(texts, most: most) }.touched
     }
 
     /// Changes texts: who moderates the channel may.
     ///
-    /// - Parameter adding: makes the keys that are not there; they are left out otherwise.
+    /// - Parameters:
+    ///   - adding: makes the keys that are not there; they are left out otherwise.
+    ///   - removing: keys that go in the same step.
     /// - Returns: those that were changed or added.
     /// - Throws: as `createMetadata`.
     public func updateMetadata(
-        _ texts: [ExactText: String], adding: Bool, of channel: String, by named: String?, ifMatch etag: String? = nil
+        _ texts: [ExactText: String], adding: Bool, removing: [String] = [], of channel: String, by named: String?,
+        ifMatch etag: String? = nil
     ) async throws(ChatError) -> (texts: [ExactText: String], created: Set<ExactText>) {
-        let scene = try guarded(texts, channel, "updated", named, etag)
+        let scene = try guarded(texts, removing, channel, "updated", named, etag)
         let most = limits.valuesPerChannel
         let change = try await change(scene) { values throws(ChatError) in
             // A text that stays what it is changes nothing, and nobody is told.
             let new = texts.filter { values.values[$0.key] != $0.value }
-            return try values.set(new, adding: adding, most: most) { _, new in new }
+            return try values.set(new, adding: adding, removing: removing, most: most) { _, new in new }
         }
         return (change.touched, Set(change.created.keys))
     }
@@ -55,9 +58,10 @@ extension ChatAccess {
     }
 
     private func guarded(
-        _ texts: [ExactText: String], _ channel: String, _ verb: String, _ named: String?, _ etag: String?
+        _ texts: [ExactText: String], _ removed: [String], _ channel: String, _ verb: String, _ named: String?,
+        _ etag: String?
     ) throws(ChatError) -> ValueScene<String> {
-        try check(texts.keys)
+        try check(Array(texts.keys) + removed.map { ExactText($0) })
         for text in texts.values { try Self.check(text, "a text", 0...190) }
         return try scene(.metadata, of: channel, verb, by: named, ifMatch: etag, isGuarded: true)
     }

@@ -12,7 +12,7 @@ extension ChatAccess {
     ///   slug `schema_invalid`; as `RecordChange.Demand.check` says.
     public func setCandidate(
         _ schema: JSONText, for name: String, demand: RecordChange.Demand = .none
-    ) async throws(ChatError) -> CandidateReport {
+    ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
         try demandManaging(name)
         return try await types.workshop.run(for: space) { [types, space] () async throws(ChatError) in
             _ = try types.type(name, in: space)
@@ -20,6 +20,8 @@ extension ChatAccess {
             try types.demandRoom(for: compiled, besides: .candidate, of: name, in: space)
             let candidate = Candidate(schema, compiled, created: types.clock.now)
             let key = Candidate.recordKey(of: name, in: space)
+            // Declarations of an app follow each other here.
+            let isNew = try await types.directory.read(key) == nil
             var prepared = EventTypes.Prepared()
             prepared.candidates[key] = (candidate.body, candidate)
             do throws(ChatError) {
@@ -30,7 +32,7 @@ extension ChatAccess {
                 try demand.check(nil)
                 throw error
             }
-            return candidate.report(of: name)
+            return (candidate.report(of: name), isNew)
         }
     }
 

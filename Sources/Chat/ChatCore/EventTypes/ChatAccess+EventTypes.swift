@@ -39,6 +39,26 @@ extension ChatAccess {
         }
     }
 
+    /// Changes the settings of a type that is declared. Counts at once on this node.
+    ///
+    /// - Parameter edit: makes the new settings of the present ones; called again when another's change came between.
+    /// - Throws: `.notFound`; as `declare`.
+    public func change(
+        eventType name: String, demand: RecordChange.Demand = .none,
+        _ edit: @escaping @Sendable (EventTypeSettings) throws(ChatError) -> EventTypeSettings
+    ) async throws(ChatError) -> EventType {
+        try demandManaging(name)
+        return try await types.settling(demand, in: space) { [types, space] () async throws(ChatError) in
+            let old = try await types.stored(name, in: space)
+            try demand.check(old?.etag)
+            guard let old else { throw EventTypes.unknown }
+            let type = try await types.declaring(name, try edit(old.settings), origin: .api, over: old, in: space)
+            let change = try await types.change(type, from: old, in: space)
+            let record = try await types.write(change.records, change.prepared)[0]
+            return EventType(record) ?? type
+        }
+    }
+
     /// Removes a type: its events are no longer checked.
     ///
     /// A type without versions goes at once. Versions are named by stored events, so a type that has some goes only when

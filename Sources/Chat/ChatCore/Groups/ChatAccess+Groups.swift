@@ -48,12 +48,13 @@ extension ChatAccess {
         }
     }
 
-    /// Writes a group's channels; a group is made by it where there is none, and stays when it is empty.
+    /// Writes a group's channels; a group stays when it is empty.
     ///
-    /// - Throws: `.forbidden` for a group that is not all within reach; `.invalid`, slug `group_full`, over
+    /// - Parameter isMaking: whether a group is made where there is none.
+    /// - Throws: `.notFound` where there is none and none is made; `.forbidden` for a group that is not all within reach; `.invalid`, slug `group_full`, over
     ///   `Limits.groupChannels`; as `RecordChange.Demand.check` says.
     public func write(
-        group name: String, _ edit: GroupEdit, demand: RecordChange.Demand = .none
+        group name: String, _ edit: GroupEdit, demand: RecordChange.Demand = .none, isMaking: Bool = true
     ) async throws(ChatError) -> Written<GroupRecord> {
         try caller.demand(.manage)
         try Names.check(group: name)
@@ -69,6 +70,9 @@ extension ChatAccess {
                     slug: "group_full")
             }
             try demand.check(before?.etag, current: situation[key])
+            guard isMaking || before != nil else {
+                throw ChatError(.notFound, "there is no channel group '\(name)'")
+            }
             let change = RecordChange(key, body: group.body)
             return Decision(Written(record: group, isNew: before == nil), changes: [change])
         }
@@ -76,19 +80,21 @@ extension ChatAccess {
         return Written(record: stored, isNew: decided.value.isNew)
     }
 
-    /// Deletes a group; nothing happens where there is none. Its channels stay.
+    /// Deletes a group. Its channels stay.
     ///
+    /// - Returns: whether there was one.
     /// - Throws: as `write`.
-    public func delete(group name: String, demand: RecordChange.Demand = .none) async throws(ChatError) {
+    @discardableResult
+    public func delete(group name: String, demand: RecordChange.Demand = .none) async throws(ChatError) -> Bool {
         try caller.demand(.manage)
         try Names.check(group: name)
         let key = GroupRecord.key(name, in: space)
-        _ = try await decide([key]) { situation throws(ChatError) in
+        return try await decide([key]) { situation throws(ChatError) in
             let record = situation[key]
             try demandAll(of: record.flatMap(GroupRecord.init))
             try demand.check(record?.etag)
-            return Decision((), changes: record == nil ? [] : [RecordChange(key, body: nil)])
-        }
+            return Decision(record != nil, changes: record == nil ? [] : [RecordChange(key, body: nil)])
+        }.value
     }
 
     /// The channels of all these groups that the caller reaches, each once: what a stream of groups follows. Groups without

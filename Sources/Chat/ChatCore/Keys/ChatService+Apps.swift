@@ -2,6 +2,7 @@ public import ChatModel
 
 /// A change of an app's settings. A nil member leaves its setting as it is.
 public struct AppChange: Sendable {
+    public var name: String?
     public var requiresDeclaredTypes: Bool?
     public var demandsTokens: Bool?
     public var publicUserFields: PublicUserFields?
@@ -21,6 +22,7 @@ public struct AppChange: Sendable {
     }
 
     fileprivate func apply(to app: inout AppRecord) {
+        if let name { app.name = name }
         if let requiresDeclaredTypes { app.requiresDeclaredTypes = requiresDeclaredTypes }
         if let demandsTokens { app.demandsTokens = demandsTokens }
         if let publicUserFields { app.publicUserFields = publicUserFields }
@@ -54,6 +56,7 @@ extension ChatService {
     ) async throws(ChatError) -> AppRecord {
         guard space == caller.space || caller.isOperator else { throw ChatError(.notFound, "no such app") }
         try caller.demandWholeApp()
+        if let name = change.name { try Keyring.check(appName: name) }
         if rates != nil { try Keyring.demandOperator(caller) }
         let concernsOwnAdmins =
             change.requiresDeclaredTypes != nil || change.demandsTokens != nil || change.publicUserFields != nil

@@ -24,9 +24,7 @@ extension Keyring {
         expires: Timetoken?, rates: RatePolicies = RatePolicies(), by caller: Caller
     ) async throws(ChatError) -> APIKey {
         try caller.demandWholeApp()
-        guard name.utf8.count <= 200 else {
-            throw ChatError(.malformed, "name must be at most 200 bytes long", field: "name")
-        }
+        try Self.check(keyName: name)
         let end = endOfKey(of: caller)
         if let end, let expires, expires > end {
             throw ChatError(
@@ -55,20 +53,33 @@ extension Keyring {
         }
     }
 
-    /// Changes what a key is held to.
+    static func check(appName name: String) throws(ChatError) {
+        guard (1...200).contains(name.utf8.count) else {
+            throw ChatError(.malformed, "name must be 1 to 200 bytes long", field: "name")
+        }
+    }
+
+    private static func check(keyName name: String) throws(ChatError) {
+        guard name.utf8.count <= 200 else {
+            throw ChatError(.malformed, "name must be at most 200 bytes long", field: "name")
+        }
+    }
+
+    /// Changes a key's name and what it is held to.
     ///
-    /// - Parameter edit: asked again when somebody else's change came between.
+    /// - Parameter edit: called again when somebody else's change came between.
     /// - Throws: `.forbidden`, `.notFound`; `.stale` when the key is at another version than `etag`.
-    public func setRates(
-        ofKey id: String, ifMatch etag: String? = nil, by caller: Caller,
-        _ edit: (RatePolicies) throws(ChatError) -> RatePolicies
+    public func changeKey(
+        _ id: String, ifMatch etag: String? = nil, by caller: Caller,
+        _ edit: (inout APIKey) throws(ChatError) -> Void
     ) async throws(ChatError) -> APIKey {
         try caller.demandWholeApp()
         while true {
             let record = try await directory.read(RecordKey(.key, id, in: caller.space))
             guard let record, var key = APIKey(record) else { throw Self.unknownKey }
             guard etag ?? key.etag == key.etag else { throw Self.stale }
-            key.rates = try edit(key.rates)
+            try edit(&key)
+            try Self.check(keyName: key.name)
             let change = RecordChange(key.recordKey, body: key.body, demand: .etag(key.etag))
             do throws(ChatError) {
                 key.etag = try await mirror.write([change], apply)[0].etag
@@ -103,9 +114,7 @@ extension Keyring {
         name: String, retention: Duration? = nil, by caller: Caller
     ) async throws(ChatError) -> IssuedApp {
         try Self.demandOperator(caller)
-        guard (1...200).contains(name.utf8.count) else {
-            throw ChatError(.malformed, "name must be 1 to 200 bytes long", field: "name")
-        }
+        try Self.check(appName: name)
         guard endOfKey(of: caller) == nil else {
             throw ChatError(
                 .forbidden, "the app's admin key would outlive this one; make apps with a key that does not expire")

@@ -72,20 +72,21 @@ extension ChatAccess {
     }
 
     /// Ends a membership: by the user, who leaves (and, invited, declines), or by an operator, who removes the user.
-    /// Nothing happens when there is none.
     ///
     /// - Parameter reason: why, in an operator's words.
+    /// - Returns: whether there was one.
     /// - Throws: `.stale` when `demand` names a version and there is another, or no membership.
+    @discardableResult
     public func leave(
         _ user: String, from channel: String, reason: String? = nil, demand: RecordChange.Demand = .none,
         by named: String? = nil
-    ) async throws(ChatError) {
+    ) async throws(ChatError) -> Bool {
         try limits.check(reason, "reason")
-        try await withMembers([user], of: channel, by: named) { change throws(ChatError) in
+        return try await !withMembers([user], of: channel, by: named) { change throws(ChatError) in
             try change.actor.demand(over: user, in: change.channel)
             try demand.check(change.membership(of: user)?.etag)
             change.end(user, reason: reason)
-        }
+        }.wasAbsent
     }
 
     /// Makes users members or invites them, changes what the app keeps with those who are, and ends the memberships of

@@ -33,18 +33,20 @@ extension ChatAccess {
     }
 
     /// Ends a restriction before its time; nothing when there is none.
+    @discardableResult
     public func lift(
         restrictionOf user: String, in channel: String, demand: RecordChange.Demand = .none, by named: String? = nil,
         announcingOnWire announces: Bool = true
-    ) async throws(ChatError) {
+    ) async throws(ChatError) -> Bool {
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
             change.announcesOnWire = announces
             try demand.check(change.stored?.etag)
             let (stored, decision) = (change.stored, change.lift(reason: "request"))
             return Decision(stored, changes: decision.changes, events: decision.events)
         }
-        guard let lifted = decided.value else { return }
+        guard let lifted = decided.value else { return false }
         service.restrictionEnds.lifted(lifted, at: RestrictionRecord.key(user, channel, in: space))
+        return true
     }
 
     private func changeRestriction<Value: Sendable>(

@@ -17,11 +17,14 @@ extension ChatAccess {
         }
     }
 
-    /// Lifts a block; nothing happens when there is none.
-    public func unblock(_ other: String, for user: String, by named: String? = nil) async throws(ChatError) {
-        _ = try await setBlock(user, other, by: named) { present, _ in
+    /// Lifts a block.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    public func unblock(_ other: String, for user: String, by named: String? = nil) async throws(ChatError) -> Bool {
+        try await !setBlock(user, other, by: named) { present, _ in
             (nil, present.map { _ in "user.unblocked" })
-        }
+        }.isNew
     }
 
     /// Whom a user has blocked, by the names of those blocked.

@@ -8,12 +8,6 @@ struct SourceReader {
     static let secretLimitBytes = 1024
     static let descriptionLimitBytes = 1000
     private static let optionLimitBytes = 256
-    private static let members: Set<String> = [
-        "scheme", "scheme_options", "secrets", "window_seconds", "handshake", "verify_token", "mapping", "description",
-    ]
-    private static let readOnly: Set<String> = [
-        "id", "path", "secret_count", "mapping_version", "created_at", "updated_at",
-    ]
 
     private let document: JSONDocument
     private let root: JSONValue
@@ -28,7 +22,7 @@ struct SourceReader {
         // The words that every route has for these mistakes.
         let slug =
             switch faults.first?.keyword {
-            case "additionalProperties": "unknown_member"
+            case "unknown": "unknown_member"
             case "required": "member_missing"
             case "type": "wrong_type"
             default: "bad_member"
@@ -47,13 +41,14 @@ struct SourceReader {
 
     mutating func checkMembers() {
         guard let members = root.members else { return }
-        for member in members where !Self.members.contains(member.name) && !Self.readOnly.contains(member.name) {
-            fault("/\(member.name)", "additionalProperties", "unknown member \(member.name.prefix(64))")
+        for member in members where !SourceSettings.members.contains(member.name) {
+            faults.append(.unknown(member.name, known: SourceSettings.members))
         }
     }
 
-    mutating func scheme() -> SourceScheme? {
+    mutating func scheme(previous: SourceScheme?) -> SourceScheme? {
         guard let value = root["scheme"] else {
+            if let previous { return previous }
             fault("", "required", "missing member scheme")
             return nil
         }
@@ -95,7 +90,7 @@ struct SourceReader {
             guard let member = SchemeSettings.Member(rawValue: name), permitted.contains(member) else {
                 let known = permitted.map(\.rawValue).sorted().joined(separator: ", ")
                 fault(
-                    pointer, "additionalProperties",
+                    pointer, "unknown",
                     "scheme \(scheme?.name ?? "") \(known.isEmpty ? "has no options" : "has the options \(known)")")
                 continue
             }

@@ -60,23 +60,26 @@ public final class SourceRegistry: Sendable {
         return source
     }
 
-    /// Makes a source, or changes its settings.
+    /// Makes a source, or replaces its settings.
     ///
     /// Its events may go where the caller's may: the caller's channel and type patterns are kept with it.
     /// - Parameters:
-    ///   - body: as `SourceSettings` reads it. What is left out of an existing source's body stays as it is.
+    ///   - body: as `SourceSettings` reads it.
+    ///   - isPatch: changes a source that is there; what the body leaves out stays.
     /// - Returns: the source, and whether it is new.
-    /// - Throws: `.malformed` with faults; `.invalid` past `Limits.sourcesPerApp`; as `RecordChange.Demand.check` says.
+    /// - Throws: `.notFound` for a patch where there is none; `.malformed` with faults; `.invalid` past `Limits.sourcesPerApp`; as `RecordChange.Demand.check` says.
     public func put(
-        _ id: String, _ body: JSONDocument, demand: RecordChange.Demand = .none, by caller: Caller
+        _ id: String, _ body: JSONDocument, isPatch: Bool = false, demand: RecordChange.Demand = .none,
+        by caller: Caller
     ) async throws(ChatError) -> (source: Source, isNew: Bool) {
         try caller.demand(.manage)
         try Source.check(id: id)
         for _ in 0..<8 {
             let old = try await directory.read(RecordKey(.source, id, in: caller.space)).flatMap(source)
             try demand.check(old?.etag)
-            do {
-                if let old { return (try await replace(old, body, caller), false) }
+            do throws(ChatError) {
+                if let old { return (try await replace(old, body, isPatch, caller), false) }
+                guard !isPatch else { throw Self.unknown }
                 return (try await create(id, body, caller), true)
             } catch {
                 // Somebody else of this app wrote it in between: look again.
@@ -143,10 +146,12 @@ extension SourceRegistry {
         }
     }
 
-    private func replace(_ old: Source, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
+    private func replace(
+        _ old: Source, _ body: JSONDocument, _ isPatch: Bool, _ caller: Caller
+    ) async throws(ChatError) -> Source {
         try Self.demandReach(of: old, by: caller)
         var source = old
-        source.settings = try SourceSettings(body, replacing: old.settings)
+        source.settings = try SourceSettings(body, over: old.settings, isPatch: isPatch)
         source.channels = caller.channels
         source.types = caller.types
         var changes: [RecordChange] = []

@@ -69,23 +69,29 @@ public struct SourceSettings: Sendable {
     public var mapping: Mapping
     public var description: String
 
-    /// Reads the body of `PUT /v1/sources/{id}`: `scheme`, `mapping` (both required, but for the mapping of CloudEvents),
-    /// `secrets`, `scheme_options`, `window_seconds`, `handshake`, `verify_token`, `description`. What the gateway itself
-    /// decides is ignored, so that a document that was read can be sent back.
+    /// The members of a document that sets them.
+    public static let members = [
+        "scheme", "scheme_options", "secrets", "window_seconds", "handshake", "verify_token", "mapping", "description",
+    ]
+
+    /// Reads the body of `PUT` or `PATCH` of `/v1/sources/{id}`: `scheme` and `mapping` (both required in a PUT, but for the mapping
+    /// of CloudEvents), `secrets`, `scheme_options`, `window_seconds`, `handshake`, `verify_token`, `description`.
     ///
-    /// - Parameter previous: the settings there are; what is left out is taken from it, so that new secrets cannot silently cost
-    ///   a source its mapping or widen its window. Null puts a default back. Another scheme needs secrets of its own.
+    /// - Parameters:
+    ///   - former: the settings there are. `secrets` and `verify_token`, which are never shown, are taken from it where they are
+    ///     left out; secrets only for the same scheme, as those of another are another sender's.
+    ///   - isPatch: takes all else that is left out from `former` as well; null puts a default back.
     /// - Throws: `.malformed` with a fault for each mistake.
-    public init(_ body: JSONDocument, replacing previous: SourceSettings? = nil) throws(ChatError) {
+    public init(_ body: JSONDocument, over former: SourceSettings? = nil, isPatch: Bool = false) throws(ChatError) {
         var reader = SourceReader(body)
         try reader.demandObject()
         reader.checkMembers()
-        let scheme = reader.scheme()
-        // Secrets of another scheme are another sender's.
-        let secrets = reader.secrets() ?? (previous?.scheme == scheme ? previous?.secrets : nil) ?? []
+        let previous = isPatch ? former : nil
+        let scheme = reader.scheme(previous: previous?.scheme)
+        let secrets = reader.secrets() ?? (former?.scheme == scheme ? former?.secrets : nil) ?? []
         let options = reader.options(for: scheme, previous: previous)
         let handshake = reader.handshake(for: scheme, options, previous: previous)
-        let verifyToken = reader.verifyToken(for: handshake, previous: previous?.verifyToken)
+        let verifyToken = reader.verifyToken(for: handshake, previous: former?.verifyToken)
         let mapping = reader.mapping(for: scheme, previous: previous?.mapping)
         let description = reader.description(previous: previous?.description)
         if let scheme { reader.checkScheme(scheme, secrets, options) }

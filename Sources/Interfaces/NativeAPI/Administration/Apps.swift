@@ -5,6 +5,10 @@ import JSON
 
 extension NativeAPI {
     private static let retentionHours = 1...876_000
+    /// What of an app can be changed.
+    static let appMembers =
+        ["name", "require_declared_types", "demand_tokens", "public_user_fields", "retention_hours"]
+        + RatePolicies.memberNames
 
     /// `GET /v1/apps`: for operators; without the apps' keys.
     func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
@@ -70,19 +74,21 @@ extension NativeAPI {
             throw ChatError(.notFound, "no such app, or not the credential's own")
         }
         try caller.demandWholeApp()
-        let fields = try Fields(
-            request.body.bytes, limits: limits,
-            known: ["require_declared_types", "demand_tokens", "public_user_fields", "retention_hours"]
-                + RatePolicies.memberNames)
+        let fields = try requiredFields(request, known: Self.appMembers)
         var change = AppChange(
             requiresDeclaredTypes: try fields.boolean("require_declared_types"),
             demandsTokens: try fields.boolean("demand_tokens"), publicUserFields: try Self.publicUserFields(fields))
+        if fields.has("name") { change.name = try fields.required("name", try fields.string("name")) }
         if fields.has("retention_hours") {
             let hours = try fields.integer("retention_hours", in: Self.retentionHours)
             change.retention = hours.map { .lasting(.seconds($0 * 3600)) } ?? .forever
         }
-        let hasRates = RatePolicies.memberNames.contains(where: fields.has)
+        // What is written back as it was read needs no right to change it.
+        if change.requiresDeclaredTypes == former.requiresDeclaredTypes { change.requiresDeclaredTypes = nil }
+        if change.demandsTokens == former.demandsTokens { change.demandsTokens = nil }
+        if change.publicUserFields == former.publicUserFields { change.publicUserFields = nil }
         let rates: ChatService.RatesEdit = { former throws(ChatError) in try RatePolicies(fields, former: former) }
+        let hasRates = try rates(former.rates) != former.rates
         let etag = try await Precondition(request.headers).etag { former.etag }
         let app = try await service.change(space, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
         // The operator's log has it; the app's own admins are to see it too.

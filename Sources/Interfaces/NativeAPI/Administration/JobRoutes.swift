@@ -152,7 +152,7 @@ extension NativeAPI {
     private func set(
         _ state: DeliveryJob.State, _ request: Request, _ caller: Caller
     ) async throws -> Response {
-        _ = try Parameters(request.query, known: [])
+        try Self.refuseContent(request)
         return Self.shown(try await webhooks.jobs.set(state, of: request.name("id"), by: caller))
     }
 

@@ -5,6 +5,8 @@ import JSON
 import Signing
 
 extension NativeAPI {
+    /// What of a key can be changed.
+    static let keyChanges = ["name"] + RatePolicies.memberNames
     private static let keyMembers =
         ["name", "scopes", "channels", "types", "expires_at", "jwt"] + RatePolicies.memberNames
 
@@ -67,14 +69,16 @@ extension NativeAPI {
         .json(JSONText { key.print(to: &$0) }.bytes, headers: [("ETag", EntityTag.quoted(key.etag))])
     }
 
-    /// `PATCH /v1/keys/{id}`: what it is held to. The rest of a key is what it was made with.
+    /// `PATCH /v1/keys/{id}`: its name, and what it is held to. The rest of a key is what it was made with.
     func patchKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demandWholeApp()
-        let fields = try Fields(request.body.bytes, limits: limits, known: RatePolicies.memberNames)
+        let fields = try requiredFields(request, known: Self.keyChanges)
         let etag = try await Precondition(request.headers).etag { try key(request, caller).etag }
-        let changed = try await service.keyring.setRates(ofKey: request.name("id"), ifMatch: etag, by: caller) {
-            former throws(ChatError) in try RatePolicies(fields, former: former)
+        let changed = try await service.keyring.changeKey(request.name("id"), ifMatch: etag, by: caller) {
+            key throws(ChatError) in
+            if fields.has("name") { key.name = try fields.string("name") ?? "" }
+            key.rates = try RatePolicies(fields, former: key.rates)
         }
         return Self.shown(changed)
     }

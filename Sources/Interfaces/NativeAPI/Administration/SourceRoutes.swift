@@ -24,6 +24,7 @@ extension NativeAPI {
     func putSource(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
+        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let body = try Fields.parse(request.body.bytes, limits: limits)
         let id = request.name("id")
         let demand = try await Self.demand(of: request) { try await inbound.registry.source(id, by: caller).etag }
@@ -34,6 +35,18 @@ extension NativeAPI {
         // The segment as it was sent: an id can hold what a URL must escape.
         if isNew { headers.append(("Location", request.path)) }
         return .json(source.printed().bytes, status: isNew ? 201 : 200, headers: headers)
+    }
+
+    /// `PATCH /v1/sources/{id}`: a merge patch (RFC 7396).
+    func patchSource(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
+        let body = try Fields.parse(request.body.bytes, limits: limits)
+        let id = request.name("id")
+        let demand = try await Self.demand(of: request) { try await inbound.registry.source(id, by: caller).etag }
+        let source = try await inbound.registry.put(id, body, isPatch: true, demand: demand, by: caller).source
+        return .json(source.printed().bytes, headers: [("ETag", EntityTag.quoted(source.etag))])
     }
 
     /// `DELETE /v1/sources/{id}`

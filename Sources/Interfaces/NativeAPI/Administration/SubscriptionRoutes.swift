@@ -38,7 +38,7 @@ extension NativeAPI {
     func patchSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
-        let fields = try Fields(request.body.bytes, limits: limits, known: SubscriptionSettings.members)
+        let fields = try requiredFields(request, known: SubscriptionSettings.members)
         let etag = try await demandedSubscriptionTag(request, caller)
         let limits = limits
         let changed = try await webhooks.subscriptions.change(
@@ -177,7 +177,7 @@ extension NativeAPI {
 }
 
 extension SubscriptionSettings {
-    fileprivate static let members = [
+    static let members = [
         "types", "channels", "filter", "description", "ack_deadline_seconds", "max_outstanding", "ordering",
         "max_attempts",
     ]

@@ -37,6 +37,7 @@ extension NativeAPI {
     func patchWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
+        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let patch = try Fields.parse(request.body.bytes, limits: limits)
         let etag = try await demandedETag(request, caller)
         return Self.shown(
@@ -67,7 +68,7 @@ extension NativeAPI {
 
     /// `POST /v1/webhooks/{id}/disable`
     func disableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
-        _ = try Parameters(request.query, known: [])
+        try Self.refuseContent(request)
         let etag = try await demandedETag(request, caller)
         return Self.shown(try await webhooks.registry.disable(request.name("id"), ifMatch: etag, by: caller))
     }
@@ -94,14 +95,14 @@ extension NativeAPI {
 
     /// `POST /v1/webhooks/{id}/test`: waits for the receiver's answer.
     func testWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
-        _ = try Parameters(request.query, known: [])
+        try Self.refuseContent(request)
         let attempt = try await webhooks.deliveries.test(webhook: request.name("id"), by: caller)
         return .json(JSONText { attempt.print(to: &$0) }.bytes)
     }
 
     /// `POST /v1/webhooks/{id}/verify`: asks the receiver for its consent and waits for the answer.
     func verifyWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
-        _ = try Parameters(request.query, known: [])
+        try Self.refuseContent(request)
         return Self.shown(try await webhooks.verification.verify(request.name("id"), by: caller))
     }
 
@@ -150,6 +151,17 @@ extension NativeAPI {
         }
         return .json(body.bytes, headers: [("Cache-Control", "public, max-age=300")])
     }
+
+    /// The body of a route that writes members: an empty one would reset them all unseen, so `{}` says that.
+    ///
+    /// - Throws: `.malformed`, slug `member_missing`, without a body; as ``Fields``.
+    func requiredFields(_ request: Request, known: [String]) throws -> Fields {
+        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
+        return try Fields(request.body.bytes, limits: limits, known: known)
+    }
+
+    static let bodyMissing = ChatError(
+        .malformed, "a JSON object is required; send {} for one without members", slug: "member_missing")
 
     /// The body of a route that can do without one.
     func optionalFields(_ request: Request, known: [String]) throws -> Fields? {

@@ -9,8 +9,12 @@ extension NativeAPI {
         router.add(.get, "/v1/channels", handler: asCaller(getChannels))
         router.add(.post, "/v1/channels", body: body, handler: asCaller(postChannel))
         router.add(.get, "/v1/channels/{channel}", handler: asCaller(getChannel))
-        router.add(.put, "/v1/channels/{channel}", body: body, handler: asCaller(putChannel))
-        router.add(.patch, "/v1/channels/{channel}", body: body, handler: asCaller(patchChannel))
+        router.add(
+            .put, "/v1/channels/{channel}", body: body,
+            handler: asCaller(Self.returning(ChannelEdit.members + ["kind"], from: getChannel, to: putChannel)))
+        router.add(
+            .patch, "/v1/channels/{channel}", body: body,
+            handler: asCaller(Self.returning(ChannelEdit.members, from: getChannel, to: patchChannel)))
         router.add(.delete, "/v1/channels/{channel}", handler: asCaller(deleteChannel))
         router.add(
             .put, "/v1/channels/{channel}/operators/{user}", body: body,
@@ -59,7 +63,7 @@ extension NativeAPI {
     /// `PUT /v1/channels/{channel}`: makes the record, or replaces what the app keeps in it.
     private func putChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ChannelEdit.members + ["kind"])
+        let fields = try requiredFields(request, known: ChannelEdit.members + ["kind"])
         let kind = try fields.required("kind", try fields.word("kind", ChannelKind.self))
         let (chat, edit) = (try chat(for: caller, request), try ChannelEdit(fields))
         let by = try fields.string(ActorName.parameter)
@@ -73,7 +77,7 @@ extension NativeAPI {
     /// `PATCH /v1/channels/{channel}`
     private func patchChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ChannelEdit.members)
+        let fields = try requiredFields(request, known: ChannelEdit.members)
         let chat = try chat(for: caller, request)
         let view = try await chat.update(
             channel: request.name("channel"), try ChannelEdit(fields), demand: try await channelDemand(request, chat),
@@ -85,10 +89,10 @@ extension NativeAPI {
     private func deleteChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let chat = try chat(for: caller, request)
-        try await chat.delete(
+        let wasThere = try await chat.delete(
             channel: request.name("channel"), demand: try await channelDemand(request, chat),
             by: try ActorName(parameters).name)
-        return .empty()
+        return try Self.removed(wasThere, "channel '\(request.name("channel"))' has no record")
     }
 
     /// `PUT /v1/channels/{channel}/operators/{user}`

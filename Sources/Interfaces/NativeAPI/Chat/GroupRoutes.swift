@@ -9,8 +9,16 @@ extension NativeAPI {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes + limits.groupChannels * 260)
         router.add(.get, "/v1/channel-groups", handler: asCaller(getGroups))
         router.add(.get, "/v1/channel-groups/{group}", handler: asCaller(getGroup))
-        router.add(.put, "/v1/channel-groups/{group}", body: body, handler: asCaller(putGroup))
-        router.add(.patch, "/v1/channel-groups/{group}", body: body, handler: asCaller(patchGroup))
+        let members = Self.groupMembers
+        router.add(
+            .put, "/v1/channel-groups/{group}", body: body,
+            handler: asCaller(Self.returning(members, from: getGroup, to: putGroup)))
+        router.add(
+            .patch, "/v1/channel-groups/{group}", body: body,
+            handler: asCaller(Self.returning(members, from: getGroup, to: patchGroup)))
+        router.add(
+            .post, "/v1/channel-groups/{group}/channels", body: body,
+            handler: asCaller(postGroupChannels, isConditional: true))
         router.add(.delete, "/v1/channel-groups/{group}", handler: asCaller(deleteGroup))
     }
 
@@ -30,15 +38,17 @@ extension NativeAPI {
     private func getGroup(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard let group = try await chat(for: caller, request).group(request.name("group")) else {
-            throw ChatError(.notFound, "there is no channel group '\(request.name("group"))'")
+            throw Self.noGroup(request)
         }
         return Self.shown(group).unlessKnown(EntityTag.quoted(group.etag), to: request.headers)
     }
 
+    private static let groupMembers = ["channels"]
+
     /// `PUT /v1/channel-groups/{group}`
     private func putGroup(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["channels"])
+        let fields = try requiredFields(request, known: Self.groupMembers)
         let channels = try fields.required("channels", try fields.strings("channels"))
         let chat = try chat(for: caller, request)
         let demand = try await groupDemand(request, chat)
@@ -51,21 +61,40 @@ extension NativeAPI {
     /// `PATCH /v1/channel-groups/{group}`
     private func patchGroup(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["add", "remove"])
+        let fields = try requiredFields(request, known: Self.groupMembers)
+        let edit: ChatAccess.GroupEdit =
+            fields.has("channels")
+            ? .replace(try fields.strings("channels") ?? []) : .change(adding: [], removing: [])
+        let chat = try chat(for: caller, request)
+        let written = try await chat.write(
+            group: request.name("group"), edit, demand: try await groupDemand(request, chat), isMaking: false)
+        return Self.shown(written.record)
+    }
+
+    /// `POST /v1/channel-groups/{group}/channels`: adds channels and removes others; makes the group where there is none.
+    private func postGroupChannels(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try requiredFields(request, known: ["add", "remove"])
         let edit = ChatAccess.GroupEdit.change(
             adding: try fields.strings("add") ?? [], removing: try fields.strings("remove") ?? [])
         let chat = try chat(for: caller, request)
         let written = try await chat.write(
             group: request.name("group"), edit, demand: try await groupDemand(request, chat))
-        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+        return Self.shown(written.record)
     }
 
     /// `DELETE /v1/channel-groups/{group}`
     private func deleteGroup(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let chat = try chat(for: caller, request)
-        try await chat.delete(group: request.name("group"), demand: try await groupDemand(request, chat))
+        let wasThere = try await chat.delete(
+            group: request.name("group"), demand: try await groupDemand(request, chat))
+        guard wasThere else { throw Self.noGroup(request) }
         return .empty()
+    }
+
+    private static func noGroup(_ request: Request) -> ChatError {
+        ChatError(.notFound, "there is no channel group '\(request.name("group"))'")
     }
 
     private static func shown(_ group: GroupRecord, createdAt location: String? = nil) -> Response {

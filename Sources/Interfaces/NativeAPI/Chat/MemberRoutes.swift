@@ -8,8 +8,12 @@ extension NativeAPI {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         router.add(.get, "/v1/channels/{channel}/members", handler: asCaller(getMembers))
         router.add(.get, "/v1/channels/{channel}/members/{user}", handler: asCaller(getMember))
-        router.add(.put, "/v1/channels/{channel}/members/{user}", body: body, handler: asCaller(putMember))
-        router.add(.patch, "/v1/channels/{channel}/members/{user}", body: body, handler: asCaller(patchMember))
+        router.add(
+            .put, "/v1/channels/{channel}/members/{user}", body: body,
+            handler: asCaller(Self.returning(MembershipEdit.members, from: getMember, to: putMember)))
+        router.add(
+            .patch, "/v1/channels/{channel}/members/{user}", body: body,
+            handler: asCaller(Self.returning(MembershipEdit.members, from: getMember, to: patchMember)))
         router.add(.delete, "/v1/channels/{channel}/members/{user}", handler: asCaller(deleteMember))
         router.add(
             .put, "/v1/channels/{channel}/members/{user}/hidden", body: body,
@@ -42,8 +46,8 @@ extension NativeAPI {
     /// `PUT /v1/channels/{channel}/members/{user}`: joins, accepts, or lets in.
     private func putMember(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        let fields = try optionalFields(request, known: MembershipEdit.members)
-        let edit = try fields.map(MembershipEdit.init) ?? MembershipEdit()
+        let fields = try requiredFields(request, known: MembershipEdit.members)
+        let edit = try MembershipEdit(fields, replacing: true)
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
         let demand = try await Self.demand(of: request) { try await chat.member(user, of: channel)?.etag }
         let actor = try ActorName(parameters, fields).name
@@ -56,7 +60,7 @@ extension NativeAPI {
     /// `PATCH /v1/channels/{channel}/members/{user}`
     private func patchMember(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        let fields = try Fields(request.body.bytes, limits: limits, known: MembershipEdit.members)
+        let fields = try requiredFields(request, known: MembershipEdit.members)
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
         let etag = try await Precondition(request.headers).etag {
             try await chat.member(user, of: channel)?.etag ?? ""
@@ -72,10 +76,11 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: [ActorName.parameter, "reason"])
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
         let demand = try await Precondition(request.headers).demand { try await chat.member(user, of: channel)?.etag }
-        try await chat.leave(
+        let wasThere = try await chat.leave(
             user, from: channel, reason: try parameters.text("reason"), demand: demand,
             by: try ActorName(parameters).name)
-        return .empty()
+        return try Self.removed(
+            wasThere, "user '\(user)' is no member of channel '\(channel)'", slug: "no_such_member")
     }
 
     /// `PUT /v1/channels/{channel}/members/{user}/hidden`
@@ -107,11 +112,13 @@ extension NativeAPI {
 extension MembershipEdit {
     static let members = ["type", "status", "custom", "role", ActorName.parameter]
 
-    init(_ fields: Fields) throws(ChatError) {
+    /// - Parameter replacing: whether members that are left out are cleared. The role is not: without one, the channel's operators
+    ///   say what a member is.
+    init(_ fields: Fields, replacing: Bool = false) throws(ChatError) {
         self.init()
-        type = try fields.edit("type")
-        status = try fields.edit("status")
-        custom = try fields.edit(object: "custom")
+        type = try fields.edit("type", replacing: replacing)
+        status = try fields.edit("status", replacing: replacing)
+        custom = try fields.edit(object: "custom", replacing: replacing)
         role = try fields.word("role", MemberRole.self)
     }
 }

@@ -13,6 +13,10 @@ extension NativeAPI {
         router.add(.post, all, body: body, handler: asCaller(postMetacounters, isConditional: true))
         router.add(.patch, all, body: body, handler: asCaller(patchMetacounters))
         router.add(.delete, all, handler: asCaller(deleteMetacounters))
+        router.add(
+            .post, "/v1/channels/{channel}/increment-metacounters", body: body,
+            handler: asCaller(incrementMetacounters, isConditional: true))
+        router.add(.get, one, handler: asCaller(getMetacounter))
         router.add(.put, one, body: body, handler: asCaller(putMetacounter))
         router.add(.delete, one, handler: asCaller(deleteMetacounter))
     }
@@ -29,66 +33,85 @@ extension NativeAPI {
     func postMetacounters(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["metacounters", "by"])
+        let given = try fields.required("metacounters", try fields.object("metacounters", known: nil))
+        try given.refuseNull()
         let chat = try chat(for: caller, request)
         let counters = try await chat.createMetacounters(
-            try Self.counters(fields), of: request.name("channel"), by: try fields.string("by"),
+            try Self.counters(given), of: request.name("channel"), by: try fields.string("by"),
             ifMatch: try await counterVersion(request, chat))
         return Self.shown(counters, status: 201, headers: [("Location", request.path)])
     }
 
-    /// `PATCH /v1/channels/{channel}/metacounters`
+    /// `PATCH /v1/channels/{channel}/metacounters`: a merge patch.
     func patchMetacounters(_ request: Request, _ caller: Caller) async throws -> Response {
+        try await update(.set, isAdding: true, request, caller)
+    }
+
+    /// `POST /v1/channels/{channel}/increment-metacounters`: adds to counters; a negative number counts down.
+    func incrementMetacounters(_ request: Request, _ caller: Caller) async throws -> Response {
+        try await update(.inc, isAdding: false, request, caller)
+    }
+
+    private func update(
+        _ mode: CounterMode, isAdding: Bool, _ request: Request, _ caller: Caller
+    ) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["metacounters", "mode", "upsert", "by"])
+        let fields = try requiredFields(request, known: ["metacounters", "upsert", "by"])
+        let given = try fields.required("metacounters", try fields.object("metacounters", known: nil))
+        if mode != .set { try given.refuseNull() }
         let chat = try chat(for: caller, request)
         let (counters, _) = try await chat.updateMetacounters(
-            try Self.counters(fields), try Self.mode(fields), adding: try fields.boolean("upsert") ?? false,
-            of: request.name("channel"), by: try fields.string("by"), ifMatch: try await counterVersion(request, chat))
+            try Self.counters(given), mode, adding: try fields.boolean("upsert") ?? isAdding,
+            removing: given.nullNames, of: request.name("channel"), by: try fields.string("by"),
+            ifMatch: try await counterVersion(request, chat))
         return Self.shown(counters)
     }
 
     /// `DELETE /v1/channels/{channel}/metacounters`
     func deleteMetacounters(_ request: Request, _ caller: Caller) async throws -> Response {
-        try await deleteMetacounters(nil, request, caller)
+        Self.removed(count: try await deleteMetacounters(nil, request, caller).count)
+    }
+
+    /// `GET /v1/channels/{channel}/metacounters/{key}`
+    func getMetacounter(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let (counters, etag) = try await chat(for: caller, request).metacounters(of: request.name("channel"))
+        guard let value = counters[ExactText(request.name("key"))] else { throw Self.noKey(request) }
+        let tag = EntityTag.quoted(etag)
+        return Self.shown(value: JSONText { $0.integer(value) }, headers: [("ETag", tag)])
+            .unlessKnown(tag, to: request.headers)
     }
 
     /// `PUT /v1/channels/{channel}/metacounters/{key}`
     func putMetacounter(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["value", "by"])
-        let key = ExactText(request.name("key"))
+        let fields = try requiredFields(request, known: ["value", "by"])
         let value = try fields.required("value", try Self.counter("value", fields))
         let chat = try chat(for: caller, request)
         let (_, created) = try await chat.updateMetacounters(
-            [key: value], .set, adding: true, of: request.name("channel"), by: try fields.string("by"),
-            ifMatch: try await counterVersion(request, chat))
-        return Self.shown([key: value], status: created.isEmpty ? 200 : 201)
+            [ExactText(request.name("key")): value], .set, adding: true, of: request.name("channel"),
+            by: try fields.string("by"), ifMatch: try await counterVersion(request, chat))
+        return Self.shown(value: JSONText { $0.integer(value) }, createdAt: created.isEmpty ? nil : request.path)
     }
 
     /// `DELETE /v1/channels/{channel}/metacounters/{key}`
     func deleteMetacounter(_ request: Request, _ caller: Caller) async throws -> Response {
-        try await deleteMetacounters([request.name("key")], request, caller)
+        guard try await !deleteMetacounters([request.name("key")], request, caller).isEmpty else {
+            throw Self.noKey(request)
+        }
+        return .empty()
     }
 
-    private func deleteMetacounters(_ keys: [String]?, _ request: Request, _ caller: Caller) async throws -> Response {
+    private func deleteMetacounters(_ keys: [String]?, _ request: Request, _ caller: Caller) async throws -> [String] {
         let parameters = try Parameters(request.query, known: ["by"])
         let chat = try chat(for: caller, request)
-        try await chat.deleteMetacounters(
+        return try await chat.deleteMetacounters(
             keys, of: request.name("channel"), by: try parameters.text("by"),
             ifMatch: try await counterVersion(request, chat))
-        return .empty()
     }
 
     private func counterVersion(_ request: Request, _ chat: ChatAccess) async throws -> String? {
         try await Precondition(request.headers).etag { try await chat.metacounters(of: request.name("channel")).etag }
-    }
-
-    private static func mode(_ fields: Fields) throws(ChatError) -> CounterMode {
-        guard let word = try fields.string("mode") else { return .set }
-        guard let mode = CounterMode(rawValue: word) else {
-            throw fields.fault("mode", "enum", "must be 'set', 'inc' or 'dec'")
-        }
-        return mode
     }
 
     /// Read from its digits: 64 bits are more than a number of JSON surely holds.
@@ -100,10 +123,10 @@ extension NativeAPI {
         return value
     }
 
-    private static func counters(_ fields: Fields) throws(ChatError) -> [ExactText: Int64] {
-        let given = try fields.required("metacounters", try fields.object("metacounters", known: nil))
+    /// The counters of an object; what is null is left out.
+    private static func counters(_ given: Fields) throws(ChatError) -> [ExactText: Int64] {
         var counters: [ExactText: Int64] = [:]
-        for (key, _) in given.members { counters[ExactText(key)] = try counter(key, given) }
+        for (key, value) in given.members where value != .null { counters[ExactText(key)] = try counter(key, given) }
         return counters
     }
 

@@ -13,6 +13,7 @@ extension NativeAPI {
         router.add(.post, all, body: body, handler: asCaller(postMetadata, isConditional: true))
         router.add(.patch, all, body: body, handler: asCaller(patchMetadata))
         router.add(.delete, all, handler: asCaller(deleteMetadata))
+        router.add(.get, one, handler: asCaller(getMetadataKey))
         router.add(.put, one, body: body, handler: asCaller(putMetadataKey))
         router.add(.delete, one, handler: asCaller(deleteMetadataKey))
     }
@@ -29,9 +30,11 @@ extension NativeAPI {
     func postMetadata(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["metadata", "by"])
+        let given = try fields.required("metadata", try fields.object("metadata", known: nil))
+        try given.refuseNull()
         let chat = try chat(for: caller, request)
         let texts = try await chat.createMetadata(
-            try Self.texts(fields), of: request.name("channel"), by: try fields.string("by"),
+            try Self.texts(given), of: request.name("channel"), by: try fields.string("by"),
             ifMatch: try await metadataVersion(request, chat))
         return Self.shown(texts, status: 201, headers: [("Location", request.path)])
     }
@@ -39,57 +42,94 @@ extension NativeAPI {
     /// `PATCH /v1/channels/{channel}/metadata`
     func patchMetadata(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["metadata", "upsert", "by"])
+        let fields = try requiredFields(request, known: ["metadata", "upsert", "by"])
+        let given = try fields.required("metadata", try fields.object("metadata", known: nil))
         let chat = try chat(for: caller, request)
         let (texts, _) = try await chat.updateMetadata(
-            try Self.texts(fields), adding: try fields.boolean("upsert") ?? false, of: request.name("channel"),
-            by: try fields.string("by"), ifMatch: try await metadataVersion(request, chat))
+            try Self.texts(given), adding: try fields.boolean("upsert") ?? true, removing: given.nullNames,
+            of: request.name("channel"), by: try fields.string("by"),
+            ifMatch: try await metadataVersion(request, chat))
         return Self.shown(texts)
     }
 
     /// `DELETE /v1/channels/{channel}/metadata`
     func deleteMetadata(_ request: Request, _ caller: Caller) async throws -> Response {
-        try await deleteMetadata(nil, request, caller)
+        Self.removed(count: try await deleteMetadata(nil, request, caller).count)
+    }
+
+    /// `GET /v1/channels/{channel}/metadata/{key}`
+    func getMetadataKey(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let (texts, etag) = try await chat(for: caller, request).metadata(of: request.name("channel"))
+        guard let text = texts[ExactText(request.name("key"))] else { throw Self.noKey(request) }
+        let tag = EntityTag.quoted(etag)
+        return Self.shown(value: JSONText(string: text), headers: [("ETag", tag)])
+            .unlessKnown(tag, to: request.headers)
     }
 
     /// `PUT /v1/channels/{channel}/metadata/{key}`
     func putMetadataKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["value", "by"])
-        let key = ExactText(request.name("key"))
+        let fields = try requiredFields(request, known: ["value", "by"])
         let value = try fields.required("value", try fields.string("value"))
         let chat = try chat(for: caller, request)
         let (_, created) = try await chat.updateMetadata(
-            [key: value], adding: true, of: request.name("channel"), by: try fields.string("by"),
-            ifMatch: try await metadataVersion(request, chat))
-        return Self.shown([key: value], status: created.isEmpty ? 200 : 201)
+            [ExactText(request.name("key")): value], adding: true, of: request.name("channel"),
+            by: try fields.string("by"), ifMatch: try await metadataVersion(request, chat))
+        return Self.shown(value: JSONText(string: value), createdAt: created.isEmpty ? nil : request.path)
     }
 
     /// `DELETE /v1/channels/{channel}/metadata/{key}`
     func deleteMetadataKey(_ request: Request, _ caller: Caller) async throws -> Response {
-        try await deleteMetadata([request.name("key")], request, caller)
+        guard try await !deleteMetadata([request.name("key")], request, caller).isEmpty else {
+            throw Self.noKey(request)
+        }
+        return .empty()
     }
 
-    private func deleteMetadata(_ keys: [String]?, _ request: Request, _ caller: Caller) async throws -> Response {
+    private func deleteMetadata(_ keys: [String]?, _ request: Request, _ caller: Caller) async throws -> [String] {
         let parameters = try Parameters(request.query, known: ["by"])
         let chat = try chat(for: caller, request)
-        try await chat.deleteMetadata(
+        return try await chat.deleteMetadata(
             keys, of: request.name("channel"), by: try parameters.text("by"),
             ifMatch: try await metadataVersion(request, chat))
-        return .empty()
+    }
+
+    /// One value of a channel.
+    static func shown(
+        value: JSONText, headers: [(name: String, value: String)] = [], createdAt location: String? = nil
+    ) -> Response {
+        let created = location.map { [(name: "Location", value: $0)] } ?? []
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("value", value)
+            writer.endObject()
+        }
+        return .json(body.bytes, status: location == nil ? 200 : 201, headers: headers + created)
+    }
+
+    /// The answer to a `DELETE` of a list.
+    static func removed(count: Int) -> Response {
+        .json(
+            JSONText { writer in
+                writer.beginObject()
+                writer.member("deleted", count)
+                writer.endObject()
+            }.bytes)
+    }
+
+    static func noKey(_ request: Request) -> ChatError {
+        ChatError(.notFound, "channel '\(request.name("channel"))' has no key '\(request.name("key"))'")
     }
 
     private func metadataVersion(_ request: Request, _ chat: ChatAccess) async throws -> String? {
         try await Precondition(request.headers).etag { try await chat.metadata(of: request.name("channel")).etag }
     }
 
-    private static func texts(_ fields: Fields) throws(ChatError) -> [ExactText: String] {
-        let given = try fields.required("metadata", try fields.object("metadata", known: nil))
+    /// The texts of an object; what is null is left out.
+    private static func texts(_ given: Fields) throws(ChatError) -> [ExactText: String] {
         var texts: [ExactText: String] = [:]
-        for (key, _) in given.members {
-            guard let text = try given.string(key) else { throw given.fault(key, "type", "expected string, got null") }
-            texts[ExactText(key)] = text
-        }
+        for (key, _) in given.members { texts[ExactText(key)] = try given.string(key) }
         return texts
     }
 

@@ -10,7 +10,9 @@ extension NativeAPI {
         router.add(.get, "/v1/channels/{channel}/restrictions", handler: asCaller(getRestrictions))
         router.add(.get, "/v1/users/{user}/restrictions", handler: asCaller(getUserRestrictions))
         router.add(.get, restriction, handler: asCaller(getRestriction))
-        router.add(.put, restriction, body: body, handler: asCaller(putRestriction))
+        router.add(
+            .put, restriction, body: body,
+            handler: asCaller(Self.returning(Sanction.members, from: getRestriction, to: putRestriction)))
         router.add(.delete, restriction, handler: asCaller(deleteRestriction))
         router.add(.put, "/v1/channels/{channel}/freeze", body: body, handler: asCaller(Self.unconditional(putFreeze)))
         router.add(.delete, "/v1/channels/{channel}/freeze", handler: asCaller(Self.unconditional(deleteFreeze)))
@@ -43,7 +45,7 @@ extension NativeAPI {
     /// `PUT /v1/channels/{channel}/restrictions/{user}`
     private func putRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        let fields = try Fields(request.body.bytes, limits: limits, known: Sanction.members)
+        let fields = try requiredFields(request, known: Sanction.members)
         let (chat, sanction) = (try chat(for: caller, request), try Sanction(fields))
         let demand = try await demandedRestriction(request, caller)
         let actor = try ActorName(parameters, fields).name
@@ -57,10 +59,12 @@ extension NativeAPI {
     /// `DELETE /v1/channels/{channel}/restrictions/{user}`
     private func deleteRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        try await chat(for: caller, request).lift(
-            restrictionOf: request.name("user"), in: request.name("channel"),
-            demand: try await demandedRestriction(request, caller), by: try ActorName(parameters).name)
-        return .empty()
+        let (user, channel) = (request.name("user"), request.name("channel"))
+        let wasThere = try await chat(for: caller, request).lift(
+            restrictionOf: user, in: channel, demand: try await demandedRestriction(request, caller),
+            by: try ActorName(parameters).name)
+        return try Self.removed(
+            wasThere, "user '\(user)' is under no restriction in channel '\(channel)'", slug: "no_restriction")
     }
 
     /// `PUT /v1/channels/{channel}/freeze`

@@ -14,6 +14,16 @@ extension NativeAPI {
             headers: [(name: "ETag", value: EntityTag.quoted(etag))] + created)
     }
 
+    /// The answer to a `DELETE`.
+    ///
+    /// - Throws: `.notFound` where there was nothing.
+    static func removed(
+        _ wasThere: Bool, _ detail: @autoclosure () -> String, slug: String? = nil
+    ) throws(ChatError) -> Response {
+        guard wasThere else { throw ChatError(.notFound, detail(), slug: slug) }
+        return .empty()
+    }
+
     /// What a request demands of the record it writes: `If-Match`, or `If-None-Match: *` for one that must not be there
     /// (RFC 9110, 13.1).
     static func demand(

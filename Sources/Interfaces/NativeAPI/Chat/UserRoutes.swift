@@ -8,8 +8,12 @@ extension NativeAPI {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         router.add(.get, "/v1/users", handler: asCaller(getUsers))
         router.add(.get, "/v1/users/{user}", handler: asCaller(getUser))
-        router.add(.put, "/v1/users/{user}", body: body, handler: asCaller(putUser))
-        router.add(.patch, "/v1/users/{user}", body: body, handler: asCaller(patchUser))
+        router.add(
+            .put, "/v1/users/{user}", body: body,
+            handler: asCaller(Self.returning(UserEdit.members, from: getUser, to: putUser)))
+        router.add(
+            .patch, "/v1/users/{user}", body: body,
+            handler: asCaller(Self.returning(UserEdit.members, from: getUser, to: patchUser)))
         router.add(.delete, "/v1/users/{user}", handler: asCaller(deleteUser))
         router.add(
             .post, "/v1/users/{user}/revoke-tokens", body: body,
@@ -41,8 +45,8 @@ extension NativeAPI {
     /// `PUT /v1/users/{user}`: makes the record, or replaces all of it.
     private func putUser(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        let fields = try optionalFields(request, known: UserEdit.members)
-        let edit = try fields.map(UserEdit.init) ?? UserEdit()
+        let fields = try requiredFields(request, known: UserEdit.members)
+        let edit = try UserEdit(fields)
         let (chat, id) = (try chat(for: caller, request), request.name("user"))
         let by = try ActorName(parameters, fields).name
         let demand = try await userDemand(request, chat)
@@ -57,7 +61,7 @@ extension NativeAPI {
     /// `PATCH /v1/users/{user}`
     private func patchUser(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        let fields = try Fields(request.body.bytes, limits: limits, known: UserEdit.members)
+        let fields = try requiredFields(request, known: UserEdit.members)
         let (chat, id) = (try chat(for: caller, request), request.name("user"))
         let user = try await chat.update(
             user: id, try UserEdit(fields), demand: try await userDemand(request, chat),
@@ -68,11 +72,11 @@ extension NativeAPI {
     /// `DELETE /v1/users/{user}`
     private func deleteUser(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        let chat = try chat(for: caller, request)
-        try await chat.delete(
-            user: request.name("user"), demand: try await userDemand(request, chat),
-            by: try ActorName(parameters).name, revokesTokens: true)
-        return .empty()
+        let (chat, user) = (try chat(for: caller, request), request.name("user"))
+        let wasThere = try await chat.delete(
+            user: user, demand: try await userDemand(request, chat), by: try ActorName(parameters).name,
+            revokesTokens: true)
+        return try Self.removed(wasThere, "user '\(user)' has no record")
     }
 
     /// `POST /v1/users/{user}/revoke-tokens`: an empty body, or `{"before": "<RFC 3339>"}`.
@@ -126,9 +130,10 @@ extension NativeAPI {
     /// `DELETE /v1/users/{user}/blocks/{other}`
     private func deleteBlock(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        try await chat(for: caller, request).unblock(
-            request.name("other"), for: request.name("user"), by: try ActorName(parameters).name)
-        return .empty()
+        let (user, other) = (request.name("user"), request.name("other"))
+        let wasThere = try await chat(for: caller, request).unblock(
+            other, for: user, by: try ActorName(parameters).name)
+        return try Self.removed(wasThere, "user '\(user)' does not block user '\(other)'")
     }
 
     private func userDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {

@@ -15,14 +15,15 @@ extension NativeAPI {
     func putCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
+        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let fields = try schemaFields(request, known: ["schema"])
         let schema = try fields.required("schema", fields.raw("schema"))
         let (chat, type) = (service.chat(for: caller), request.name("type"))
         let demand = try await Self.demand(of: request) { try chat.candidateReport(of: type).etag }
-        return Self.shown(
-            try await Self.meeting(demand) { () async throws(ChatError) in
-                try await chat.setCandidate(schema, for: type, demand: demand)
-            })
+        let set = try await Self.meeting(demand) { () async throws(ChatError) in
+            try await chat.setCandidate(schema, for: type, demand: demand)
+        }
+        return Self.shown(set.report, createdAt: set.isNew ? request.path : nil)
     }
 
     /// `DELETE /v1/event-types/{type}/candidate`
@@ -45,10 +46,11 @@ extension NativeAPI {
         return Self.shown(added, location: "\(type)/versions/\(added.version.number)")
     }
 
-    private static func shown(_ report: CandidateReport) -> Response {
-        .json(
+    private static func shown(_ report: CandidateReport, createdAt location: String? = nil) -> Response {
+        let created = location.map { [(name: "Location", value: $0)] } ?? []
+        return .json(
             JSONText(capacity: report.schema.count + 512) { report.print(to: &$0) }.bytes,
-            headers: [("ETag", EntityTag.quoted(report.etag))])
+            status: location == nil ? 200 : 201, headers: [("ETag", EntityTag.quoted(report.etag))] + created)
     }
 }
 

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    private static let typeMembers = [
+    static let typeMembers = [
         "description", "owner", "mode", "deprecated", "compatibility", "retention_hours",
     ]
 
@@ -31,14 +31,26 @@ extension NativeAPI {
     func putEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
-        let fields = try optionalFields(request, known: Self.typeMembers)
-        let settings = try fields.map(Self.settings) ?? EventTypeSettings()
+        let settings = try Self.settings(try requiredFields(request, known: Self.typeMembers), EventTypeSettings())
         let chat = service.chat(for: caller)
         let demand = try await Self.demand(of: request) { try chat.eventType(request.name("type")).etag }
         let (type, isNew) = try await Self.meeting(demand) { () async throws(ChatError) in
             try await chat.declare(request.name("type"), settings, demand: demand)
         }
         return Self.shown(type, status: isNew ? 201 : 200, headers: isNew ? [("Location", request.path)] : [])
+    }
+
+    /// `PATCH /v1/event-types/{type}`: a merge patch (RFC 7396).
+    func patchEventType(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        try caller.demand(.manage)
+        let fields = try requiredFields(request, known: Self.typeMembers)
+        let chat = service.chat(for: caller)
+        let demand = try await Self.demand(of: request) { try chat.eventType(request.name("type")).etag }
+        return Self.shown(
+            try await chat.change(eventType: request.name("type"), demand: demand) { before throws(ChatError) in
+                try Self.settings(fields, before)
+            })
     }
 
     /// `DELETE /v1/event-types/{type}`
@@ -50,22 +62,32 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// What is left out takes its default: a PUT replaces.
-    private static func settings(_ fields: Fields) throws(ChatError) -> EventTypeSettings {
-        var settings = EventTypeSettings()
-        settings.description = try fields.string("description") ?? ""
-        settings.owner = try fields.string("owner") ?? ""
-        settings.deprecated = try fields.string("deprecated")
-        if let rule = try compatibility(fields) { settings.compatibility = rule }
-        settings.retention = try fields.integer("retention_hours", in: EventTypeSettings.retentionHours)
-            .map { .seconds($0 * 3600) }
-        if let word = try fields.string("mode") {
-            guard let mode = EventType.Mode(rawValue: word) else {
-                throw fields.fault("mode", "enum", "must be 'enforce', 'warn' or 'off'")
-            }
-            settings.mode = mode
+    /// The settings that a body makes of others: what it leaves out stays, and null is the default.
+    private static func settings(
+        _ fields: Fields, _ before: EventTypeSettings
+    ) throws(ChatError) -> EventTypeSettings {
+        var settings = before
+        let standard = EventTypeSettings()
+        if fields.has("description") { settings.description = try fields.string("description") ?? "" }
+        if fields.has("owner") { settings.owner = try fields.string("owner") ?? "" }
+        if fields.has("deprecated") { settings.deprecated = try fields.string("deprecated") }
+        if fields.has("compatibility") {
+            settings.compatibility = try compatibility(fields) ?? standard.compatibility
         }
+        if fields.has("retention_hours") {
+            settings.retention = try fields.integer("retention_hours", in: EventTypeSettings.retentionHours)
+                .map { .seconds($0 * 3600) }
+        }
+        if fields.has("mode") { settings.mode = try mode(fields) ?? standard.mode }
         return settings
+    }
+
+    private static func mode(_ fields: Fields) throws(ChatError) -> EventType.Mode? {
+        guard let word = try fields.string("mode") else { return nil }
+        guard let mode = EventType.Mode(rawValue: word) else {
+            throw fields.fault("mode", "enum", "must be 'enforce', 'warn' or 'off'")
+        }
+        return mode
     }
 
     static func compatibility(_ fields: Fields) throws(ChatError) -> CompatibilityRule? {

@@ -3,8 +3,9 @@ import JSON
 
 /// Fields of records as requests change them: what is absent stays, `null` clears, a value is set.
 extension Fields {
-    func edit(_ name: String) throws(ChatError) -> FieldEdit<String> {
-        has(name) ? FieldEdit(try string(name)) : .keep
+    /// - Parameter replacing: whether an absent member is cleared.
+    func edit(_ name: String, replacing: Bool = false) throws(ChatError) -> FieldEdit<String> {
+        has(name) || replacing ? FieldEdit(try string(name)) : .keep
     }
 
     func edit(flag name: String) throws(ChatError) -> FieldEdit<Bool> {
@@ -17,9 +18,9 @@ extension Fields {
     }
 
     /// An object of the sender's own, byte for byte.
-    func edit(object name: String) throws(ChatError) -> FieldEdit<JSONText> {
+    func edit(object name: String, replacing: Bool = false) throws(ChatError) -> FieldEdit<JSONText> {
         _ = try object(name, known: nil)
-        return edit(value: name)
+        return has(name) || !replacing ? edit(value: name) : .clear
     }
 
     /// An object whose members are all texts.
@@ -29,6 +30,15 @@ extension Fields {
         var texts: [String: String] = [:]
         for (key, _) in object.members { texts[key] = try object.required(key, try object.string(key)) }
         return .set(texts)
+    }
+
+    /// The members that are `null`: a merge patch removes them.
+    var nullNames: [String] { members.filter { $0.value == .null }.map(\.name) }
+
+    /// - Throws: `.malformed`, slug `wrong_type`, for the first member that is `null`.
+    func refuseNull() throws(ChatError) {
+        guard let name = nullNames.first else { return }
+        throw fault(name, "type", "must not be null", slug: "wrong_type")
     }
 
     /// One of the words of an enumeration.

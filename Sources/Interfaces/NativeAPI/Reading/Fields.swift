@@ -137,20 +137,7 @@ extension Fields {
         fault(pointer, "type", "expected \(expected), got \(value.kind.name)", slug: "wrong_type")
     }
 
-    private func pointer(to name: String) -> String { pointer + "/" + Self.escaped(name) }
-
-    /// A reference token (RFC 6901, 3). What is not ASCII stays as it is: problems are JSON, not URLs.
-    private static func escaped(_ name: String) -> String {
-        var token = ""
-        for character in name.unicodeScalars {
-            switch character {
-            case "~": token += "~0"
-            case "/": token += "~1"
-            default: token.unicodeScalars.append(character)
-            }
-        }
-        return token
-    }
+    private func pointer(to name: String) -> String { pointer + "/" + ChatError.Fault.token(name) }
 
     /// At most so many faults are listed; a sender who gets them all wrong learns as much from the first few.
     private static let faultsListed = 10
@@ -159,10 +146,7 @@ extension Fields {
         let unknown = members.filter { !known.contains($0.name) }
         guard !unknown.isEmpty else { return }
         let faults = unknown.prefix(Self.faultsListed).map { member in
-            let nearest = Suggestion.nearest(to: member.name, among: known).map { "; did you mean '\($0)'?" } ?? ""
-            return ChatError.Fault(
-                pointer: pointer(to: String(member.name.prefix(64))), keyword: "unknown",
-                detail: "unknown member\(nearest)")
+            ChatError.Fault.unknown(member.name, in: pointer, known: known)
         }
         var error = ChatError(.malformed, "\(faults[0].pointer): \(faults[0].detail)", slug: "unknown_member")
         error.faults = Array(faults)

@@ -84,7 +84,7 @@ struct SettingsReader {
             let isRead =
                 readDelivery(name, value, name == "template" ? text.rawMember(name) : nil)
                 || readCredentials(name, value)
-            if !isRead { fault(String(name.prefix(64)), "unknown", "unknown member") }
+            if !isRead { faults.append(.unknown(name, known: WebhookSettings.members)) }
         }
     }
 

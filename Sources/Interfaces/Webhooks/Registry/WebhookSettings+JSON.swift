@@ -4,6 +4,13 @@ public import JSON
 import Signing
 
 extension WebhookSettings {
+    /// The members of a document that sets them.
+    public static let members = [
+        "url", "types", "channels", "filter", "description", "format", "template", "signatures", "batch", "headers",
+        "auth",
+        "tls", "concurrency", "retry", "timeout_seconds", "rate_per_second", "ordering", "verification",
+    ]
+
     /// Reads the body of `POST /v1/webhooks` and `PUT /v1/webhooks/{id}`.
     ///
     /// Members: `url` (required) and those of `openapi.yaml`, schema `WebhookSettings`. What the gateway itself decides

@@ -150,7 +150,7 @@ async function one(view, id) {
               ["Channel", (row) => toChannel(row.channel)],
               ["What", (row) => [row.ban && badge("banned", "bad"), " ", row.mute && badge("muted", "warn")]],
               ["Why", (row) => row.reason ?? "–"],
-              ["Until", (row) => row.until_timetoken ? timeOf(row.until_timetoken) : "lifted"],
+              ["Until", (row) => row.until ? time(row.until) : "lifted"],
             ],
             restrictions.data,
             { caption: "Restrictions" },

@@ -1,7 +1,7 @@
 /// The known name a mistyped one most probably means.
-enum Suggestion {
+public enum Suggestion {
     /// The nearest of `known` within a third of its length, at least one edit; nil when none is near.
-    static func nearest(to name: String, among known: [String]) -> String? {
+    public static func nearest(to name: String, among known: [String]) -> String? {
         let best = known.map { (name: $0, distance: distance(name, $0)) }.min { $0.distance < $1.distance }
         guard let best, best.distance <= max(1, best.name.utf8.count / 3) else { return nil }
         return best.name
@@ -24,5 +24,32 @@ enum Suggestion {
             }
         }
         return row[right.count]
+    }
+}
+
+extension ChatError.Fault {
+    /// A member that no rule reads.
+    ///
+    /// - Parameters:
+    ///   - object: the pointer of the object that has it, `#` for the document.
+    ///   - known: the members that are read.
+    public static func unknown(_ name: String, in object: String = "#", known: [String]) -> Self {
+        let nearest = Suggestion.nearest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? ""
+        return Self(
+            pointer: object + "/" + Self.token(String(name.prefix(64))), keyword: "unknown",
+            detail: "unknown member\(nearest)")
+    }
+
+    /// A reference token (RFC 6901, 3). Characters beyond ASCII stay as they are: problems are JSON, not URLs.
+    public static func token(_ name: String) -> String {
+        var token = ""
+        for character in name.unicodeScalars {
+            switch character {
+            case "~": token += "~0"
+            case "/": token += "~1"
+            default: token.unicodeScalars.append(character)
+            }
+        }
+        return token
     }
 }

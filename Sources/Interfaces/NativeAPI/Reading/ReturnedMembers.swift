@@ -1,0 +1,92 @@
+import ChatCore
+import ChatModel
+import HTTPServer
+import JSON
+
+extension NativeAPI {
+    /// An action that writes a resource and accepts what `read` returns of it: members that are not writable may be in the body
+    /// if they have their present values, and are left out of what `write` sees.
+    ///
+    /// `read` runs only for a body with such members. Members that the resource does not have stay, for `write` to refuse.
+    /// - Parameter writable: the members that `write` reads.
+    /// - Throws: `.stale` where `etag` or `updated_at` is another: the resource has changed since it was read; `.malformed`, slug
+    ///   `bad_member`, for another value of any other member.
+    static func returning(
+        _ writable: [String], from read: @escaping CallerAction, to write: @escaping CallerAction
+    ) -> CallerAction {
+        { request, caller in
+            guard request.method == .put || request.method == .patch,
+                let document = try? JSONDocument(request.body.bytes, numbers: .lenient),
+                let members = document.rawMembers(), members.contains(where: { !writable.contains($0.name) }),
+                let present = try await presentState(read, request, caller)
+            else { return try await write(request, caller) }
+            var kept: [(name: String, value: JSONText)] = []
+            var faults: [ChatError.Fault] = []
+            for member in members {
+                guard !writable.contains(member.name), let value = present[member.name] else {
+                    kept.append(member)
+                    continue
+                }
+                guard let given = document.root[member.name], !given.means(value) else { continue }
+                guard !["etag", "updated_at"].contains(member.name) else {
+                    throw ChatError(
+                        .stale, "#/\(member.name): the resource has changed since it was read; read it again")
+                }
+                faults.append(
+                    ChatError.Fault(
+                        pointer: "#/\(member.name)", keyword: "readOnly",
+                        detail: "is read-only and has another value; leave it out"))
+            }
+            guard faults.isEmpty else {
+                var error = ChatError(
+                    .malformed, "\(faults[0].pointer): \(faults[0].detail)", slug: "bad_member")
+                error.faults = faults
+                throw error
+            }
+            var request = request
+            request.body = RequestBody(bytes: JSONText { $0.object(kept) }.bytes)
+            return try await write(request, caller)
+        }
+    }
+
+    /// The resource as `GET` returns it; nil where there is none that the caller may read.
+    private nonisolated(nonsending) static func presentState(
+        _ read: CallerAction, _ request: Request, _ caller: Caller
+    ) async throws -> JSONValue? {
+        do {
+            let answer = try await read(request.withoutQuery, caller)
+            guard case .bytes(let bytes) = answer.body else { return nil }
+            return try JSONDocument(bytes, numbers: .lenient).root
+        } catch let error as ChatError where error.code == .notFound || error.code == .forbidden {
+            return nil
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func object(_ members: [(name: String, value: JSONText)]) {
+        beginObject()
+        for member in members {
+            key(text: member.name)
+            raw(member.value)
+        }
+        endObject()
+    }
+}
+
+extension JSONValue {
+    /// Whether both are the same value; members of objects have no order.
+    fileprivate func means(_ other: JSONValue) -> Bool {
+        if let elements, let others = other.elements {
+            return elements.count == others.count && zip(elements, others).allSatisfy { $0.means($1) }
+        }
+        if let members, let others = other.members {
+            return members.count == others.count
+                && members.allSatisfy { name, value in other[name].map(value.means) ?? false }
+        }
+        if let string { return other.string.map { ExactText($0) == ExactText(string) } ?? false }
+        if let double { return other.double == double }
+        if let boolean { return other.boolean == boolean }
+        return isNull && other.isNull
+    }
+}

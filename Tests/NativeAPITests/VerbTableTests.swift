@@ -1,0 +1,238 @@
+import HTTPServer
+import JSON
+import Testing
+import YAML
+
+@testable import NativeAPI
+
+/// The meaning of the verbs, for every resource: `openapi.yaml` declares it, and the routes keep it.
+@Suite("Verbs", .timeLimit(.minutes(2))) struct VerbTableTests {
+    /// A resource with an address of its own.
+    struct Resource: Sendable, CustomTestStringConvertible {
+        /// As `openapi.yaml` has it.
+        let path: String
+        /// The address of one; `{made}` stands for the id that `POST` on `list` gave.
+        let address: String
+        /// Where `POST` makes one, if it is not made by a PUT.
+        var list: String?
+        /// What makes one, and members that another value can be written to.
+        let body: String
+        let change: String
+        /// Members of `body` that a PUT needs.
+        var least = "{}"
+        var testDescription: String { path }
+    }
+
+    private static let mapping = #"{"channel":"c","type":"t","data":{"$":"body"}}"#
+
+    static let resources: [Resource] = [
+        Resource(
+            path: "/v1/users/{user}", address: "/v1/users/eve",
+            body: #"{"name":"Eve","email":"e@example.com","custom":{"a":1.50},"metadata":{"k":"v"}}"#,
+            change: #"{"name":"E"}"#),
+        Resource(
+            path: "/v1/channels/{channel}", address: "/v1/channels/hall",
+            body: #"{"kind":"group","name":"Hall","custom":{"a":[1]},"data":{"x":null}}"#, change: #"{"name":"H"}"#,
+            least: #"{"kind":"group"}"#),
+        Resource(
+            path: "/v1/channels/{channel}/members/{user}", address: "/v1/channels/room/members/eve",
+            body: #"{"status":"a","custom":{"a":1}}"#, change: #"{"status":"b"}"#),
+        Resource(
+            path: "/v1/channels/{channel}/restrictions/{user}", address: "/v1/channels/room/restrictions/eve",
+            body: #"{"ban":true,"reason":"spam","until":"2040-01-01T00:00:00Z"}"#, change: #"{"reason":"rude"}"#,
+            least: #"{"mute":true}"#),
+        Resource(
+            path: "/v1/channels/{channel}/metadata/{key}", address: "/v1/channels/room/metadata/topic",
+            body: #"{"value":"tea"}"#, change: #"{"value":"gin"}"#, least: #"{"value":"tea"}"#),
+        Resource(
+            path: "/v1/channels/{channel}/metacounters/{key}", address: "/v1/channels/room/metacounters/likes",
+            body: #"{"value":9007199254740993}"#, change: #"{"value":2}"#, least: #"{"value":1}"#),
+        Resource(
+            path: "/v1/channel-groups/{group}", address: "/v1/channel-groups/g", body: #"{"channels":["a","b"]}"#,
+            change: #"{"channels":["c"]}"#, least: #"{"channels":[]}"#),
+        Resource(
+            path: "/v1/event-types/{type}", address: "/v1/event-types/order.paid",
+            body: #"{"description":"Paid.","owner":"shop","mode":"warn","retention_hours":9}"#,
+            change: #"{"owner":"till"}"#),
+        Resource(
+            path: "/v1/event-types/{type}/candidate", address: "/v1/event-types/order.sent/candidate",
+            body: #"{"schema":{"minimum":1}}"#, change: #"{"schema":{"minimum":2}}"#, least: #"{"schema":true}"#),
+        Resource(
+            path: "/v1/sources/{id}", address: "/v1/sources/s",
+            body:
+                #"{"scheme":"generic","scheme_options":{"header":"X-Sig"},"secrets":["s3cret"],"window_seconds":60,"description":"d","mapping":\#(mapping)}"#,
+            change: #"{"description":"e"}"#,
+            least: #"{"scheme":"generic","scheme_options":{"header":"X-Sig"},"mapping":\#(mapping)}"#),
+        Resource(
+            path: "/v1/keys/{id}", address: "/v1/keys/{made}", list: "/v1/keys",
+            body: #"{"name":"k","scopes":["read"],"channels":["a.*"]}"#, change: #"{"name":"l"}"#),
+        Resource(
+            path: "/v1/apps/{id}", address: "/v1/apps/{made}", list: "/v1/apps", body: #"{"name":"a"}"#,
+            change: #"{"name":"b"}"#),
+        Resource(
+            path: "/v1/webhooks/{id}", address: "/v1/webhooks/{made}", list: "/v1/webhooks",
+            body: #"{"url":"https://example.com/h","types":["a.*"],"headers":{"X-A":"1"}}"#,
+            change: #"{"description":"x"}"#),
+        Resource(
+            path: "/v1/subscriptions/{id}", address: "/v1/subscriptions/{made}", list: "/v1/subscriptions",
+            body: #"{"channels":["a"],"filter":"data.x > 1"}"#, change: #"{"description":"x"}"#),
+    ]
+
+    /// What is no resource that is written and read back: marks and presences of a user, streams, and messages, which are events.
+    private static let others: Set<String> = [
+        "/v1/channels/{channel}/messages/{timetoken}", "/v1/channels/{channel}/messages/{timetoken}/pin",
+        "/v1/channels/{channel}/messages/{timetoken}/reactions/{value}",
+        "/v1/channels/{channel}/messages/{timetoken}/actions/{action}", "/v1/channels/{channel}/metadata",
+        "/v1/channels/{channel}/metacounters", "/v1/channels/{channel}/events", "/v1/streams/{id}",
+        "/v1/users/{user}/sessions/{session}", "/v1/users/{user}/blocks/{other}", "/v1/session",
+        "/v1/channels/{channel}/presence/{user}", "/v1/channels/{channel}/presence/{user}/state",
+        "/v1/channels/{channel}/participants/{user}", "/v1/channels/{channel}/typing/{user}",
+        "/v1/channels/{channel}/freeze", "/v1/channels/{channel}/members/{user}/read",
+        "/v1/channels/{channel}/members/{user}/delivered", "/v1/channels/{channel}/members/{user}/hidden",
+        "/v1/channels/{channel}/operators/{user}",
+    ]
+
+    @Test("are declared for every resource, and for each the answers that they have")
+    func declared() throws {
+        let description = try Description()
+        let written = Set(
+            description.operations.filter { ["put", "patch", "delete"].contains($0.method) }.map(\.path))
+        #expect(written.subtracting(Self.others) == Set(Self.resources.map(\.path)))
+        for operation in description.operations {
+            let name = "\(operation.method) \(operation.path)"
+            let isResource = !Self.others.contains(operation.path)
+            switch operation.method {
+            case "put" where isResource:
+                #expect(operation.response(200) != nil, "\(name)")
+                #expect(operation.node["requestBody"]?["required"]?.string == "true", "\(name)")
+            case "patch":
+                #expect(operation.response(200) != nil && operation.response(201) == nil, "\(name)")
+                #expect(operation.node["requestBody"]?["required"]?.string == "true", "\(name)")
+                #expect(!isResource || operation.response(404) != nil, "\(name)")
+            case "delete" where isResource:
+                #expect(operation.response(204) != nil && operation.response(404) != nil, "\(name)")
+            default: break
+            }
+        }
+    }
+
+    private func prepare(_ api: APIFixture) async {
+        _ = await api.call(.put, "/v1/channels/room", #"{"kind":"group"}"#)
+        _ = await api.call(.put, "/v1/event-types/order.sent", "{}")
+    }
+
+    /// The address of one that is there.
+    private func make(_ resource: Resource, _ api: APIFixture) async throws -> String {
+        if let list = resource.list {
+            let made = await api.call(.post, list, resource.body)
+            #expect(made.status == 201, "\(made.text)")
+            let location = try #require(made.header("Location"))
+            #expect(resource.address.replacing("{made}", with: made["id"]?.string ?? "") == location)
+            #expect(await api.call(.get, location).status == 200)
+            return location
+        }
+        let made = await api.call(.put, resource.address, resource.body)
+        #expect(made.status == 201, "\(made.text)")
+        #expect(made.header("Location") == resource.address)
+        return resource.address
+    }
+
+    private func methods(_ resource: Resource, _ api: APIFixture) -> Set<HTTPMethod> {
+        Set(api.router.routes.filter { $0.pattern.description == resource.path }.map(\.method))
+    }
+
+    @Test("make, replace, change and remove", arguments: resources)
+    func meaning(_ resource: Resource) async throws {
+        try await APIFixture.run { api in
+            await prepare(api)
+            let methods = methods(resource, api)
+            let missing = resource.address.replacing("{made}", with: "none")
+            #expect(await api.call(.get, missing).status == 404)
+            #expect(await api.call(.delete, missing).status == 404)
+            if methods.contains(.patch) { #expect(await api.call(.patch, missing, resource.change).status == 404) }
+            let address = try await make(resource, api)
+            for method in [HTTPMethod.put, .patch] where methods.contains(method) {
+                let empty = await api.call(method, address)
+                #expect(empty.status == 400 && empty.code == "member_missing", "\(method) \(empty.text)")
+                let unknown = await api.call(method, address, #"{"nobody_knows":1}"#)
+                #expect(unknown.status == 400 && unknown.code == "unknown_member", "\(method) \(unknown.text)")
+            }
+            if methods.contains(.patch) {
+                let changed = await api.call(.patch, address, resource.change)
+                #expect(changed.status == 200, "\(changed.text)")
+            }
+            if methods.contains(.put) {
+                let replaced = await api.call(.put, address, resource.least)
+                #expect(replaced.status == 200, "\(replaced.text)")
+                let fresh = try await afresh(resource, api)
+                for member in try #require(replaced.json?.members) where !Self.isOwn(member.name) {
+                    #expect(
+                        replaced.shown(member.name) == fresh.shown(member.name),
+                        "\(member.name): \(replaced.text) \(fresh.text)")
+                }
+            }
+            #expect(await api.call(.delete, address).status == 204)
+            #expect(await api.call(.delete, address).status == 404)
+        }
+    }
+
+    /// One that was made of the least.
+    private func afresh(_ resource: Resource, _ api: APIFixture) async throws -> Answer {
+        #expect(await api.call(.delete, resource.address).status == 204)
+        let least =
+            resource.path == "/v1/sources/{id}"
+            ? resource.least.dropLast() + #","secrets":["s3cret"]}"# : resource.least[...]
+        let made = await api.call(.put, resource.address, String(least))
+        #expect(made.status == 201, "\(made.text)")
+        return made
+    }
+
+    /// Of the record itself, and not of what is written.
+    private static func isOwn(_ member: String) -> Bool {
+        ["created_at", "updated_at", "etag", "mapping_version"].contains(member) || member.hasSuffix("_timetoken")
+    }
+
+    @Test("take back what GET returned, and change nothing by it", arguments: resources)
+    func roundTrip(_ resource: Resource) async throws {
+        try await APIFixture.run { api in
+            await prepare(api)
+            let methods = methods(resource, api)
+            let address = try await make(resource, api)
+            for method in [HTTPMethod.put, .patch] where methods.contains(method) {
+                let read = await api.call(.get, address)
+                let written = await api.call(method, address, read.text)
+                #expect(written.status == 200, "\(method) \(written.text)")
+                let again = await api.call(.get, address)
+                for member in try #require(read.json?.members)
+                where !["updated_at", "etag"].contains(member.name)
+                    // Of a candidate, the beginning of its trial, which begins anew.
+                    && !(member.name == "created_at" && address.hasSuffix("/candidate"))
+                {
+                    #expect(again.shown(member.name) == read.shown(member.name), "\(method) \(member.name)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "refuse another value of a read-only member, and a version that has passed",
+        arguments: [HTTPMethod.put, .patch])
+    func readOnly(_ method: HTTPMethod) async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/users/eve", "{}")
+            let read = await api.call(.get, "/v1/users/eve").text
+            let other = await api.call(method, "/v1/users/eve", #"{"id":"ann"}"#)
+            #expect(other.status == 400 && other.code == "bad_member", "\(other.text)")
+            #expect(other["errors"]?[0]?["pointer"]?.string == "#/id")
+            _ = await api.call(.patch, "/v1/users/eve", #"{"name":"E"}"#)
+            let late = await api.call(method, "/v1/users/eve", read)
+            #expect(late.status == 412 && late.code == "precondition_failed", "\(late.text)")
+            #expect(await api.call(.get, "/v1/users/eve")["name"]?.string == "E")
+        }
+    }
+}
+
+extension Answer {
+    /// A member's bytes as text.
+    fileprivate func shown(_ name: String) -> String? { JSONText(trusted: bytes).rawMember(name)?.description }
+}
