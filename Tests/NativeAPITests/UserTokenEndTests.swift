@@ -22,7 +22,9 @@ import Testing
         let query = parts.count > 1 ? parts[1] : ""
         if parts[0] == "poll" {
             let cursor = try await gateway.call("GET", "/v1/poll", as: token).json?["cursor"]?.string ?? ""
-            let poll = Task { try await gateway.call("GET", "/v1/poll?\(query)&cursor=\(cursor)", as: token) }
+            // By type, as a user's unread counts would answer it.
+            let target = "/v1/poll?\(query)&type=message.*&cursor=\(cursor)"
+            let poll = Task { try await gateway.call("GET", target, as: token) }
             await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
             return Task { "\(try await poll.value.status)" }
         }
