@@ -12,6 +12,7 @@ import Testing
     private static let table: [(Audience, Set<String>)] = [
         (.subscribers, ["phone", "laptop", "jim", "pat"]),
         (.webhooks, []),
+        (.wire, []),
         (.rule(.participants), ["pat"]),
         (.rule(.participantsButOrigin), ["pat"]),
         (.rule(.participantsAndSubjects, subjects: ["sue"]), ["pat", "sue"]),
