@@ -92,7 +92,7 @@ import Testing
             let path = "/v1/event-types/order.paid/candidate"
             #expect(await api.call(.get, path).status == 404)
             let set = await api.call(.put, path, #"{"schema":{"type":"object","required":["shop"]}}"#)
-            #expect(set.status == 200 && set["accepted"]?.integer == 0)
+            #expect(set.status == 201 && set["accepted"]?.integer == 0)
             #expect(await api.emit("{}").status == 201)
             #expect(await api.emit(#"{"shop":1}"#).status == 201)
             // Looked at after the sender has its answer.
@@ -107,7 +107,7 @@ import Testing
             #expect(promoted.header("Location") == "/v1/event-types/order.paid/versions/2")
             #expect(await api.call(.get, path).status == 404)
             #expect(await api.call(.put, path, #"{"schema":{"type":1}}"#).code == "schema_invalid")
-            #expect(await api.call(.put, path, #"{"schema":true}"#).status == 200)
+            #expect(await api.call(.put, path, #"{"schema":true}"#).status == 201)
             #expect(await api.call(.delete, path).status == 204)
             #expect(await api.call(.delete, path).status == 404)
         }

@@ -61,6 +61,7 @@ import Testing
             let ageless = signed("{\"iss\":\"demo\",\"sub\":\"eve\",\"exp\":\(end)}", by: "demo-secret")
             let (reader, _, _) = try await gateway.openReady("channel=a", as: old)
             #expect(try await reads(ageless, gateway) == 200)
+            _ = try await gateway.call("PUT", "/v1/users/eve", "{}")
             let parts = request.split(separator: " ").map(String.init)
             let done = try await gateway.call(parts[0], parts[1])
             #expect(done.status < 300)
