@@ -63,7 +63,7 @@ class Native:
             case "member.joined":
                 return [(event["channel"], "member", user["id"], "joined") for user in data["users"]]
             case "member.left" | "member.declined":
-                return [(event["channel"], "member", data["user"]["user_id"], None)]
+                return [(event["channel"], "member", data["user"]["id"], None)]
             case "typing.started" | "typing.stopped":
                 return [(ROOM, "typing", *sorted(user["id"] for user in data["typing_users"]))]
             case "message.created":
@@ -76,7 +76,7 @@ class Native:
             case "user.mentioned":
                 return [(self.user, "mention", data["message_timetoken"], data["mentioned_by_user_id"])]
             case "reaction.added" | "reaction.removed":
-                return [(ROOM, event["type"], data["message_timetoken"], data["reaction"], data["user"]["user_id"])]
+                return [(ROOM, event["type"], data["message_timetoken"], data["reaction"], data["user"]["id"])]
             case "message.updated":
                 return [(ROOM, "edit", data["message_timetoken"], data["text"])]
             case "message.deleted":
@@ -84,9 +84,9 @@ class Native:
             case "receipt.read":
                 return [(ROOM, "read", data["user_id"], data["last_read_timetoken"])]
             case "user.muted" | "user.banned":
-                return [(data["user_id"], "restriction", ROOM, event["type"][5:], data["reason"])]
+                return [(data["user"]["id"], "restriction", ROOM, event["type"][5:], data["restriction"]["reason"])]
             case "user.unmuted" | "user.unbanned":
-                return [(data["user_id"], "restriction", ROOM, "lifted", None)]
+                return [(data["user"]["id"], "restriction", ROOM, "lifted", None)]
             case "channel.frozen" | "channel.unfrozen":
                 return [(ROOM, "channel")]
         return [(event["channel"], event["type"])]
