@@ -30,10 +30,9 @@ enum Callbacks {
             guard let target, let connection, let raw = shim_connection_context(connection) else { return nil }
             let peer = Unmanaged<Peer>.fromOpaque(raw).takeUnretainedValue()
             let exchange = Exchange(engine: engine(context), peer: peer, connection: connection, target: target)
-            // Ends the query before the library parses it. The library keeps a record of 50 to 80 bytes of each parameter in
-            // the connection's memory, has no option that turns this off, and closes the connection without an answer when
-            // the memory is full: with about a thousand parameters, which two bytes each can make. `Exchange` has copied the
-            // query and parses it itself.
+            // Ends the query before the library parses it. The library keeps a record of each parameter in the connection's
+            // memory, which many short parameters would fill, and nothing is answered then. `Exchange` has copied the query
+            // and parses it itself.
             //
             // The write is defined. `target` points into the connection's read buffer, which is the library's own and
             // writable; the callback runs before the library itself replaces the question mark by a NUL. The byte behind the
