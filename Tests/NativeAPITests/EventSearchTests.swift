@@ -71,6 +71,18 @@ import Testing
         }
     }
 
+    @Test("tells users apart whose names are equal texts of other bytes")
+    func exactUser() async throws {
+        try await APIFixture.run { api in
+            for (number, user) in [(1, "\u{E9}"), (2, "e\u{301}")] {
+                let body = #"{"type":"a.b","user":"\#(user)","data":{"n":\#(number)}}"#
+                #expect(await api.call(.post, "/v1/channels/c/events", body).status == 201)
+            }
+            #expect(numbers(await api.call(.get, "/v1/events?user=%C3%A9")) == [1])
+            #expect(numbers(await api.call(.get, "/v1/events?user=e%CC%81")) == [2])
+        }
+    }
+
     @Test("refuses what it does not know", arguments: ["order=up", "limit=0", "filter=data.", "cursor=x", "chanel=a"])
     func refusals(_ query: String) async throws {
         try await APIFixture.run { api in

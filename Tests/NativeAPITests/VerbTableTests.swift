@@ -230,6 +230,37 @@ import YAML
             #expect(await api.call(.get, "/v1/users/eve")["name"]?.string == "E")
         }
     }
+
+    @Test("let one of many writers through who send back the same version")
+    func writers() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.put, "/v1/users/eve", "{}")
+            let etag = try #require(made["etag"]?.string)
+            let statuses = await withTaskGroup(of: Int.self) { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        let body = #"{"name":"\#(number)","etag":"\#(etag)"}"#
+                        return await api.call(.patch, "/v1/users/eve", body).status
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.count { $0 == 200 } == 1)
+            #expect(statuses.count { $0 == 412 } == 19)
+        }
+    }
+
+    @Test("take back a webhook whose circuit has changed since it was read")
+    func measured() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)
+            let id = try #require(made["id"]?.string)
+            let read = await api.call(.get, "/v1/webhooks/\(id)").text
+            let changed = read.replacing(#""circuit":"closed""#, with: #""circuit":"open""#)
+            #expect(changed != read)
+            #expect(await api.call(.patch, "/v1/webhooks/\(id)", changed).status == 200)
+        }
+    }
 }
 
 extension Answer {

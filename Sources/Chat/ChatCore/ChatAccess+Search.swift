@@ -19,13 +19,13 @@ public struct EventSearch: Sendable {
 }
 
 extension ChatAccess {
-    /// Events of the selection's channels that one search looks at, and how long it goes on: a filter that admits little
-    /// ends there, and the page says how far it came.
+    /// The bounds of one search: events read of the selection's channels, and time. At either bound the page is partial, and
+    /// its position is where to continue.
     private static let searchMost = 10_000
     private static let searchTime: Duration = .seconds(2)
 
-    /// Kept events of many channels, as ``history(_:onWire:)`` shows them. Events of a channel that the caller's user may
-    /// not read, and those that are for other users, are left out.
+    /// Kept events of many channels. Events that no stream of the caller would hear are left out: those of a channel that the
+    /// caller's user may not read, those that are for one user, and those that are for webhooks alone.
     ///
     /// - Returns: a page whose position is where to continue; it may hold less than its limit, or nothing, though more are
     ///   to come.
@@ -42,7 +42,7 @@ extension ChatAccess {
             examined += found.items.count
             for event in try await withoutDeletedTexts(found.items) {
                 page.position = event.timetoken
-                guard search.user.map({ $0 == event.user }) ?? true,
+                guard search.user.map({ ExactText($0) == event.user.map { ExactText($0) } }) ?? true,
                     search.selection.admits(FilterSubject(event)), try await reads(event, &readable)
                 else { continue }
                 page.items.append(event)
@@ -58,7 +58,7 @@ extension ChatAccess {
         return page
     }
 
-    /// Whether the caller's user may read an event; everybody's is it where the caller speaks for no user.
+    /// Whether the caller's user may read an event; true for a caller that acts for no user.
     ///
     /// - Parameter known: the answers so far, by channel.
     private func reads(_ event: Event, _ known: inout [ExactText: Bool]) async throws(ChatError) -> Bool {
@@ -73,8 +73,8 @@ extension ChatAccess {
 }
 
 extension LogStretch {
-    /// Where a page of it ends, as its reader may see it: at an event of the page, or at a full millisecond that the page
-    /// has passed. The log may have stopped at an event of another app, of which nobody else must learn.
+    /// The position after a page: its last event, or a whole millisecond that the page has passed, since the exact place may
+    /// be another app's event.
     fileprivate func end(of page: Page<Event>) -> Timetoken {
         let millisecond = Timetoken.ticksPerSecond / 1000
         let position = page.position

@@ -24,9 +24,9 @@ enum Repeating {
     case refused
 }
 
-/// Where a request is handled. Everybody waits for the loop, and fifty requests may come at once.
+/// Where a request is handled. Work of more than about a millisecond leaves the loop, which serves all connections.
 private enum RequestPlace {
-    /// Emits, which must be cheap; what is held there; and changes of a record.
+    /// Emits, which must be cheap, polls and changes of a record, unless the request is large.
     case loop
     /// Reads of a record or a short page of records, which take a millisecond or two to parse and to print.
     case threadPool
@@ -67,14 +67,16 @@ extension NativeAPI {
                 return try await held(to: meters, request) { try await place.run { try await action(request, caller) } }
             } catch {
                 await noteFailedSignIn(request, error)
-                throw Self.translated(error, request)
+                // The body is parsed once more, to point at the member at fault.
+                throw request.isLarge
+                    ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
             }
         }
     }
 
     private func place(of request: Request, _ repeating: Repeating, isHeld: Bool) -> RequestPlace {
         if request.isLarge || repeating == .storesNothing { return .workThreads }
-        guard request.method == .get else {
+        guard [.get, .head].contains(request.method) else {
             // The filter of a webhook may be in it.
             return repeating != .byRoute && request.body.bytes.count > 2048 ? .workThreads : .loop
         }
@@ -119,7 +121,8 @@ extension NativeAPI {
                 let place: RequestPlace = request.isLarge ? .workThreads : .loop
                 return try await place.run { try await action(request) }
             } catch {
-                throw Self.translated(error, request)
+                throw request.isLarge
+                    ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
             }
         }
     }

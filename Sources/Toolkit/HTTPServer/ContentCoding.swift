@@ -3,16 +3,18 @@ import Locking
 /// Compression of answers with gzip (RFC 9110, 8.4.1.3 and 12.5.3).
 ///
 /// An answer is compressed for a client that accepts it when its body is text of more than 1 KiB and is known as a whole.
-/// `Cache-Control: no-store` and `no-transform` leave it as it is: an answer with a credential says so, and a length of
-/// compressed bytes would tell of it what stands beside it.
+/// Answers that carry a credential set `Cache-Control: no-store` and are not compressed: the compressed length could reveal
+/// the credential (BREACH). `no-transform` is respected too.
 enum ContentCoding {
     static let bytesLeast = 1024
 
-    /// Texts that their media type does not tell to be such.
+    /// Text types that ``MediaType/isText`` and ``MediaType/isJSON`` do not recognize.
     static let otherTexts: Set = ["application/yaml", "application/javascript", "application/openmetrics-text"]
 
-    /// What an entity tag ends with, before its quote, when it is that of a compressed body: a strong tag names bytes
-    /// (RFC 9110, 8.8.3.3).
+    /// Compressed bodies of the program's own files, by where they lie: as many as the program has files.
+    static let fixed = Lock<[UnsafeRawPointer?: [UInt8]]>([:])
+
+    /// The suffix of a compressed body's entity tag, closing quote included: a strong tag names bytes (RFC 9110, 8.8.3.3).
     static let tagEnding = ".gzip\""
 }
 
@@ -61,8 +63,15 @@ extension Response {
     }
 
     private nonisolated(nonsending) func gzipped() async -> [UInt8]? {
-        // The bytes of a long body take a millisecond for each 90 KiB.
-        (bodyLength ?? 0) > 64 * 1024 ? await asLongWork { gzip() } : await onThreadPool { gzip() }
+        if case .fixed(let bytes) = body, let known = ContentCoding.fixed.withLock({ $0[bytes.buffer.baseAddress] }) {
+            return known
+        }
+        // Compression takes about 1 ms per 90 KiB.
+        let coded = (bodyLength ?? 0) > 64 * 1024 ? await asLongWork { gzip() } : await onThreadPool { gzip() }
+        if case .fixed(let bytes) = body, let coded {
+            ContentCoding.fixed.withLock { $0[bytes.buffer.baseAddress] = coded }
+        }
+        return coded
     }
 
     private func gzip() -> [UInt8]? {

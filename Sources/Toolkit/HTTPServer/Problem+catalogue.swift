@@ -7,8 +7,7 @@ extension Problem {
     /// 403: a browser sends it for a page of another site.
     static let crossSiteRequest = Problem(
         status: 403, code: "cross_site_request", title: "The request comes from a page of another site",
-        detail: "In dev mode only pages of this machine may call the gateway, and origins that cors.origins names; "
-            + "add the page's origin there")
+        detail: "In dev mode, pages of other sites may not call the gateway; add the page's origin to cors.origins")
 
     /// 404: no route for this path.
     public static func notFound(path: String) -> Problem {

@@ -81,6 +81,19 @@ public struct Request: Sendable {
         return request
     }
 
+    /// The same request with one more header field.
+    public func adding(header name: String, _ value: String) -> Request {
+        var headers = head.headers
+        headers.append(name: name, value: value)
+        let head = Head(
+            id: head.id, method: head.method, path: head.path, queryText: head.queryText, headers: headers,
+            remoteAddress: head.remoteAddress, isSecure: head.isSecure, receivedAt: head.receivedAt)
+        var request = Request(head: head, query: query, body: body)
+        request.parameters = parameters
+        request.notes = notes
+        return request
+    }
+
     /// Path and query exactly as they were sent.
     public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
 

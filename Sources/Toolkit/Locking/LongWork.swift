@@ -17,8 +17,7 @@ public nonisolated(nonsending) func onThreadPool<Value: Sendable, Failure: Error
 /// Runs work that may take longer than a few milliseconds, on threads kept for it. The system shares the processors between
 /// these threads and all others, so that neither the loop nor the pool waits for a piece of work to end.
 ///
-/// There are as many threads as processors. Pieces of work take their turns in the order in which they came, and again
-/// whenever they have waited for something.
+/// There are as many threads as processors. Work runs first in, first out; work that suspends rejoins at the end.
 ///
 /// - Throws: what `work` throws.
 public nonisolated(nonsending) func asLongWork<Value: Sendable, Failure: Error>(
@@ -44,14 +43,19 @@ private final class WorkThreads: TaskExecutor {
 
     private struct Queue {
         var jobs: [UnownedJob] = []
-        /// Of the first job that waits; those before it have been taken.
+        /// The index of the next job to run.
         var next = 0
 
         mutating func popFirst() -> UnownedJob? {
             guard next < jobs.count else { return nil }
             defer {
                 next += 1
-                if next == jobs.count { (jobs, next) = ([], 0) }
+                if next == jobs.count {
+                    (jobs, next) = ([], 0)
+                } else if next > 1024, next > jobs.count / 2 {
+                    jobs.removeFirst(next)
+                    next = 0
+                }
             }
             return jobs[next]
         }

@@ -4,8 +4,14 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
+    /// Members that change without a change of the resource.
+    private static let measured: Set = [
+        "allowed_per_minute", "circuit", "joined_member_count", "member_count", "open_until", "participant_count",
+    ]
+
     /// An action that writes a resource and accepts what `read` returns of it: members that are not writable may be in the body
-    /// if they have their present values, and are left out of what `write` sees.
+    /// if they have their present values, and are left out of what `write` sees. `etag` and `updated_at` then demand the version
+    /// that was read, as `If-Match` does. Members of ``measured`` may have any value.
     ///
     /// `read` runs only for a body with such members. Members that the resource does not have stay, for `write` to refuse.
     /// - Parameter writable: the members that `write` reads.
@@ -18,24 +24,35 @@ extension NativeAPI {
             guard request.method == .put || request.method == .patch,
                 let document = try? JSONDocument(request.body.bytes, numbers: .lenient),
                 let members = document.rawMembers(), members.contains(where: { !writable.contains($0.name) }),
-                let present = try await presentState(read, request, caller)
+                let (present, tag) = try await presentState(read, request, caller)
             else { return try await write(request, caller) }
             var kept: [(name: String, value: JSONText)] = []
             var faults: [ChatError.Fault] = []
+            var request = request
             for member in members {
                 guard !writable.contains(member.name), let value = present[member.name] else {
                     kept.append(member)
                     continue
                 }
-                guard let given = document.root[member.name], !given.means(value) else { continue }
-                guard !["etag", "updated_at"].contains(member.name) else {
+                guard let given = document.root[member.name], !measured.contains(member.name) else { continue }
+                let isVersion = ["etag", "updated_at"].contains(member.name)
+                guard !given.means(value) else {
+                    // Another write may come between the read and this one.
+                    if isVersion, let tag, !request.headers.contains("If-Match") {
+                        request = request.adding(header: "If-Match", tag)
+                    }
+                    continue
+                }
+                guard !isVersion else {
                     throw ChatError(
-                        .stale, "#/\(member.name): the resource has changed since it was read; read it again")
+                        .stale,
+                        "#/\(member.name): the resource has changed since it was read; read it again and repeat the change"
+                    )
                 }
                 faults.append(
                     ChatError.Fault(
                         pointer: "#/\(member.name)", keyword: "readOnly",
-                        detail: "is read-only and has another value; leave it out"))
+                        detail: "is read-only and differs from the present value; leave it out"))
             }
             guard faults.isEmpty else {
                 var error = ChatError(
@@ -43,20 +60,21 @@ extension NativeAPI {
                 error.faults = faults
                 throw error
             }
-            var request = request
             request.body = RequestBody(bytes: JSONText { $0.object(kept) }.bytes)
             return try await write(request, caller)
         }
     }
 
-    /// The resource as `GET` returns it; nil where there is none that the caller may read.
+    /// The resource as `GET` returns it, with its tag; nil where there is none that the caller may read.
     private nonisolated(nonsending) static func presentState(
         _ read: CallerAction, _ request: Request, _ caller: Caller
-    ) async throws -> JSONValue? {
+    ) async throws -> (JSONValue, tag: String?)? {
         do {
             let answer = try await read(request.withoutQuery, caller)
             guard case .bytes(let bytes) = answer.body else { return nil }
-            return try JSONDocument(bytes, numbers: .lenient).root
+            return (
+                try JSONDocument(bytes, numbers: .lenient).root, answer.headers.first { $0.name == "ETag" }?.value
+            )
         } catch let error as ChatError where error.code == .notFound || error.code == .forbidden {
             return nil
         }

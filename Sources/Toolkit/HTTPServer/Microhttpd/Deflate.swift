@@ -4,21 +4,25 @@ internal import CZlib
 enum Deflate {
     /// The bytes as one gzip member (RFC 1952); nil when the library has no memory, or when that would not be shorter.
     static func gzip(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-        var stream = z_stream()
-        // 15 bits of window, + 16 for the wrapper of gzip. Level 6 takes 11 µs for each KiB of JSON (measured), a tenth
-        // more than level 4.
-        guard shim_deflate_init(&stream, 6, 31) == Z_OK else { return nil }
-        defer { deflateEnd(&stream) }
+        // On the heap: the library's state points back to it.
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        defer { stream.deallocate() }
+        stream.initialize(to: z_stream())
+        // 15 bits of window, + 16 for the wrapper of gzip. Level 6 takes 11 µs for each KiB of JSON (measured), no more than
+        // level 4.
+        guard shim_deflate_init(stream, 6, 31) == Z_OK else { return nil }
+        defer { deflateEnd(stream) }
         let room = bytes.count - 1
         var isWhole = false
         let coded = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
             // zlib only reads from here; its header forgot the const.
-            stream.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.assumingMemoryBound(to: UInt8.self)
-            stream.avail_in = UInt32(bytes.count)
-            stream.next_out = buffer.baseAddress
-            stream.avail_out = UInt32(room)
-            isWhole = deflate(&stream, Z_FINISH) == Z_STREAM_END
-            count = room - Int(stream.avail_out)
+            stream.pointee.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?
+                .assumingMemoryBound(to: UInt8.self)
+            stream.pointee.avail_in = UInt32(bytes.count)
+            stream.pointee.next_out = buffer.baseAddress
+            stream.pointee.avail_out = UInt32(room)
+            isWhole = deflate(stream, Z_FINISH) == Z_STREAM_END
+            count = room - Int(stream.pointee.avail_out)
         }
         return isWhole ? coded : nil
     }

@@ -8,7 +8,7 @@ public struct RouteManners: Sendable {
     /// Whether a body is what its `Content-Encoding` says, and refused where it is not. Else one that does not begin as
     /// compressed ones do is taken as it is.
     public var trustsContentEncoding = true
-    /// Whether it is a page for people, which does nothing by itself when a link of another site leads to it.
+    /// Whether this is an HTML page that is safe to open from a link on another site.
     public var isPage = false
     /// How a refusal is said that the handler has not made: a wrong method, a body that is too large, an error nobody
     /// foresaw. Nil: as problem+json.
