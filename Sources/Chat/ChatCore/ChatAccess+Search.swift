@@ -1,6 +1,6 @@
 public import ChatModel
 
-/// What to look for among the kept events of many channels.
+/// A search of the kept events of many channels.
 public struct EventSearch: Sendable {
     /// By channel, type and filter.
     public var selection: Selection

@@ -58,7 +58,7 @@ extension PollBatch {
     /// Bytes of events that are printed where the poll is handled; more takes a millisecond for each few of them.
     private static let printedAtOnce = 64 * 1024
 
-    /// What a wire prints of the batch: on the thread pool when it is long, since everybody waits for the loop.
+    /// The batch as a wire prints it. A long batch is printed on the threads of long work: everybody waits for the loop.
     public func printed<Answer: Sendable>(_ print: @Sendable (PollBatch) -> Answer) async -> Answer {
         var weight = 0
         for event in events { weight += event.draft.weight }

@@ -24,7 +24,7 @@ enum Repeating {
     case refused
 }
 
-/// Where a request is handled. Work of more than about a millisecond leaves the loop, which serves all connections.
+/// The executor of a request. Work of more than about a millisecond leaves the loop, which serves all connections.
 private enum RequestPlace {
     /// Emits, which must be cheap, polls and changes of a record, unless the request is large.
     case loop

@@ -98,8 +98,8 @@ public struct Request: Sendable {
     public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
 
     /// Whether to read it may take half a millisecond or more: the target has more than 1 KiB, such as a long filter or
-    /// many names, or the body more than 16 KiB. Work on such a request belongs on the thread pool: everybody waits for
-    /// the loop, and many of them may come at once.
+    /// many names, or the body more than 16 KiB. Such a request is handled as long work: everybody waits for the loop, and
+    /// many of them may come at once.
     public var isLarge: Bool {
         head.path.utf8.count + head.queryText.utf8.count > 1024 || body.bytes.count > 16 * 1024
     }

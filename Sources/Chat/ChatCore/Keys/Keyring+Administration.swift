@@ -65,9 +65,9 @@ extension Keyring {
         }
     }
 
-    /// Changes a key's name and what it is held to.
+    /// Changes a key's name and rates.
     ///
-    /// - Parameter edit: called again when somebody else's change came between.
+    /// - Parameter edit: runs again when another change came between.
     /// - Throws: `.forbidden`, `.notFound`; `.stale` when the key is at another version than `etag`.
     public func changeKey(
         _ id: String, ifMatch etag: String? = nil, by caller: Caller,
@@ -161,8 +161,8 @@ extension Keyring {
     /// not have the new one yet, holds for `overlap`; what the one before it has signed ends at once.
     ///
     /// - Parameter overlap: zero to ``longestOverlap``.
-    /// - Throws: `.forbidden` to whoever does not reach the whole app, and for a key that expires: what the secret signs would
-    ///   outlive it; `.malformed` for another overlap.
+    /// - Throws: `.forbidden` for a caller that does not reach the whole app, and for a key that expires: tokens that the secret
+    ///   signs would outlive it; `.malformed` for another overlap.
     public func rotateSecret(overlap: Duration, by caller: Caller) async throws(ChatError) -> AppRecord {
         try caller.demandWholeApp()
         guard endOfKey(of: caller) == nil else {

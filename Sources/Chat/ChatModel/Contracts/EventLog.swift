@@ -256,7 +256,7 @@ public struct LogStretch: Sendable, Equatable {
         self.order = order
     }
 
-    /// What is left of it once everything up to a place has been read.
+    /// The rest of the stretch, behind a place up to which everything has been read.
     public func rest(behind position: Timetoken) -> LogStretch {
         var rest = self
         switch order {

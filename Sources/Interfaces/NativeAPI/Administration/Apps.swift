@@ -5,7 +5,7 @@ import JSON
 
 extension NativeAPI {
     private static let retentionHours = 1...876_000
-    /// What of an app can be changed.
+    /// The members that `PATCH /v1/apps/{id}` takes.
     static let appMembers =
         ["name", "require_declared_types", "demand_tokens", "public_user_fields", "retention_hours"]
         + RatePolicies.memberNames

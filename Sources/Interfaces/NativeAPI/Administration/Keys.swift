@@ -5,7 +5,7 @@ import JSON
 import Signing
 
 extension NativeAPI {
-    /// What of a key can be changed.
+    /// The members that `PATCH /v1/keys/{id}` takes.
     static let keyChanges = ["name"] + RatePolicies.memberNames
     private static let keyMembers =
         ["name", "scopes", "channels", "types", "expires_at", "jwt"] + RatePolicies.memberNames

@@ -11,7 +11,7 @@ struct EventsQuestion: Sendable {
     /// Decides what may be shown.
     let now: Timetoken
     var order = HistoryRequest.Order.oldestFirst
-    /// Whether events that were moved here are among the answer, which no follower is told of.
+    /// Whether events moved here from elsewhere are in the answer. Followers of the log never get them.
     var includesMoved = false
 }
 
