@@ -9,7 +9,7 @@ BINARY := .build/release/parley
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error
 
-.PHONY: run build test check clients crash chaos fuzz format lint bench dependencies clean
+.PHONY: run build test check clients crash chaos fuzz schemathesis format lint bench dependencies clean
 .PHONY: sanitize packaging deb tarball sbom check-packages
 
 ## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, with its data in ./parley-data. The build is not
@@ -52,6 +52,12 @@ fuzz: export PARLEY_FUZZ_SECONDS ?= 150
 fuzz: build
 	@scripts/fuzz 300
 	@scripts/client-tests $(BINARY) -s -k test_fuzz
+
+## Requests made from openapi.yaml, right and wrong ones, and the answers compared with it: PARLEY_SCHEMATHESIS_EXAMPLES for each
+## operation.
+schemathesis: export PARLEY_SCHEMATHESIS_EXAMPLES ?= 50
+schemathesis: build
+	@scripts/schemathesis $(BINARY) $$PARLEY_SCHEMATHESIS_EXAMPLES
 
 # What is concurrent: the loop and its sockets, streams, polls, and what hands events to them.
 FOLLOWING := NativeAPITests\.(Stream|HeldPoll|GroupStream|DeviceStream|DeviceSession)|ChatCoreTests\.(Hub|Outbox|Roster|CatchUp)

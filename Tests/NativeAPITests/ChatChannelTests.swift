@@ -33,8 +33,8 @@ import Testing
             #expect(await api.types(on: "carl") == ["member.invited"])
             let carl = "/v1/channels/crew/invites/carl"
             #expect(await api.call(.post, carl + "/accept", #"{"by":"dora"}"#, key: user).code == "not_self")
-            #expect(await api.call(.post, carl + "/accept?by=carl", key: user)["state"]?.string == "joined")
-            #expect(await api.call(.post, carl + "/decline?by=carl", key: user).code == "already_joined")
+            #expect(await api.call(.post, carl + "/accept", #"{"by":"carl"}"#, key: user)["state"]?.string == "joined")
+            #expect(await api.call(.post, carl + "/decline", #"{"by":"carl"}"#, key: user).code == "already_joined")
             #expect(await api.call(.post, "/v1/channels/crew/invites/dora/decline", #"{"by":"dora"}"#).status == 204)
             #expect(await api.call(.get, "/v1/channels/crew/members/dora").code == "no_such_member")
 

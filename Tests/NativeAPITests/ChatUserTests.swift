@@ -103,7 +103,11 @@ import Testing
             #expect(await api.call(.put, "/v1/users/ana", #"{"nam":"A"}"#).code == "unknown_member")
             #expect(await api.call(.put, "/v1/users/ana", #"{"custom":[1]}"#).code == "wrong_type")
             #expect(await api.call(.put, "/v1/users/ana", #"{"metadata":{"a":1}}"#).code == "wrong_type")
-            #expect(await api.call(.put, "/v1/users/ana?by=x", #"{"by":"y"}"#).code == "bad_member")
+            // Who acts is a member where there is a body, a query parameter where there is none; and a user's name.
+            #expect(await api.call(.put, "/v1/users/ana?by=x", #"{"by":"y"}"#).code == "unknown_parameter")
+            let actor = await api.call(.put, "/v1/users/ana", #"{"by":"a,b"}"#)
+            #expect(actor.code == "bad_member" && actor["errors"]?[0]?["pointer"]?.string == "#/by")
+            #expect(await api.call(.delete, "/v1/users/ana?by=a,b").code == "bad_parameter")
             let device = await api.call(
                 .put, "/v1/users/ana", headers: [("X-Device-Id", String(repeating: "x", count: 200))])
             #expect(device.status == 400)

@@ -198,6 +198,9 @@ extension APIFixture {
             for bad in [#"{"metacounters":{"n":1.5}}"#, #"{"metacounters":{"n":1},"mode":"inc"}"#, "{}"] {
                 #expect(await api.call(.patch, path, bad).status == 400, "\(bad)")
             }
+            #expect(await api.call(.put, path + "/n", #"{"value":24.0}"#).status == 200)
+            #expect(await api.call(.get, path)["metacounters"]?["n"]?.integer == 24)
+            #expect(await api.call(.put, path + "/n", #"{"value":9007199254740993.0}"#).code == "wrong_type")
             #expect(await api.call(.delete, path + "/n").status == 204)
             #expect(await api.call(.delete, path + "/n").status == 404)
             #expect(await api.call(.delete, path)["deleted"]?.integer == 1)

@@ -112,7 +112,7 @@ extension ChatAccess {
             guard toleratesUnknown else {
                 throw ChatError(
                     .malformed,
-                    "the cursor must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time from 1970 on",
+                    "the cursor must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time",
                     slug: "bad_cursor")
             }
             // What is said again of it is bounded, whatever was sent.

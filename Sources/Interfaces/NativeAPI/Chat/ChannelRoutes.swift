@@ -46,7 +46,7 @@ extension NativeAPI {
             kind: try fields.required("kind", try fields.word("kind", ChannelKind.self)), id: id)
         new.users = try fields.strings("users") ?? []
         new.edit = try ChannelEdit(fields)
-        let made = try await chat(for: caller, request).make(new, by: try fields.string(ActorName.parameter))
+        let made = try await chat(for: caller, request).make(new, by: try fields.actor())
         let location = "/v1/channels/" + Self.pathSegment(made.record.channel.id)
         return Self.shown(made.record, createdAt: made.isNew ? location : nil)
     }
@@ -66,7 +66,7 @@ extension NativeAPI {
         let fields = try requiredFields(request, known: ChannelEdit.members + ["kind"])
         let kind = try fields.required("kind", try fields.word("kind", ChannelKind.self))
         let (chat, edit) = (try chat(for: caller, request), try ChannelEdit(fields))
-        let by = try fields.string(ActorName.parameter)
+        let by = try fields.actor()
         let demand = try await channelDemand(request, chat)
         let written = try await Self.meeting(demand) { () throws(ChatError) in
             try await chat.put(channel: request.name("channel"), kind: kind, edit, demand: demand, by: by)
@@ -81,7 +81,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         let view = try await chat.update(
             channel: request.name("channel"), try ChannelEdit(fields), demand: try await channelDemand(request, chat),
-            by: try fields.string(ActorName.parameter))
+            by: try fields.actor())
         return Self.shown(view)
     }
 
@@ -91,16 +91,16 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         let wasThere = try await chat.delete(
             channel: request.name("channel"), demand: try await channelDemand(request, chat),
-            by: try ActorName(parameters).name)
+            by: try parameters.actor())
         return try Self.removed(wasThere, "channel '\(request.name("channel"))' has no record")
     }
 
     /// `PUT /v1/channels/{channel}/operators/{user}`
     private func putOperator(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
         let view = try await chat(for: caller, request).appoint(
-            request.name("user"), in: request.name("channel"), .operator, by: try ActorName(parameters, fields).name)
+            request.name("user"), in: request.name("channel"), .operator, by: try fields?.actor())
         return Self.shown(view)
     }
 
@@ -108,7 +108,7 @@ extension NativeAPI {
     private func deleteOperator(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         _ = try await chat(for: caller, request).appoint(
-            request.name("user"), in: request.name("channel"), .member, by: try ActorName(parameters).name)
+            request.name("user"), in: request.name("channel"), .member, by: try parameters.actor())
         return .empty()
     }
 

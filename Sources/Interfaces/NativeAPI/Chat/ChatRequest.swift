@@ -17,19 +17,39 @@ extension NativeAPI {
     }
 }
 
-/// Who acts, as a request names them: the member `by` of its body, or the parameter of that name where there is no body.
-struct ActorName {
+/// The name under which a request says who acts: a member of its body, or a query parameter where the route takes no body.
+enum ActorName {
     static let parameter = "by"
 
-    let name: String?
-
-    init(_ parameters: Parameters, _ fields: Fields? = nil) throws(ChatError) {
-        let member = try fields?.string(Self.parameter)
-        let parameter = try parameters.text(Self.parameter)
-        guard member == nil || parameter == nil else {
-            throw ChatError(
-                .malformed, "name who acts once: as the member 'by' or as the query parameter", slug: "bad_member")
+    /// What is wrong with a name that cannot be a user's; nil for one that can.
+    fileprivate static func fault(_ name: String) -> String? {
+        do throws(ChatError) {
+            try Names.check(user: name)
+            return nil
+        } catch {
+            return error.message
         }
-        name = member ?? parameter
+    }
+}
+
+extension Fields {
+    /// Who acts: the member `by`.
+    ///
+    /// - Throws: `.malformed` with the pointer, for what is not a user's name.
+    func actor() throws(ChatError) -> String? {
+        guard let name = try string(ActorName.parameter) else { return nil }
+        if let detail = ActorName.fault(name) { throw fault(ActorName.parameter, "format", detail) }
+        return name
+    }
+}
+
+extension Parameters {
+    /// Who acts: the query parameter `by`.
+    ///
+    /// - Throws: `.malformed`, slug `bad_parameter`, for what is not a user's name.
+    func actor() throws(ChatError) -> String? {
+        guard let name = try text(ActorName.parameter) else { return nil }
+        if let detail = ActorName.fault(name) { throw Self.bad(ActorName.parameter, "names a user: \(detail)") }
+        return name
     }
 }

@@ -17,7 +17,7 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: ["users", ActorName.parameter])
         let users = try fields.required("users", try fields.strings("users"))
         let memberships = try await chat(for: caller, request).invite(
-            users, to: request.name("channel"), by: try fields.string(ActorName.parameter))
+            users, to: request.name("channel"), by: try fields.actor())
         let answer = JSONText { writer in
             writer.beginObject()
             writer.key("data")
@@ -31,19 +31,19 @@ extension NativeAPI {
 
     /// `POST /v1/channels/{channel}/invites/{user}/accept`
     private func acceptInvite(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
         let membership = try await chat(for: caller, request).acceptInvite(
-            of: request.name("user"), to: request.name("channel"), by: try ActorName(parameters, fields).name)
+            of: request.name("user"), to: request.name("channel"), by: try fields?.actor())
         return Self.shown(membership)
     }
 
     /// `POST /v1/channels/{channel}/invites/{user}/decline`
     private func declineInvite(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
         try await chat(for: caller, request).declineInvite(
-            of: request.name("user"), to: request.name("channel"), by: try ActorName(parameters, fields).name)
+            of: request.name("user"), to: request.name("channel"), by: try fields?.actor())
         return .empty()
     }
 }

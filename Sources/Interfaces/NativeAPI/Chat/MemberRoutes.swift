@@ -45,12 +45,12 @@ extension NativeAPI {
 
     /// `PUT /v1/channels/{channel}/members/{user}`: joins, accepts, or lets in.
     private func putMember(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: MembershipEdit.members)
         let edit = try MembershipEdit(fields, replacing: true)
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
         let demand = try await Self.demand(of: request) { try await chat.member(user, of: channel)?.etag }
-        let actor = try ActorName(parameters, fields).name
+        let actor = try fields.actor()
         let written = try await Self.meeting(demand) { () async throws(ChatError) in
             try await chat.join(user, to: channel, edit, demand: demand, by: actor)
         }
@@ -59,7 +59,7 @@ extension NativeAPI {
 
     /// `PATCH /v1/channels/{channel}/members/{user}`
     private func patchMember(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: MembershipEdit.members)
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
         let etag = try await Precondition(request.headers).etag {
@@ -67,7 +67,7 @@ extension NativeAPI {
         }
         let membership = try await chat.update(
             memberOf: channel, user, try MembershipEdit(fields), demand: etag,
-            by: try ActorName(parameters, fields).name)
+            by: try fields.actor())
         return Self.shown(membership)
     }
 
@@ -78,21 +78,21 @@ extension NativeAPI {
         let demand = try await Precondition(request.headers).demand { try await chat.member(user, of: channel)?.etag }
         let wasThere = try await chat.leave(
             user, from: channel, reason: try parameters.text("reason"), demand: demand,
-            by: try ActorName(parameters).name)
+            by: try parameters.actor())
         return try Self.removed(
             wasThere, "user '\(user)' is no member of channel '\(channel)'", slug: "no_such_member")
     }
 
     /// `PUT /v1/channels/{channel}/members/{user}/hidden`
     private func putHidden(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(
             request, known: ["hide_previous_messages", "allow_auto_unhide", ActorName.parameter])
         let membership = try await chat(for: caller, request).hide(
             request.name("channel"), for: request.name("user"),
             hidesHistory: try fields?.boolean("hide_previous_messages") ?? false,
             endsWithMessage: try fields?.boolean("allow_auto_unhide") ?? true,
-            by: try ActorName(parameters, fields).name)
+            by: try fields?.actor())
         return Self.shown(membership)
     }
 
@@ -100,7 +100,7 @@ extension NativeAPI {
     private func deleteHidden(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         _ = try await chat(for: caller, request).unhide(
-            request.name("channel"), for: request.name("user"), by: try ActorName(parameters).name)
+            request.name("channel"), for: request.name("user"), by: try parameters.actor())
         return .empty()
     }
 

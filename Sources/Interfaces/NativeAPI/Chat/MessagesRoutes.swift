@@ -50,7 +50,7 @@ extension NativeAPI {
         return Self.shown(
             try await chat.edit(
                 request.messageTimetoken(), in: request.name("channel"), to: try EmissionReader.content(fields),
-                by: try fields.string("by"), ifMatch: try await demandedVersion(request, chat)))
+                by: try fields.actor(), ifMatch: try await demandedVersion(request, chat)))
     }
 
     /// `DELETE /v1/channels/{channel}/messages/{timetoken}`
@@ -59,7 +59,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         try await chat.delete(
             request.messageTimetoken(), in: request.name("channel"), isHard: try parameters.flag("hard"),
-            by: try parameters.text("by"), ifMatch: try await demandedVersion(request, chat))
+            by: try parameters.actor(), ifMatch: try await demandedVersion(request, chat))
         return .empty()
     }
 
@@ -75,7 +75,7 @@ extension NativeAPI {
     func pinMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["by"])
         try await chat(for: caller, request).pin(
-            request.messageTimetoken(), in: request.name("channel"), by: try parameters.text("by"))
+            request.messageTimetoken(), in: request.name("channel"), by: try parameters.actor())
         return .empty()
     }
 
@@ -83,7 +83,7 @@ extension NativeAPI {
     func unpinMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["by"])
         try await chat(for: caller, request).unpin(
-            request.messageTimetoken(), in: request.name("channel"), by: try parameters.text("by"))
+            request.messageTimetoken(), in: request.name("channel"), by: try parameters.actor())
         return .empty()
     }
 
@@ -93,7 +93,7 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: ["channel", "by"])
         let chat = try chat(for: caller, request)
         let target = try fields.required("channel", try fields.string("channel"))
-        let user = try fields.string("by")
+        let user = try fields.actor()
         func forwarded(_ claim: Claim?) async throws -> Response {
             let outcome = try await chat.forward(
                 request.messageTimetoken(), in: request.name("channel"), to: target, by: user, claim: claim)
@@ -109,7 +109,7 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: ["reason", "by"])
         let event = try await chat(for: caller, request).report(
             request.messageTimetoken(), in: request.name("channel"),
-            for: try fields.required("reason", try fields.string("reason")), by: try fields.string("by"))
+            for: try fields.required("reason", try fields.string("reason")), by: try fields.actor())
         return Self.placed(AppendOutcome(events: [Appended(event: event, isDuplicate: false)]))
     }
 
@@ -119,7 +119,7 @@ extension NativeAPI {
         let (query, channel) = try walk(of: "report.created", parameters, request, caller)
         let chat = try chat(for: caller, request)
         let watermark = try await chat.watermark()
-        let found = try await chat.reports(query.request(for: channel), by: try parameters.text("by"))
+        let found = try await chat.reports(query.request(for: channel), by: try parameters.actor())
         let page = HistoryPage(found, of: query, in: channel, watermark: watermark)
         return Self.shown(page, to: request) { writer in
             for event in page.events { event.printEnvelope(to: &writer) }

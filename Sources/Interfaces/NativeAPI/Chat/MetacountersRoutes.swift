@@ -37,7 +37,7 @@ extension NativeAPI {
         try given.refuseNull()
         let chat = try chat(for: caller, request)
         let counters = try await chat.createMetacounters(
-            try Self.counters(given), of: request.name("channel"), by: try fields.string("by"),
+            try Self.counters(given), of: request.name("channel"), by: try fields.actor(),
             ifMatch: try await counterVersion(request, chat))
         return Self.shown(counters, status: 201, headers: [("Location", request.path)])
     }
@@ -62,7 +62,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         let (counters, _) = try await chat.updateMetacounters(
             try Self.counters(given), mode, adding: try fields.boolean("upsert") ?? isAdding,
-            removing: given.nullNames, of: request.name("channel"), by: try fields.string("by"),
+            removing: given.nullNames, of: request.name("channel"), by: try fields.actor(),
             ifMatch: try await counterVersion(request, chat))
         return Self.shown(counters)
     }
@@ -90,7 +90,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         let (_, created) = try await chat.updateMetacounters(
             [ExactText(request.name("key")): value], .set, adding: true, of: request.name("channel"),
-            by: try fields.string("by"), ifMatch: try await counterVersion(request, chat))
+            by: try fields.actor(), ifMatch: try await counterVersion(request, chat))
         return Self.shown(value: JSONText { $0.integer(value) }, createdAt: created.isEmpty ? nil : request.path)
     }
 
@@ -106,7 +106,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: ["by"])
         let chat = try chat(for: caller, request)
         return try await chat.deleteMetacounters(
-            keys, of: request.name("channel"), by: try parameters.text("by"),
+            keys, of: request.name("channel"), by: try parameters.actor(),
             ifMatch: try await counterVersion(request, chat))
     }
 
@@ -114,13 +114,19 @@ extension NativeAPI {
         try await Precondition(request.headers).etag { try await chat.metacounters(of: request.name("channel")).etag }
     }
 
-    /// Read from its digits: 64 bits are more than a number of JSON surely holds.
+    /// Read from its digits: 64 bits are more than a number of JSON surely holds. `24.0` is an integer too, as in JSON Schema.
     private static func counter(_ name: String, _ fields: Fields) throws(ChatError) -> Int64? {
-        guard let text = fields.raw(name) else { return nil }
-        guard let value = Int64(text.description) else {
+        guard let text = fields.raw(name)?.description else { return nil }
+        guard let value = Int64(text) ?? Self.whole(fields.value[name]) else {
             throw fields.fault(name, "type", "expected an integer of 64 bits", slug: "wrong_type")
         }
         return value
+    }
+
+    /// A number without a fraction, where a `Double` holds every digit of it.
+    private static func whole(_ value: JSONValue?) -> Int64? {
+        guard let number = value?.double, number.magnitude <= 0x1p53 else { return nil }
+        return Int64(exactly: number)
     }
 
     /// The counters of an object; what is null is left out.

@@ -34,7 +34,7 @@ extension NativeAPI {
         try given.refuseNull()
         let chat = try chat(for: caller, request)
         let texts = try await chat.createMetadata(
-            try Self.texts(given), of: request.name("channel"), by: try fields.string("by"),
+            try Self.texts(given), of: request.name("channel"), by: try fields.actor(),
             ifMatch: try await metadataVersion(request, chat))
         return Self.shown(texts, status: 201, headers: [("Location", request.path)])
     }
@@ -47,7 +47,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         let (texts, _) = try await chat.updateMetadata(
             try Self.texts(given), adding: try fields.boolean("upsert") ?? true, removing: given.nullNames,
-            of: request.name("channel"), by: try fields.string("by"),
+            of: request.name("channel"), by: try fields.actor(),
             ifMatch: try await metadataVersion(request, chat))
         return Self.shown(texts)
     }
@@ -75,7 +75,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         let (_, created) = try await chat.updateMetadata(
             [ExactText(request.name("key")): value], adding: true, of: request.name("channel"),
-            by: try fields.string("by"), ifMatch: try await metadataVersion(request, chat))
+            by: try fields.actor(), ifMatch: try await metadataVersion(request, chat))
         return Self.shown(value: JSONText(string: value), createdAt: created.isEmpty ? nil : request.path)
     }
 
@@ -91,7 +91,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: ["by"])
         let chat = try chat(for: caller, request)
         return try await chat.deleteMetadata(
-            keys, of: request.name("channel"), by: try parameters.text("by"),
+            keys, of: request.name("channel"), by: try parameters.actor(),
             ifMatch: try await metadataVersion(request, chat))
     }
 

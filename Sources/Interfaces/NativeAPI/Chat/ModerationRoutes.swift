@@ -44,11 +44,11 @@ extension NativeAPI {
 
     /// `PUT /v1/channels/{channel}/restrictions/{user}`
     private func putRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: Sanction.members)
         let (chat, sanction) = (try chat(for: caller, request), try Sanction(fields))
         let demand = try await demandedRestriction(request, caller)
-        let actor = try ActorName(parameters, fields).name
+        let actor = try fields.actor()
         let written = try await Self.meeting(demand) { () async throws(ChatError) in
             try await chat.restrict(
                 request.name("user"), in: request.name("channel"), sanction, demand: demand, by: actor)
@@ -62,29 +62,29 @@ extension NativeAPI {
         let (user, channel) = (request.name("user"), request.name("channel"))
         let wasThere = try await chat(for: caller, request).lift(
             restrictionOf: user, in: channel, demand: try await demandedRestriction(request, caller),
-            by: try ActorName(parameters).name)
+            by: try parameters.actor())
         return try Self.removed(
             wasThere, "user '\(user)' is under no restriction in channel '\(channel)'", slug: "no_restriction")
     }
 
     /// `PUT /v1/channels/{channel}/freeze`
     private func putFreeze(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
-        return try await freeze(request, caller, true, by: try ActorName(parameters, fields))
+        return try await freeze(request, caller, true, by: try fields?.actor())
     }
 
     /// `DELETE /v1/channels/{channel}/freeze`
     private func deleteFreeze(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
-        _ = try await freeze(request, caller, false, by: try ActorName(parameters))
+        _ = try await freeze(request, caller, false, by: try parameters.actor())
         return .empty()
     }
 
     private func freeze(
-        _ request: Request, _ caller: Caller, _ isFrozen: Bool, by actor: ActorName
+        _ request: Request, _ caller: Caller, _ isFrozen: Bool, by actor: String?
     ) async throws -> Response {
-        let channel = try await chat(for: caller, request).freeze(request.name("channel"), isFrozen, by: actor.name)
+        let channel = try await chat(for: caller, request).freeze(request.name("channel"), isFrozen, by: actor)
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("channel", channel.id)

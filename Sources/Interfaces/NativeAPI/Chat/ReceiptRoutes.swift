@@ -28,11 +28,11 @@ extension NativeAPI {
     }
 
     private func mark(_ kind: ReceiptKind, _ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["timetoken", ActorName.parameter])
         let membership = try await chat(for: caller, request).mark(
             kind, request.name("user"), in: request.name("channel"), at: try fields?.position("timetoken"),
-            by: try ActorName(parameters, fields).name)
+            by: try fields?.actor())
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("user", membership.user)
@@ -77,7 +77,7 @@ extension NativeAPI {
 
     /// `POST /v1/users/{user}/read-all`
     private func postReadAll(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["channels", ActorName.parameter])
         let channels = try fields?.strings("channels")
         if let channels, !(1...limits.streamChannels).contains(channels.count) {
@@ -86,7 +86,7 @@ extension NativeAPI {
                 slug: "bad_member")
         }
         let moved = try await chat(for: caller, request).markAllRead(
-            by: request.name("user"), in: channels, named: try ActorName(parameters, fields).name)
+            by: request.name("user"), in: channels, named: try fields?.actor())
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("channels", moved)

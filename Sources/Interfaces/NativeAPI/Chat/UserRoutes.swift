@@ -44,11 +44,11 @@ extension NativeAPI {
 
     /// `PUT /v1/users/{user}`: makes the record, or replaces all of it.
     private func putUser(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: UserEdit.members)
         let edit = try UserEdit(fields)
         let (chat, id) = (try chat(for: caller, request), request.name("user"))
-        let by = try ActorName(parameters, fields).name
+        let by = try fields.actor()
         let demand = try await userDemand(request, chat)
         let written = try await Self.meeting(demand) { () throws(ChatError) in
             try await chat.put(user: id, edit, demand: demand, by: by)
@@ -60,12 +60,12 @@ extension NativeAPI {
 
     /// `PATCH /v1/users/{user}`
     private func patchUser(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: UserEdit.members)
         let (chat, id) = (try chat(for: caller, request), request.name("user"))
         let user = try await chat.update(
             user: id, try UserEdit(fields), demand: try await userDemand(request, chat),
-            by: try ActorName(parameters, fields).name)
+            by: try fields.actor())
         return Self.shown(etag: user.etag) { user.show(to: &$0) }
     }
 
@@ -74,7 +74,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let (chat, user) = (try chat(for: caller, request), request.name("user"))
         let wasThere = try await chat.delete(
-            user: user, demand: try await userDemand(request, chat), by: try ActorName(parameters).name,
+            user: user, demand: try await userDemand(request, chat), by: try parameters.actor(),
             revokesTokens: true)
         return try Self.removed(wasThere, "user '\(user)' has no record")
     }
@@ -119,10 +119,10 @@ extension NativeAPI {
 
     /// `PUT /v1/users/{user}/blocks/{other}`
     private func putBlock(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: [ActorName.parameter])
+        _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: [ActorName.parameter])
         let block = try await chat(for: caller, request).block(
-            request.name("other"), for: request.name("user"), by: try ActorName(parameters, fields).name)
+            request.name("other"), for: request.name("user"), by: try fields?.actor())
         let created = block.isNew ? [(name: "Location", value: request.path)] : []
         return .json(JSONText { block.record.show(to: &$0) }.bytes, status: block.isNew ? 201 : 200, headers: created)
     }
@@ -132,7 +132,7 @@ extension NativeAPI {
         let parameters = try Parameters(request.query, known: [ActorName.parameter])
         let (user, other) = (request.name("user"), request.name("other"))
         let wasThere = try await chat(for: caller, request).unblock(
-            other, for: user, by: try ActorName(parameters).name)
+            other, for: user, by: try parameters.actor())
         return try Self.removed(wasThere, "user '\(user)' does not block user '\(other)'")
     }
 

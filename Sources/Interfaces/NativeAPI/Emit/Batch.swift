@@ -65,8 +65,10 @@ extension NativeAPI {
         }
     }
 
+    /// - Throws: `.malformed` for a key or a parameter that a batch would refuse, too.
     private func isDryRun(_ request: Request) throws(ChatError) -> Bool {
-        try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
+        _ = try IdempotencyKey(request.headers)
+        return try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
     }
 
     private func emitBatch(

@@ -115,10 +115,11 @@ extension NativeAPI {
         _ order: EmitOrder, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
         let chat = try chat(for: caller, request)
+        let key = try IdempotencyKey(request.headers)
         if !request.query.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
             return try await dryRun(order, chat)
         }
-        guard let key = try IdempotencyKey(request.headers) else {
+        guard let key else {
             return Self.printed(order, try await stored(order, nil, chat))
         }
         return try await answer(order, once: key, to: request, chat)

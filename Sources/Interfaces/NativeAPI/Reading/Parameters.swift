@@ -55,7 +55,7 @@ struct Parameters {
 
     /// The rule that an error states for a parameter or member that takes a position.
     static let position =
-        "must be a timetoken of 17 digits, '0', or an RFC 3339 time from 1970 on, like 2030-01-31T12:00:00Z"
+        "must be a timetoken of 17 digits, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 
     /// A parameter that cannot be used, in the words every route uses.
     static func bad(_ name: String, _ what: String) -> ChatError {

@@ -242,7 +242,7 @@ extension NativeAPI {
         guard let position else {
             throw fields.fault(
                 "cursor", "format",
-                "must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time from 1970 on")
+                "must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time")
         }
         guard position <= max(service.clock.now, try await chat.watermark()) else {
             throw fields.fault("cursor", "range", "lies in the future; leave it out for now")
