@@ -55,7 +55,9 @@ import Testing
             try await ben.startTyping()
             try await ben.startTyping()
             #expect(await heard.next() == [["ben"]])
+            #expect(try await chat.channel("room.1").getTypingUsers().userIds == ["ben"])
             try await ben.stopTyping()
+            #expect(try await chat.channel("room.1").getTypingUsers().count == 0)
             #expect(await heard.next() == [[]])
         }
     }

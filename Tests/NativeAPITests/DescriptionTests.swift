@@ -117,6 +117,7 @@ import YAML
         Exchange(.get, "/v1/channels/none/participants", as: "/v1/channels/{channel}/participants"),
         Exchange(.put, "/v1/channels/none/participants/u", as: "/v1/channels/{channel}/participants/{user}"),
         Exchange(.put, "/v1/channels/a/typing/u", as: "/v1/channels/{channel}/typing/{user}"),
+        Exchange(.get, "/v1/channels/a/typing", as: "/v1/channels/{channel}/typing"),
         Exchange(.get, "/v1/channels/a/events/count", as: "/v1/channels/{channel}/events/count"),
         Exchange(.post, "/v1/history", #"{"channels":["a"]}"#, as: "/v1/history"),
         Exchange(.get, "/v1/events/EVENT", as: "/v1/events/{id}"),

@@ -85,6 +85,44 @@ import Testing
         }
     }
 
+    @Test("list who types, in the words of the event, page by page")
+    func typists() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/users/ana", #"{"name":"Ana","email":"a@example.com"}"#)
+            for user in ["cy", "ben", "ana"] {
+                #expect(await api.call(.put, "/v1/channels/room/typing/\(user)").status == 204)
+            }
+            let path = "/v1/channels/room/typing"
+            let all = await api.call(.get, path)
+            #expect(all["total"]?.integer == 3 && all["has_more"]?.boolean == false)
+            let channels = ChannelSet(space: api.app.space, isAll: true)
+            let told = try await api.service.engine.log.events(in: channels, after: .zero, limit: 10).items.last
+            let users = try #require(told?.data.rawMember("typing_users"))
+            #expect(all.text.contains("\"data\":\(users)"))
+            #expect(users.description == #"[{"id":"ana","name":"Ana"},{"id":"ben"},{"id":"cy"}]"#)
+            let first = await api.call(.get, path + "?limit=2")
+            #expect(first["data"]?.elements?.count == 2)
+            let cursor = try #require(first["next_cursor"]?.string)
+            let second = await api.call(.get, path + "?limit=2&cursor=\(cursor)")
+            #expect(second["data"]?.elements?.compactMap { $0["id"]?.string } == ["cy"])
+            _ = await api.call(.delete, path + "/ben")
+            #expect(await api.call(.get, path)["total"]?.integer == 2)
+        }
+    }
+
+    @Test("show who types on a private channel to its members alone")
+    func typistsOfPrivateChannels() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.post, "/v1/channels", #"{"kind":"group","id":"crew","users":["ana"]}"#)
+            _ = await api.call(.put, "/v1/channels/crew/typing/ana")
+            for (user, status) in [("ana", 200), ("ben", 403)] {
+                let token = await api.call(.post, "/v1/tokens", #"{"user":"\#(user)","channels":["*"]}"#)["token"]?
+                    .string
+                #expect(await api.call(.get, "/v1/channels/crew/typing", key: token).status == status)
+            }
+        }
+    }
+
     @Test("need the scopes of those who emit and read")
     func scopes() async throws {
         try await APIFixture.run { api in
@@ -94,7 +132,10 @@ import Testing
                 #expect(await api.call(.put, "/v1/channels/room/\(path)", key: reader).status == 403, "\(path)")
                 #expect(await api.call(.delete, "/v1/channels/room/\(path)", key: reader).status == 403, "\(path)")
             }
-            for path in ["/v1/channels/room/presence", "/v1/channels/room/participants", "/v1/users/ana/presence"] {
+            let lists = [
+                "channels/room/presence", "channels/room/participants", "channels/room/typing", "users/ana/presence",
+            ]
+            for path in lists.map({ "/v1/" + $0 }) {
                 #expect(await api.call(.get, path, key: emitter).status == 403, "\(path)")
             }
         }

@@ -12,6 +12,11 @@ extension EngineBackend {
         }
     }
 
+    public func typists(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String> {
+        let page = try await access.typists(of: channel, after: cursor, limit: limit)
+        return Page(items: page.items.map(\.id), hasMore: page.hasMore, cursor: page.cursor, total: page.total)
+    }
+
     public func appear(in channel: String, for seconds: Int?, state: AnyJSON?) async throws(ChatError) {
         _ = try await access.appear(user, on: channel, for: seconds.map { .seconds($0) }, state: state?.text)
     }

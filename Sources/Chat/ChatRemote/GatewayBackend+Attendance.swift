@@ -7,6 +7,12 @@ extension GatewayBackend {
         _ = try await send(Call(isTyping ? "PUT" : "DELETE", RequestPath("channels", channel, "typing", user)))
     }
 
+    public func typists(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String> {
+        try await page(RequestPath("channels", channel, "typing"), limit, cursor) { object throws(ChatError) in
+            try object.text("id")
+        }
+    }
+
     public func appear(in channel: String, for seconds: Int?, state: AnyJSON?) async throws(ChatError) {
         let body = JSONText { writer in
             writer.beginObject()

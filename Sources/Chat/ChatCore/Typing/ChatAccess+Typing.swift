@@ -29,6 +29,22 @@ extension ChatAccess {
         try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in try await board.leave([seat]) }
     }
 
+    /// The users who type on the channel, after a user, by id.
+    ///
+    /// - Parameter limit: 0 to `Limits.pageMost`.
+    /// - Returns: the users with what events show of them: one without a record has its id alone.
+    /// - Throws: as `occupants(of:after:limit:)`.
+    public func typists(
+        of name: String, after user: String? = nil, limit: Int
+    ) async throws(ChatError) -> Page<UserRecord> {
+        let seated = try await seated(.typist, name, after: user, limit: limit)
+        let ids = seated.occupants.map(\.user)
+        let records = try await service.engine.directory.read(ids.map { UserRecord.key($0, in: space) })
+        let users = zip(ids, records).map { id, record in record.flatMap { UserRecord($0) } ?? UserRecord(id: id) }
+        let end = seated.hasMore ? ids.last : nil
+        return Page(items: users, hasMore: end != nil, cursor: end, total: seated.count)
+    }
+
     private func typingOrigin(_ wire: JSONText?) -> PresenceOrigin {
         var origin = presenceOrigin
         origin.wire = wire

@@ -3,6 +3,8 @@ public import ChatModel
 /// Who is where on a ``ChatBackend``, and who types. What is said, is said of the backend's user.
 public protocol AttendanceBackend: Sendable {
     func setTyping(_ isTyping: Bool, in channel: String) async throws(ChatError)
+    /// The ids of the users who type now; the page's total is their number.
+    func typists(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
 
     /// A sign of life.
     ///

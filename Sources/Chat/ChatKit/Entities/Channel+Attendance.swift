@@ -7,6 +7,14 @@ extension Channel {
 
     /// The user types no more.
     public func stopTyping() async throws(ChatError) { try await chat.backend.setTyping(false, in: id) }
+
+    /// Returns a page of the users who type now, by id, and how many there are in all.
+    public func getTypingUsers(
+        limit: Int = 250, page: String? = nil
+    ) async throws(ChatError) -> (userIds: [String], count: Int, page: String?) {
+        let found = try await chat.backend.typists(of: id, limit: limit, cursor: page)
+        return (found.items, found.total ?? found.items.count, found.cursor)
+    }
 }
 
 // MARK: - Presence
