@@ -105,13 +105,16 @@ function answer(status, response) {
 }
 
 const content = ({ content = {} }) =>
-  Object.entries(content).map(([type, { schema, example }]) =>
+  Object.entries(content).map(([type, { schema, example, examples }]) =>
     h(
       "div",
       {},
       h("p", { class: "quiet small" }, type),
       schema && shape(schema),
       example !== undefined && json(example),
+      Object.entries(examples ?? {}).map(([name, { value }]) =>
+        h("div", {}, h("p", { class: "quiet small" }, name), json(value))
+      ),
     )
   );
 
