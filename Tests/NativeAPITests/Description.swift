@@ -44,6 +44,8 @@ struct Description {
         return operations
     }
 
+    func hasLocation(_ response: YAMLNode) -> Bool { resolved(response)["headers"]?["Location"] != nil }
+
     func parameters(of operation: Operation) -> [YAMLNode] {
         let listed = [operation.item, operation.node].flatMap { Array($0["parameters"]?.sequence ?? []) }
         return listed.map(resolved)

@@ -78,29 +78,46 @@ import YAML
             body: #"{"channels":["a"],"filter":"data.x > 1"}"#, change: #"{"description":"x"}"#),
     ]
 
-    /// What is no resource that is written and read back: marks and presences of a user, streams, and messages, which are events.
-    private static let others: Set<String> = [
-        "/v1/channels/{channel}/messages/{timetoken}", "/v1/channels/{channel}/messages/{timetoken}/pin",
-        "/v1/channels/{channel}/messages/{timetoken}/reactions/{value}",
-        "/v1/channels/{channel}/messages/{timetoken}/actions/{action}", "/v1/channels/{channel}/metadata",
-        "/v1/channels/{channel}/metacounters", "/v1/channels/{channel}/events", "/v1/streams/{id}",
-        "/v1/users/{user}/sessions/{session}", "/v1/users/{user}/blocks/{other}", "/v1/session",
-        "/v1/channels/{channel}/presence/{user}", "/v1/channels/{channel}/presence/{user}/state",
-        "/v1/channels/{channel}/participants/{user}", "/v1/channels/{channel}/typing/{user}",
-        "/v1/channels/{channel}/freeze", "/v1/channels/{channel}/members/{user}/read",
-        "/v1/channels/{channel}/members/{user}/delivered", "/v1/channels/{channel}/members/{user}/hidden",
-        "/v1/channels/{channel}/operators/{user}",
+    /// Marks that PUT sets and DELETE removes: they have no members that a PUT could reset, so that it needs no body and repeating
+    /// either is harmless. Where each can be read.
+    private static let marks: [String: String] = [
+        "/v1/channels/{channel}/messages/{timetoken}/pin": "/v1/channels/{channel}",
+        "/v1/channels/{channel}/freeze": "/v1/channels/{channel}",
+        "/v1/channels/{channel}/operators/{user}": "/v1/channels/{channel}",
+        "/v1/channels/{channel}/members/{user}/read": "/v1/channels/{channel}/members/{user}",
+        "/v1/channels/{channel}/members/{user}/delivered": "/v1/channels/{channel}/members/{user}",
+        "/v1/channels/{channel}/members/{user}/hidden": "/v1/channels/{channel}/members/{user}",
+        "/v1/channels/{channel}/messages/{timetoken}/reactions/{value}":
+            "/v1/channels/{channel}/messages/{timetoken}/reactions/{value}",
+        "/v1/users/{user}/blocks/{other}": "/v1/users/{user}/blocks/{other}",
+        "/v1/channels/{channel}/presence/{user}": "/v1/channels/{channel}/presence/{user}",
+        "/v1/channels/{channel}/presence/{user}/state": "/v1/channels/{channel}/presence/{user}/state",
+        "/v1/channels/{channel}/participants/{user}": "/v1/channels/{channel}/participants/{user}",
     ]
+
+    /// What is read at its own address and has no PUT: several at once, and what lasts as long as a connection or an event.
+    private static let others: Set<String> = [
+        "/v1/channels/{channel}/messages/{timetoken}", "/v1/channels/{channel}/messages/{timetoken}/actions/{action}",
+        "/v1/channels/{channel}/metadata", "/v1/channels/{channel}/metacounters", "/v1/channels/{channel}/events",
+        "/v1/streams/{id}", "/v1/users/{user}/sessions/{session}", "/v1/session",
+    ]
+
+    /// Seconds long, and told by events alone.
+    private static let passing: Set<String> = ["/v1/channels/{channel}/typing/{user}"]
 
     @Test("are declared for every resource, and for each the answers that they have")
     func declared() throws {
         let description = try Description()
         let written = Set(
             description.operations.filter { ["put", "patch", "delete"].contains($0.method) }.map(\.path))
-        #expect(written.subtracting(Self.others) == Set(Self.resources.map(\.path)))
+        let exceptions = Self.others.union(Self.marks.keys).union(Self.passing)
+        #expect(written.subtracting(exceptions) == Set(Self.resources.map(\.path)))
+        #expect(exceptions.isSubset(of: written))
+        let read = Set(description.operations.filter { $0.method == "get" }.map(\.path))
+        for path in written.subtracting(Self.passing) { #expect(read.contains(Self.marks[path] ?? path), "\(path)") }
         for operation in description.operations {
             let name = "\(operation.method) \(operation.path)"
-            let isResource = !Self.others.contains(operation.path)
+            let isResource = !exceptions.contains(operation.path)
             switch operation.method {
             case "put" where isResource:
                 #expect(operation.response(200) != nil, "\(name)")
@@ -113,6 +130,92 @@ import YAML
                 #expect(operation.response(204) != nil && operation.response(404) != nil, "\(name)")
             default: break
             }
+        }
+    }
+
+    /// Requests that make something, by the operation: a target with `{tt}` for a message's timetoken, and a body.
+    private static let creations: [String: (target: String, body: String)] = [
+        "post /v1/channels/{channel}/messages": ("/v1/channels/ro%C3%B6m/messages", #"{"text":"hi"}"#),
+        "post /v1/channels/{channel}/events": ("/v1/channels/room/events", #"{"data":1}"#),
+        "post /v1/events": ("/v1/events", #"{"channel":"room","data":1}"#),
+        "post /v1/channels/{channel}/messages/{timetoken}/forward":
+            ("/v1/channels/room/messages/{tt}/forward", #"{"channel":"b/c","by":"eve"}"#),
+        "post /v1/channels/{channel}/messages/{timetoken}/report":
+            ("/v1/channels/room/messages/{tt}/report", #"{"reason":"spam","by":"eve"}"#),
+        "put /v1/channels/{channel}/messages/{timetoken}/reactions/{value}":
+            ("/v1/channels/room/messages/{tt}/reactions/%F0%9F%91%8D?user=eve", ""),
+        "post /v1/channels/{channel}/messages/{timetoken}/actions":
+            ("/v1/channels/room/messages/{tt}/actions", #"{"type":"receipt","value":"seen","user":"eve"}"#),
+        "post /v1/channels/{channel}/metadata": ("/v1/channels/room/metadata", #"{"metadata":{"a":"b"}}"#),
+        "post /v1/channels/{channel}/metacounters": ("/v1/channels/room/metacounters", #"{"metacounters":{"a":1}}"#),
+        "put /v1/channels/{channel}/presence/{user}": ("/v1/channels/room/presence/eve", ""),
+        "put /v1/channels/{channel}/participants/{user}": ("/v1/channels/lobby/participants/eve", ""),
+        "put /v1/users/{user}/blocks/{other}": ("/v1/users/eve/blocks/ann", ""),
+        "post /v1/channels": ("/v1/channels", #"{"kind":"group","id":"a b"}"#),
+        "post /v1/event-types/{type}/versions": (
+            "/v1/event-types/order.sent/versions", #"{"schema":{"type":"object"}}"#
+        ),
+        "post /v1/event-types/{type}/candidate/promote": ("/v1/event-types/order.sent/candidate/promote", ""),
+        "post /v1/webhooks/{id}/replay": ("/v1/webhooks/{webhook}/replay", "{}"),
+        "post /v1/deliveries/redrive": ("/v1/deliveries/redrive", "{}"),
+        "post /v1/deliveries/purge": ("/v1/deliveries/purge", #"{"all":true}"#),
+    ]
+
+    @Test("lead by Location to what they made, wherever they make something")
+    func locations() async throws {
+        let description = try Description()
+        let making = Set(
+            description.operations.filter { operation in
+                [201, 202].contains { operation.response($0).map(description.hasLocation) ?? false }
+            }.map { "\($0.method) \($0.path)" })
+        let made = Set(Self.resources.map { $0.list.map { "post \($0)" } ?? "put \($0.path)" })
+        #expect(making == made.union(Self.creations.keys))
+        // A credential is shown once, and its text is in no address.
+        let unreadable: Set = ["/v1/tokens", "/v1/stream-tickets"]
+        for operation in description.operations where operation.response(201) != nil {
+            let name = "\(operation.method) \(operation.path)"
+            #expect(making.contains(name) || unreadable.contains(operation.path), "\(name)")
+        }
+        try await APIFixture.run { api in
+            await prepare(api)
+            _ = await api.call(.put, "/v1/channels/lobby", #"{"kind":"open"}"#)
+            _ = await api.call(.put, "/v1/event-types/order.sent/candidate", #"{"schema":{"minimum":1}}"#)
+            let message = await api.call(.post, "/v1/channels/room/messages", #"{"text":"hi","user":"ann"}"#)
+            let webhook = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)
+            for (operation, (target, body)) in Self.creations.sorted(by: { $0.key < $1.key }) {
+                let target = target.replacing("{tt}", with: message["timetoken"]?.string ?? "")
+                    .replacing("{webhook}", with: webhook["id"]?.string ?? "")
+                let method = HTTPMethod(rawValue: operation.prefix { $0 != " " }.uppercased())
+                let answer = await api.call(method, target, body)
+                #expect([201, 202].contains(answer.status), "\(operation) \(answer.text)")
+                let location = try #require(answer.header("Location"), "\(operation)")
+                let read = await api.call(.get, location)
+                #expect(read.status == 200, "\(operation) \(location) \(read.text)")
+            }
+        }
+    }
+
+    @Test("name no address of an event that cannot be read")
+    func unreadable() async throws {
+        try await APIFixture.run { api in
+            let passing = await api.call(.post, "/v1/channels/room/events", #"{"data":1,"store":false}"#)
+            #expect(passing.status == 201 && passing.header("Location") == nil)
+            let several = await api.call(.post, "/v1/events", #"{"channels":["a","b"],"data":1}"#)
+            #expect(several.status == 201 && several.header("Location") == nil)
+        }
+    }
+
+    @Test("change a message by what was read of it")
+    func message() async throws {
+        try await APIFixture.run { api in
+            let made = await api.call(.post, "/v1/channels/room/messages", #"{"text":"hi","user":"ann"}"#)
+            let address = try #require(made.header("Location"))
+            let read = await api.call(.get, address).text
+            let written = await api.call(.patch, address, read.replacing(#""text":"hi""#, with: #""text":"ho""#))
+            #expect(written.status == 200, "\(written.text)")
+            #expect(written["data"]?["text"]?.string == "ho")
+            #expect(await api.call(.patch, address).code == "member_missing")
+            #expect(await api.call(.patch, address, read).code == "precondition_failed")
         }
     }
 

@@ -40,6 +40,14 @@ extension ChatAccess {
         return inside
     }
 
+    /// One who is inside an open channel; nil when the user is not.
+    /// - Throws: as `enter` for a channel that is none.
+    public func participant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
+        try await demandHearing(of: name)
+        try await demandOpen(name)
+        return try await tracker.board.occupant(seat(.participant, user, name))
+    }
+
     private func demandOpen(_ name: String) async throws(ChatError) {
         guard let kind = try await standing(of: name).kind else {
             throw ChatError(.notFound, "there is no channel '\(name)' with a record; make it as an open one first")

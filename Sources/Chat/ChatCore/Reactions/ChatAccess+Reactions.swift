@@ -36,6 +36,20 @@ extension ChatAccess {
             beginning: MessageActionRecord.prefix(channel, timetoken, MessageActionRecord.reaction), limit, cursor)
     }
 
+    /// A user's reaction to a message; nil where the user has not reacted with that value.
+    ///
+    /// - Parameter user: whose reaction; nil for the caller's own user.
+    /// - Throws: `.notFound` when there is no such message, or none the caller may read; `.malformed` where neither names a user.
+    public func reaction(
+        _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
+    ) async throws(ChatError) -> MessageActionRecord? {
+        _ = try await message(timetoken, in: channel)
+        guard let user = user ?? caller.user else { throw Self.unnamed }
+        let action = MessageActionRecord(
+            channel: channel, message: timetoken, type: MessageActionRecord.reaction, value: value, user: user)
+        return try await directory.read(action.key(in: space)).flatMap { MessageActionRecord($0) }
+    }
+
     private func reaction(
         _ value: String, _ timetoken: Timetoken, _ channel: String, for type: String, _ user: String?
     ) async throws(ChatError) -> (MessageScene, MessageActionRecord) {
@@ -49,15 +63,21 @@ extension ChatAccess {
 
     /// Whose it is: what is attached to a message is always somebody's.
     static func named(_ actor: Actor) throws(ChatError) -> String {
-        guard let user = actor.user else {
-            throw ChatError(.malformed, "name the user whose it is", slug: "member_missing")
-        }
+        guard let user = actor.user else { throw unnamed }
         return user
     }
 
-    static func check(_ text: String, _ what: String, _ length: ClosedRange<Int>) throws(ChatError) {
+    private static let unnamed = ChatError(
+        .malformed, "user is required: name whose it is", slug: "member_missing", field: "")
+
+    /// - Parameter field: see `ChatError.field`.
+    static func check(
+        _ text: String, _ what: String, _ length: ClosedRange<Int>, field: String
+    ) throws(ChatError) {
         guard length.contains(text.unicodeScalars.count) else {
-            throw ChatError(.malformed, "\(what) must be \(length.lowerBound) to \(length.upperBound) characters long")
+            throw ChatError(
+                .malformed, "\(what) must be \(length.lowerBound) to \(length.upperBound) characters long", field: field
+            )
         }
     }
 }

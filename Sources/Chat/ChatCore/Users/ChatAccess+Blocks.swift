@@ -27,14 +27,24 @@ extension ChatAccess {
         }.isNew
     }
 
-    /// Whom a user has blocked, by the names of those blocked.
-    public func blocks(
-        of user: String, limit: Int, cursor: String? = nil, by named: String? = nil
-    ) async throws(ChatError) -> Page<BlockRecord> {
+    /// A user's block of another; nil where there is none.
+    public func block(of other: String, for user: String) async throws(ChatError) -> BlockRecord? {
+        try demandReading(blocksOf: user)
+        return try await directory.read(BlockRecord.key(user, other, in: space)).flatMap { BlockRecord($0) }
+    }
+
+    private func demandReading(blocksOf user: String) throws(ChatError) {
         try Names.check(user: user)
         try caller.demand(.read)
         try caller.demand(self: user)
         if caller.user == nil { try caller.demand(channel: user) }
+    }
+
+    /// Whom a user has blocked, by the names of those blocked.
+    public func blocks(
+        of user: String, limit: Int, cursor: String? = nil, by named: String? = nil
+    ) async throws(ChatError) -> Page<BlockRecord> {
+        try demandReading(blocksOf: user)
         var query = RecordQuery(.block, in: space, limit: limit)
         query.parent = user
         query.cursor = cursor

@@ -10,7 +10,9 @@ extension NativeAPI {
         let one = "/v1/channels/{channel}/messages/{timetoken}"
         router.add(.get, "/v1/channels/{channel}/messages", handler: asCaller(getMessages))
         router.add(.get, RoutePattern(one), handler: asCaller(getMessage))
-        router.add(.patch, RoutePattern(one), body: body, handler: asCaller(patchMessage))
+        router.add(
+            .patch, RoutePattern(one), body: body,
+            handler: asCaller(Self.returning(Self.editMembers, from: getMessage, to: patchMessage)))
         router.add(.delete, RoutePattern(one), handler: asCaller(deleteMessage))
         router.add(.get, RoutePattern(one + "/thread"), handler: asCaller(getThread))
         router.add(.put, RoutePattern(one + "/pin"), body: body, handler: asCaller(Self.unconditional(pinMessage)))
@@ -42,10 +44,12 @@ extension NativeAPI {
         return Self.shown(message).unlessKnown(EntityTag.quoted(message.etag), to: request.headers)
     }
 
+    private static let editMembers = ["text", "data", "by"]
+
     /// `PATCH /v1/channels/{channel}/messages/{timetoken}`
     func patchMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["text", "data", "by"])
+        let fields = try requiredFields(request, known: Self.editMembers)
         let chat = try chat(for: caller, request)
         return Self.shown(
             try await chat.edit(
@@ -156,7 +160,8 @@ extension NativeAPI {
             printPlace(of: outcome.events[0], outcome, to: &writer)
             writer.endObject()
         }
-        return .json(body.bytes, status: 201, headers: outcome.replayHeaders)
+        let location = (name: "Location", value: eventList + "/" + outcome.events[0].event.id)
+        return .json(body.bytes, status: 201, headers: outcome.replayHeaders + [location])
     }
 
     private func demandedVersion(_ request: Request, _ chat: ChatAccess) async throws -> String? {

@@ -7,6 +7,7 @@ extension NativeAPI {
     func addParticipantRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         router.add(.get, "/v1/channels/{channel}/participants", handler: asCaller(getParticipants))
+        router.add(.get, "/v1/channels/{channel}/participants/{user}", handler: asCaller(getParticipant))
         router.add(
             .put, "/v1/channels/{channel}/participants/{user}", body: body,
             handler: asCaller(Self.unconditional(putParticipant)))
@@ -20,11 +21,23 @@ extension NativeAPI {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let inside = try await chat(for: caller, request).participants(
             of: request.name("channel"), after: listing.cursor, limit: listing.limit)
-        return Listing.response(Page(inside), to: request) { participant, writer in
-            writer.beginObject()
-            writer.member("user", participant.user)
-            writer.endObject()
+        return Listing.response(Page(inside), to: request, print: Self.print)
+    }
+
+    /// `GET /v1/channels/{channel}/participants/{user}`
+    private func getParticipant(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let (user, channel) = (request.name("user"), request.name("channel"))
+        guard let participant = try await chat(for: caller, request).participant(user, of: channel) else {
+            throw ChatError(.notFound, "user '\(user)' is not inside channel '\(channel)'", slug: "not_present")
         }
+        return .json(JSONText { Self.print(participant, to: &$0) }.bytes)
+    }
+
+    private static func print(_ participant: Occupancy.Occupant, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("user", participant.user)
+        writer.endObject()
     }
 
     /// `PUT /v1/channels/{channel}/participants/{user}`
@@ -39,7 +52,9 @@ extension NativeAPI {
             writer.member("participant_count", entered.count)
             writer.endObject()
         }
-        return .json(body.bytes, status: entered.isNew ? 201 : 200)
+        return .json(
+            body.bytes, status: entered.isNew ? 201 : 200,
+            headers: entered.isNew ? [("Location", request.path)] : [])
     }
 
     /// `DELETE /v1/channels/{channel}/participants/{user}`

@@ -9,6 +9,7 @@ extension NativeAPI {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let one = "/v1/channels/{channel}/messages/{timetoken}"
         router.add(.get, RoutePattern(one + "/reactions"), handler: asCaller(getReactions))
+        router.add(.get, RoutePattern(one + "/reactions/{value}"), handler: asCaller(getReaction))
         router.add(
             .put, RoutePattern(one + "/reactions/{value}"), body: body,
             handler: asCaller(Self.unconditional(putReaction)))
@@ -16,6 +17,7 @@ extension NativeAPI {
             .delete, RoutePattern(one + "/reactions/{value}"), handler: asCaller(Self.unconditional(deleteReaction)))
         router.add(.get, RoutePattern(one + "/actions"), handler: asCaller(getActions))
         router.add(.post, RoutePattern(one + "/actions"), body: body, handler: asCaller(postAction))
+        router.add(.get, RoutePattern(one + "/actions/{action}"), handler: asCaller(getAction))
         router.add(
             .delete, RoutePattern(one + "/actions/{action}"), handler: asCaller(Self.unconditional(deleteAction)))
     }
@@ -28,13 +30,28 @@ extension NativeAPI {
         return Listing.response(page, to: request, print: Self.print)
     }
 
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`: one user's.
+    func getReaction(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: ["user"])
+        let reaction = try await chat(for: caller, request).reaction(
+            request.name("value"), to: request.messageTimetoken(), in: request.name("channel"),
+            by: try parameters.text("user"))
+        guard let reaction else {
+            throw ChatError(.notFound, "the user has not reacted to the message with this value")
+        }
+        return .json(JSONText { Self.print(reaction, to: &$0) }.bytes)
+    }
+
     /// `PUT /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`
     func putReaction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
         let (reaction, isNew) = try await chat(for: caller, request).react(
             request.name("value"), to: request.messageTimetoken(), in: request.name("channel"),
             by: try parameters.text("user"))
-        return .json(JSONText { Self.print(reaction, to: &$0) }.bytes, status: isNew ? 201 : 200)
+        // With the query, which says whose it is.
+        return .json(
+            JSONText { Self.print(reaction, to: &$0) }.bytes, status: isNew ? 201 : 200,
+            headers: isNew ? [("Location", request.target)] : [])
     }
 
     /// `DELETE /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`
@@ -67,14 +84,21 @@ extension NativeAPI {
             headers: [("Location", "\(request.path)/\(action.timetoken)")])
     }
 
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/actions/{action}`
+    func getAction(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let action = try await chat(for: caller, request).action(
+            try request.actionTimetoken(), of: request.messageTimetoken(), in: request.name("channel"))
+        guard let action else { throw Request.noAction }
+        return .json(JSONText { Self.print(action, to: &$0) }.bytes)
+    }
+
     /// `DELETE /v1/channels/{channel}/messages/{timetoken}/actions/{action}`
     func deleteAction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
-        guard let action = Timetoken(exactly: request.name("action")) else {
-            throw ChatError(.notFound, "no such action: its timetoken names it")
-        }
         try await chat(for: caller, request).removeAction(
-            action, from: request.messageTimetoken(), in: request.name("channel"), by: try parameters.text("user"))
+            try request.actionTimetoken(), from: request.messageTimetoken(), in: request.name("channel"),
+            by: try parameters.text("user"))
         return .empty()
     }
 
@@ -82,5 +106,17 @@ extension NativeAPI {
         writer.beginObject()
         action.printMembers(to: &writer)
         writer.endObject()
+    }
+}
+
+extension Request {
+    fileprivate static let noAction = ChatError(.notFound, "no such action; the path takes its action_timetoken")
+
+    /// The action of the path.
+    ///
+    /// - Throws: `.notFound` for what is no timetoken.
+    fileprivate func actionTimetoken() throws(ChatError) -> Timetoken {
+        guard let action = Timetoken(exactly: name("action")) else { throw Self.noAction }
+        return action
     }
 }

@@ -20,6 +20,7 @@ extension NativeAPI {
             handler: asAdministrator("user.revoke_tokens", revokeUserTokens))
         router.add(.get, "/v1/users/{user}/memberships", handler: asCaller(getMemberships))
         router.add(.get, "/v1/users/{user}/blocks", handler: asCaller(getBlocks))
+        router.add(.get, "/v1/users/{user}/blocks/{other}", handler: asCaller(getBlock))
         router.add(.put, "/v1/users/{user}/blocks/{other}", body: body, handler: asCaller(Self.unconditional(putBlock)))
         router.add(.delete, "/v1/users/{user}/blocks/{other}", handler: asCaller(Self.unconditional(deleteBlock)))
     }
@@ -117,6 +118,20 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
+    /// `GET /v1/users/{user}/blocks/{other}`
+    private func getBlock(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let (user, other) = (request.name("user"), request.name("other"))
+        guard let block = try await chat(for: caller, request).block(of: other, for: user) else {
+            throw Self.noBlock(of: other, for: user)
+        }
+        return .json(JSONText { block.show(to: &$0) }.bytes)
+    }
+
+    private static func noBlock(of other: String, for user: String) -> ChatError {
+        ChatError(.notFound, "user '\(user)' does not block user '\(other)'")
+    }
+
     /// `PUT /v1/users/{user}/blocks/{other}`
     private func putBlock(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
@@ -133,7 +148,8 @@ extension NativeAPI {
         let (user, other) = (request.name("user"), request.name("other"))
         let wasThere = try await chat(for: caller, request).unblock(
             other, for: user, by: try parameters.actor())
-        return try Self.removed(wasThere, "user '\(user)' does not block user '\(other)'")
+        guard wasThere else { throw Self.noBlock(of: other, for: user) }
+        return .empty()
     }
 
     private func userDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {

@@ -32,19 +32,29 @@ struct EmitOrder {
     var ties: MessageTies?
     var status = 201
     var shape = Shape.one
+    /// The path of the list that has the one event behind its id; nil where what comes of it has no address.
+    var list: String?
+
+    /// `Location` of an event that can be read again.
+    func location(of event: Event) -> [(name: String, value: String)] {
+        guard let list, shape == .one, event.retention == .kept else { return [] }
+        return [("Location", list + "/" + (route == .messages ? event.timetoken.description : event.id))]
+    }
 }
 
 extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages`
     nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let order = try order(
-            .messages, EmissionReader.messageMembers, in: request, EmissionReader.message, EmissionReader.ties)
+            .messages, EmissionReader.messageMembers, in: request, list: request.path, EmissionReader.message,
+            EmissionReader.ties)
         return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/events`
     nonisolated(nonsending) func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
-        let order = try order(.events, EmissionReader.eventMembers, in: request, EmissionReader.event)
+        let order = try order(
+            .events, EmissionReader.eventMembers, in: request, list: Self.eventList, EmissionReader.event)
         return try await answer(order, to: request, caller)
     }
 
@@ -66,15 +76,18 @@ extension NativeAPI {
     /// the parsed tree would wait for the commit as well.
     @inline(never)
     private func order(
-        _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201,
+        _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, list: String? = nil,
         _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> Emission,
         _ readTies: (_ fields: Fields) throws(ChatError) -> MessageTies? = { _ in nil }
     ) throws -> EmitOrder {
         let fields = try Fields(request.body.bytes, limits: limits, known: known)
         return EmitOrder(
             route: route, emissions: [try read(fields, request.name("channel"))], ties: try readTies(fields),
-            status: status)
+            status: status, list: list)
     }
+
+    /// The path of the events of all channels, each readable behind its id.
+    static let eventList = "/v1/events"
 
     /// `POST /v1/events`: the body names its channels, or is a CloudEvent.
     nonisolated(nonsending) func postAnyChannel(_ request: Request, _ caller: Caller) async throws -> Response {
@@ -93,7 +106,9 @@ extension NativeAPI {
             guard let channel = try fields.string("channel") else {
                 throw fields.missing("member 'channel' or 'channels'")
             }
-            return EmitOrder(route: .anyChannel, emissions: [try EmissionReader.event(fields, channel: channel)])
+            return EmitOrder(
+                route: .anyChannel, emissions: [try EmissionReader.event(fields, channel: channel)],
+                list: Self.eventList)
         }
         guard !fields.has("channel") else {
             throw fields.fault("channels", "exclusive", "send either 'channel' or 'channels'")
@@ -160,7 +175,9 @@ extension NativeAPI {
             writer.endArray()
             writer.endObject()
         }
-        return .json(writer.bytes, status: order.status, headers: outcome.replayHeaders)
+        return .json(
+            writer.bytes, status: order.status,
+            headers: outcome.replayHeaders + order.location(of: outcome.events[0].event))
     }
 
     private static func print(_ appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {

@@ -7,6 +7,7 @@ import JSON
 extension NativeAPI {
     func addSessionRoutes(to router: inout Router) {
         router.add(.get, "/v1/users/{user}/sessions", handler: asCaller(getSessions))
+        router.add(.get, "/v1/users/{user}/sessions/{session}", handler: asCaller(getSession))
         router.add(.delete, "/v1/users/{user}/sessions/{session}", handler: asCaller(Self.unconditional(deleteSession)))
     }
 
@@ -16,6 +17,17 @@ extension NativeAPI {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let sessions = await streams.sessions.all(of: user)
         return Listing.response(try listing.page(of: sessions, id: \.id), to: request) { $0.print(to: &$1) }
+    }
+
+    /// `GET /v1/users/{user}/sessions/{session}`
+    func getSession(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let user = try Self.sessionUser(request, caller, needing: .read)
+        let id = request.name("session")
+        guard let session = await streams.sessions.all(of: user).first(where: { $0.id == id }) else {
+            throw ChatError(.notFound, "no such session")
+        }
+        return .json(JSONText { session.print(to: &$0) }.bytes)
     }
 
     /// `DELETE /v1/users/{user}/sessions/{session}`

@@ -94,6 +94,11 @@ extension LiveStreams {
         return stream
     }
 
+    /// - Throws: `.notFound` when there is none, or none the caller may know of.
+    func report(_ id: String, for caller: Caller) throws(ChatError) -> StreamReport {
+        report(try stream(id, for: caller))
+    }
+
     /// Changes what a stream follows, within what its own credential may see, whoever asks.
     ///
     /// A subscription is a position and a selection, and only the selection changes: everything up to the position has
@@ -162,11 +167,21 @@ extension NativeAPI {
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
+    /// `GET /v1/streams/{id}`
+    func getOpenStream(_ request: Request, _ caller: Caller) async throws -> Response {
+        try caller.demand(.read)
+        _ = try Parameters(request.query, known: [])
+        let report = try await streams.report(request.name("id"), for: caller)
+        return .json(JSONText { report.print(to: &$0) }.bytes)
+    }
+
+    static let streamMembers = ["channels", "types"]
+
     /// `PATCH /v1/streams/{id}`
     func patchStream(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.demand(.read)
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["channels", "types"])
+        let fields = try requiredFields(request, known: Self.streamMembers)
         let channels = try fields.patterns("channels")
         let types = try fields.patterns("types")
         let id = request.parameters["id"] ?? ""

@@ -12,9 +12,12 @@ extension NativeAPI {
         router.add(.get, "/v1/stream", handler: asAnybody(getStream))
         router.add(.get, "/v1/poll", handler: asCaller(getPoll, isHeld: true))
         router.add(.get, "/v1/streams", handler: asCaller(getStreams))
+        router.add(.get, "/v1/streams/{id}", handler: asCaller(getOpenStream))
         router.add(
             .patch, "/v1/streams/{id}", body: body,
-            handler: asCaller(Self.unconditional(patchStream), repeating: .notedFirst))
+            handler: asCaller(
+                Self.unconditional(Self.returning(Self.streamMembers, from: getOpenStream, to: patchStream)),
+                repeating: .notedFirst))
         router.add(.delete, "/v1/streams/{id}", handler: asCaller(Self.unconditional(deleteStream)))
         router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))
     }
