@@ -25,9 +25,7 @@ extension GatewayBackend {
     public func update(
         user id: String, _ fields: UserFields, eTag: String?
     ) async throws(ChatError) -> UserRecord {
-        var call = Call("PATCH", RequestPath("users", id), body: fields.body(by: user))
-        call.version = eTag
-        return try await send(call).object.user
+        try await change(RequestPath("users", id), fields.body(by: user), eTag).user
     }
 
     public func delete(user id: String) async throws(ChatError) {
@@ -66,9 +64,7 @@ extension GatewayBackend {
             fields.printMembers(to: &writer)
             writer.endObject()
         }
-        var call = Call("PATCH", RequestPath("channels", id), body: body)
-        call.version = eTag
-        return try await send(call).object.channel
+        return try await change(RequestPath("channels", id), body, eTag).channel
     }
 
     public func delete(channel id: String) async throws(ChatError) {
@@ -137,9 +133,7 @@ extension GatewayBackend {
     public func update(
         member: String, of channel: String, _ fields: MembershipFields, eTag: String?
     ) async throws(ChatError) -> MembershipRecord {
-        var call = Call("PATCH", RequestPath("channels", channel, "members", member), body: fields.body(by: user))
-        call.version = eTag
-        return try await send(call).object.membership
+        try await change(RequestPath("channels", channel, "members", member), fields.body(by: user), eTag).membership
     }
 
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
@@ -155,6 +149,45 @@ extension GatewayBackend {
     public func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
         try await page(RequestPath("users", user, "memberships"), list) { object throws(ChatError) in
             try object.membership
+        }
+    }
+}
+
+// MARK: - Changes
+
+extension GatewayBackend {
+    /// Members that are replaced as a whole, where the gateway's `PATCH` merges.
+    private static let replaced: Set = ["custom", "data"]
+    private static let changesMost = 5
+
+    /// Changes a record. Where the change has ``replaced`` members, the record is read first, so that the patch removes what they do
+    /// not have; made anew on the next version when somebody else was faster.
+    ///
+    /// - Parameter eTag: the version that must be there.
+    private func change(
+        _ path: RequestPath, _ body: JSONText, _ eTag: String?
+    ) async throws(ChatError) -> AnswerObject {
+        let members = body.rawMembers() ?? []
+        var call = Call("PATCH", path, body: body)
+        call.version = eTag
+        guard members.contains(where: { Self.replaced.contains($0.name) }) else { return try await send(call).object }
+        var changes = 0
+        while true {
+            changes += 1
+            let present = try await found(Call("GET", path))
+            call.version = eTag ?? present?.etag
+            call.body = JSONText(
+                members: members.map { member in
+                    guard Self.replaced.contains(member.name), let there = present?.text.rawMember(member.name) else {
+                        return member
+                    }
+                    return (member.name, there.mergePatch(to: member.value))
+                })
+            do throws(ChatError) {
+                return try await send(call).object
+            } catch {
+                guard error.code == .stale, eTag == nil, changes < Self.changesMost else { throw error }
+            }
         }
     }
 }

@@ -21,8 +21,10 @@ extension ChatAccess {
     ) async throws(ChatError) -> ChannelView {
         try edit.check(limits)
         try demandRecord(of: name)
-        return try await change(channel: name, demand: demand, by: try actor(named)) { channel in
+        return try await change(channel: name, demand: demand, by: try actor(named)) { channel throws(ChatError) in
             edit.apply(to: &channel)
+            try limits.check(value: channel.data, "data")
+            try limits.check(value: channel.custom, "custom")
         }
     }
 

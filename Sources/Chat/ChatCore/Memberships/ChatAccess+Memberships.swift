@@ -64,6 +64,7 @@ extension ChatAccess {
             if let etag { try RecordChange.Demand.etag(etag).check(before.etag) }
             var membership = before
             edit.apply(to: &membership)
+            try limits.check(value: membership.custom, "custom")
             guard membership != before else { return }
             change.put(membership)
             change.announceUpdated(membership, from: before)

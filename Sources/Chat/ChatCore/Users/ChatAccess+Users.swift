@@ -80,6 +80,8 @@ extension ChatAccess {
             var user = try base(before, situation.now)
             try demand.check(before?.etag, current: situation[key])
             edit.apply(to: &user)
+            try limits.check(value: user.custom, "custom")
+            try UserEdit.check(metadata: user.metadata, limits)
             let change = RecordChange(key, body: user.body)
             guard user.body != before?.body else {
                 return Decision(Written(record: user, isNew: false), changes: [change])

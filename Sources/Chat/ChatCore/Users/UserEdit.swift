@@ -35,9 +35,13 @@ public struct UserEdit: Sendable {
         try limits.check(type.applied(to: nil), "type")
         try limits.check(status.applied(to: nil), "status")
         try limits.check(object: custom.applied(to: nil), "custom")
+        try Self.check(metadata: metadata.applied(to: nil) ?? [:], limits)
+    }
+
+    static func check(metadata: [String: String], _ limits: Limits) throws(ChatError) {
         var texts = JSONWriter()
         texts.beginObject()
-        for (name, text) in metadata.applied(to: nil) ?? [:] {
+        for (name, text) in metadata {
             texts.key(text: name)
             texts.string(text)
         }

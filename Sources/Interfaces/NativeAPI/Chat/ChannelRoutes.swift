@@ -80,8 +80,8 @@ extension NativeAPI {
         let fields = try requiredFields(request, known: ChannelEdit.members)
         let chat = try chat(for: caller, request)
         let view = try await chat.update(
-            channel: request.name("channel"), try ChannelEdit(fields), demand: try await channelDemand(request, chat),
-            by: try fields.actor())
+            channel: request.name("channel"), try ChannelEdit(fields, merging: true),
+            demand: try await channelDemand(request, chat), by: try fields.actor())
         return Self.shown(view)
     }
 
@@ -137,7 +137,8 @@ extension ChannelEdit {
         "name", "description", "custom_type", "cover_url", "type", "status", "data", "custom", ActorName.parameter,
     ]
 
-    init(_ fields: Fields) throws(ChatError) {
+    /// - Parameter merging: whether `data` and `custom` change what is there, as a merge patch does.
+    init(_ fields: Fields, merging: Bool = false) throws(ChatError) {
         self.init()
         name = try fields.edit("name")
         description = try fields.edit("description")
@@ -145,7 +146,7 @@ extension ChannelEdit {
         coverURL = try fields.edit("cover_url")
         type = try fields.edit("type")
         status = try fields.edit("status")
-        data = fields.edit(value: "data")
-        custom = try fields.edit(object: "custom")
+        data = fields.edit(value: "data", merging: merging)
+        custom = try fields.edit(object: "custom", merging: merging)
     }
 }

@@ -66,7 +66,7 @@ extension NativeAPI {
             try await chat.member(user, of: channel)?.etag ?? ""
         }
         let membership = try await chat.update(
-            memberOf: channel, user, try MembershipEdit(fields), demand: etag,
+            memberOf: channel, user, try MembershipEdit(fields, merging: true), demand: etag,
             by: try fields.actor())
         return Self.shown(membership)
     }
@@ -112,13 +112,15 @@ extension NativeAPI {
 extension MembershipEdit {
     static let members = ["type", "status", "custom", "role", ActorName.parameter]
 
-    /// - Parameter replacing: whether members that are left out are cleared. The role is not: without one, the channel's operators
-    ///   say what a member is.
-    init(_ fields: Fields, replacing: Bool = false) throws(ChatError) {
+    /// - Parameters:
+    ///   - replacing: whether members that are left out are cleared. The role is not: without one, the channel's operators say what a
+    ///     member is.
+    ///   - merging: whether `custom` changes what is there, as a merge patch does.
+    init(_ fields: Fields, replacing: Bool = false, merging: Bool = false) throws(ChatError) {
         self.init()
         type = try fields.edit("type", replacing: replacing)
         status = try fields.edit("status", replacing: replacing)
-        custom = try fields.edit(object: "custom", replacing: replacing)
+        custom = try fields.edit(object: "custom", replacing: replacing, merging: merging)
         role = try fields.word("role", MemberRole.self)
     }
 }

@@ -65,7 +65,7 @@ extension NativeAPI {
         let fields = try requiredFields(request, known: UserEdit.members)
         let (chat, id) = (try chat(for: caller, request), request.name("user"))
         let user = try await chat.update(
-            user: id, try UserEdit(fields), demand: try await userDemand(request, chat),
+            user: id, try UserEdit(fields, merging: true), demand: try await userDemand(request, chat),
             by: try fields.actor())
         return Self.shown(etag: user.etag) { user.show(to: &$0) }
     }
@@ -163,7 +163,8 @@ extension UserEdit {
         ActorName.parameter,
     ]
 
-    init(_ fields: Fields) throws(ChatError) {
+    /// - Parameter merging: whether `custom` and `metadata` change what is there, as a merge patch does.
+    init(_ fields: Fields, merging: Bool = false) throws(ChatError) {
         self.init()
         name = try fields.edit("name")
         profileURL = try fields.edit("profile_url")
@@ -171,8 +172,8 @@ extension UserEdit {
         externalID = try fields.edit("external_id")
         type = try fields.edit("type")
         status = try fields.edit("status")
-        custom = try fields.edit(object: "custom")
-        metadata = try fields.edit(texts: "metadata")
+        custom = try fields.edit(object: "custom", merging: merging)
+        metadata = try fields.edit(texts: "metadata", merging: merging)
         autoAcceptsInvites = try fields.edit(flag: "auto_accepts_invites")
     }
 }

@@ -13,23 +13,40 @@ extension Fields {
     }
 
     /// Any JSON, byte for byte.
-    func edit(value name: String) -> FieldEdit<JSONText> {
-        has(name) ? FieldEdit(member(name) == nil ? nil : raw(name)) : .keep
+    ///
+    /// - Parameter merging: whether an object changes the present one as a merge patch (RFC 7396) instead of replacing it.
+    func edit(value name: String, merging: Bool = false) -> FieldEdit<JSONText> {
+        guard let value = raw(name) else { return .keep }
+        guard member(name) != nil else { return .clear }
+        return merging ? .change { ($0 ?? .null).merging(value) } : .set(value)
     }
 
     /// An object of the sender's own, byte for byte.
-    func edit(object name: String, replacing: Bool = false) throws(ChatError) -> FieldEdit<JSONText> {
+    func edit(
+        object name: String, replacing: Bool = false, merging: Bool = false
+    ) throws(ChatError) -> FieldEdit<JSONText> {
         _ = try object(name, known: nil)
-        return has(name) || !replacing ? edit(value: name) : .clear
+        return has(name) || !replacing ? edit(value: name, merging: merging) : .clear
     }
 
     /// An object whose members are all texts.
-    func edit(texts name: String) throws(ChatError) -> FieldEdit<[String: String]> {
+    ///
+    /// - Parameter merging: whether the texts are set beside the present ones, and `null` removes one.
+    func edit(texts name: String, merging: Bool = false) throws(ChatError) -> FieldEdit<[String: String]> {
         guard has(name) else { return .keep }
         guard let object = try object(name, known: nil) else { return .clear }
         var texts: [String: String] = [:]
-        for (key, _) in object.members { texts[key] = try object.required(key, try object.string(key)) }
-        return .set(texts)
+        let removed = merging ? Set(object.nullNames.map { ExactText($0) }) : []
+        for (key, _) in object.members where !removed.contains(ExactText(key)) {
+            guard let text = try object.string(key) else {
+                throw object.fault(key, "type", "expected string, got null", slug: "wrong_type")
+            }
+            texts[key] = text
+        }
+        guard merging else { return .set(texts) }
+        return .change { [texts] present in
+            (present ?? [:]).filter { !removed.contains(ExactText($0.key)) }.merging(texts) { $1 }
+        }
     }
 
     /// The members that are `null`: a merge patch removes them.

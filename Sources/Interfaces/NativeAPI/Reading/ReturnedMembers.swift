@@ -62,7 +62,7 @@ extension NativeAPI {
                 error.faults = faults
                 throw error
             }
-            request.body = RequestBody(bytes: JSONText { $0.object(kept) }.bytes)
+            request.body = RequestBody(bytes: JSONText(members: kept).bytes)
             return try await write(request, caller)
         }
     }
@@ -80,17 +80,6 @@ extension NativeAPI {
         } catch let error as ChatError where error.code == .notFound || error.code == .forbidden {
             return nil
         }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func object(_ members: [(name: String, value: JSONText)]) {
-        beginObject()
-        for member in members {
-            key(text: member.name)
-            raw(member.value)
-        }
-        endObject()
     }
 }
 
