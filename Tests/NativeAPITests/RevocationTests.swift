@@ -35,6 +35,17 @@ import Testing
         }
     }
 
+    @Test("nothing where a user without a record is to be deleted, and names the route that does")
+    func withoutRecord() async throws {
+        try await StreamHarness.run { gateway in
+            let token = try await token(gateway)
+            let missing = try await gateway.call("DELETE", "/v1/users/eve")
+            #expect(missing.status == 404)
+            #expect(missing.json?["detail"]?.string?.contains("revoke-tokens") == true)
+            #expect(try await reads(token, gateway) == 200)
+        }
+    }
+
     @Test("a token that says it was made later than now: it would outlive the next revocation")
     func future() async throws {
         try await StreamHarness.run { gateway in

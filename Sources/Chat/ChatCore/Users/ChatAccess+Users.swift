@@ -38,7 +38,7 @@ extension ChatAccess {
 
     /// Deletes a user's record. Memberships and events stay: both name users by their ids alone.
     ///
-    /// - Parameter revokesTokens: takes back every token the user has, also where there is no record. Not for narrowed keys.
+    /// - Parameter revokesTokens: revokes every token the user has, if there is a record. Not for narrowed keys.
     /// - Returns: whether there was one.
     /// - Throws: `.stale` when `demand` names a version and there is another, or no record.
     @discardableResult public func delete(
@@ -50,19 +50,17 @@ extension ChatAccess {
         let revocationKey = UserRevocation.key(UserID(id, in: space))
         let echoes = try await channels(ofMember: id)
         let wasThere = try await decide(revokesTokens ? [key, revocationKey] : [key]) { situation throws(ChatError) in
+            try demand.check(situation[key]?.etag)
+            guard let user = situation[key].flatMap(UserRecord.init) else { return Decision(false) }
             let revocations =
                 revokesTokens ? [revocation(of: id, before: situation.now, in: situation).change] : []
-            try demand.check(situation[key]?.etag)
-            guard let user = situation[key].flatMap(UserRecord.init) else {
-                return Decision(false, changes: revocations)
-            }
             var event = recordEvent("user.deleted", of: user, by: actor.user) { _, writer in
                 writer.member("deleted_at", situation.next.timestamp)
             }
             event.echoes = echoes
             return Decision(true, changes: [RecordChange(key, body: nil)] + revocations, events: [event])
         }.value
-        if revokesTokens { try await service.revokedTokens.refresh(revocationKey) }
+        if revokesTokens, wasThere { try await service.revokedTokens.refresh(revocationKey) }
         return wasThere
     }
 

@@ -77,7 +77,8 @@ extension NativeAPI {
         let wasThere = try await chat.delete(
             user: user, demand: try await userDemand(request, chat), by: try parameters.actor(),
             revokesTokens: true)
-        return try Self.removed(wasThere, "user '\(user)' has no record")
+        return try Self.removed(
+            wasThere, "user '\(user)' has no record; to end the user's tokens, POST /v1/users/{user}/revoke-tokens")
     }
 
     /// `POST /v1/users/{user}/revoke-tokens`: an empty body, or `{"before": "<RFC 3339>"}`.
