@@ -1,3 +1,5 @@
+import JSON
+
 /// The known name a mistyped one most probably means.
 public enum Suggestion {
     /// The nearest of `known` within a third of its length, at least one edit; nil when none is near.
@@ -36,20 +38,7 @@ extension ChatError.Fault {
     public static func unknown(_ name: String, in object: String = "#", known: [String]) -> Self {
         let nearest = Suggestion.nearest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? ""
         return Self(
-            pointer: object + "/" + Self.token(String(name.prefix(64))), keyword: "unknown",
+            pointer: object + "/" + JSONPointer.escaped(String(name.prefix(64))), keyword: "unknown",
             detail: "unknown member\(nearest)")
-    }
-
-    /// A reference token (RFC 6901, 3). Characters beyond ASCII stay as they are: problems are JSON, not URLs.
-    public static func token(_ name: String) -> String {
-        var token = ""
-        for character in name.unicodeScalars {
-            switch character {
-            case "~": token += "~0"
-            case "/": token += "~1"
-            default: token.unicodeScalars.append(character)
-            }
-        }
-        return token
     }
 }

@@ -20,6 +20,20 @@ public struct JSONPointer: Sendable, Hashable {
         self.tokens = tokens
     }
 
+    /// A member's name as one reference token (RFC 6901, section 3). Characters beyond ASCII stay as they are.
+    public static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
+        var token = ""
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "~": token += "~0"
+            case "/": token += "~1"
+            default: token.unicodeScalars.append(scalar)
+            }
+        }
+        return token
+    }
+
     private static func unescape(_ part: some StringProtocol) -> String? {
         guard part.utf8.contains(UInt8(ascii: "~")) else { return String(part) }
         var token = ""

@@ -55,7 +55,7 @@ public struct TemplateCompiler {
             }
             alternatives.append(
                 members.compactMap { member in
-                    let place = "\(place)/\(Self.escaped(member.name))"
+                    let place = "\(place)/\(JSONPointer.escaped(member.name))"
                     guard let reference = reference(member.name, at: place),
                         let test = test(member.value, at: place)
                     else { return nil }
@@ -79,7 +79,7 @@ public struct TemplateCompiler {
         }
         var cases: [String: Branch] = [:]
         for item in listed {
-            cases[item.name] = branch(&self, item.value, "\(pointer)/cases/\(Self.escaped(item.name))")
+            cases[item.name] = branch(&self, item.value, "\(pointer)/cases/\(JSONPointer.escaped(item.name))")
         }
         let fallback = members.value("default").flatMap { branch(&self, $0, "\(pointer)/default") }
         return reference.map {
@@ -107,19 +107,6 @@ public struct TemplateCompiler {
     public mutating func fault(_ pointer: String, _ keyword: String, _ detail: String) {
         faults.append(TemplateFault(pointer: pointer, keyword: keyword, detail: detail))
     }
-
-    /// A reference token (RFC 6901, 3).
-    public static func escaped(_ name: String) -> String {
-        var token = ""
-        for character in name.unicodeScalars {
-            switch character {
-            case "~": token += "~0"
-            case "/": token += "~1"
-            default: token.unicodeScalars.append(character)
-            }
-        }
-        return token
-    }
 }
 
 extension TemplateCompiler {
@@ -137,7 +124,7 @@ extension TemplateCompiler {
         if let parts = members.value("$join") { return join(parts, members, at: pointer) }
         return .object(
             members.compactMap { member in
-                node(member.value, at: "\(pointer)/\(Self.escaped(member.name))").map { (member.name, $0) }
+                node(member.value, at: "\(pointer)/\(JSONPointer.escaped(member.name))").map { (member.name, $0) }
             })
     }
 
@@ -249,7 +236,7 @@ extension TemplateCompiler {
         for member in members where !known.contains(member.name) {
             let others = known.dropFirst().map { "'\($0)'" }.joined(separator: ", ")
             fault(
-                "\(pointer)/\(Self.escaped(member.name))", "additionalProperties",
+                "\(pointer)/\(JSONPointer.escaped(member.name))", "additionalProperties",
                 "beside '\(known[0])' there may be only \(others)")
         }
     }

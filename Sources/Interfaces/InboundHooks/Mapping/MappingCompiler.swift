@@ -48,7 +48,7 @@ struct MappingCompiler {
     ) -> MappingNode? {
         for member in members where !Self.members.contains(member.name) {
             templates.fault(
-                "\(pointer)/\(TemplateCompiler.escaped(member.name))", "additionalProperties",
+                "\(pointer)/\(JSONPointer.escaped(member.name))", "additionalProperties",
                 "unknown member \(member.name.prefix(64))")
         }
         func value(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }

@@ -2,216 +2,160 @@ import ChatModel
 import JSON
 import Signing
 
-/// Reads the members of a source's document and gathers every mistake.
+/// Reads the members of a source's document.
 struct SourceReader {
     static let mostSecrets = 10
-    static let secretLimitBytes = 1024
-    static let descriptionLimitBytes = 1000
-    private static let optionLimitBytes = 256
+    static let secretBytes = 1...1024
+    static let descriptionBytes = 0...1000
+    private static let optionBytes = 1...256
 
-    private let document: JSONDocument
-    private let root: JSONValue
-    private(set) var faults: [ChatError.Fault] = []
+    private let fields: Fields
 
-    init(_ document: JSONDocument) {
-        self.document = document
-        root = document.root
+    /// - Throws: `.malformed` for what is no object.
+    init(_ document: JSONDocument) throws(ChatError) {
+        fields = try Fields(document, known: nil)
     }
 
-    var error: ChatError {
-        // The words that every route has for these mistakes.
-        let slug =
-            switch faults.first?.keyword {
-            case "unknown": "unknown_member"
-            case "required": "member_missing"
-            case "type": "wrong_type"
-            default: "bad_member"
-            }
-        var error = ChatError(
-            .malformed, "the source is not acceptable: \(faults.first?.detail ?? "no object")", slug: slug)
-        error.faults = faults
-        return error
+    func refuseUnknown() throws(ChatError) { try fields.refuseUnknown(SourceSettings.members) }
+
+    func scheme(previous: SourceScheme?) throws(ChatError) -> SourceScheme {
+        if let scheme = try fields.choice("scheme", SourceScheme.all.map { ($0.name, $0) }) { return scheme }
+        guard !fields.has("scheme") else { throw notNull("scheme") }
+        return try fields.required("scheme", previous)
     }
 
-    mutating func demandObject() throws(ChatError) {
-        guard root.members == nil else { return }
-        fault("", "type", "the source must be a JSON object")
-        throw error
-    }
-
-    mutating func checkMembers() {
-        guard let members = root.members else { return }
-        for member in members where !SourceSettings.members.contains(member.name) {
-            faults.append(.unknown(member.name, known: SourceSettings.members))
-        }
-    }
-
-    mutating func scheme(previous: SourceScheme?) -> SourceScheme? {
-        guard let value = root["scheme"] else {
-            if let previous { return previous }
-            fault("", "required", "missing member scheme")
-            return nil
-        }
-        guard let scheme = value.string.flatMap(SourceScheme.init(name:)) else {
-            fault("/scheme", "enum", "scheme must be one of \(SourceScheme.names.joined(separator: ", "))")
-            return nil
-        }
-        return scheme
+    private func notNull(_ name: String) -> ChatError {
+        fields.fault(name, "type", "must not be null", slug: "wrong_type")
     }
 
     /// Nil when left out.
-    mutating func secrets() -> [String]? {
-        guard let value = root["secrets"] else { return nil }
-        guard let secrets = value.strings, secrets.count <= Self.mostSecrets,
-            secrets.allSatisfy({ (1...Self.secretLimitBytes).contains($0.utf8.count) })
-        else {
-            fault(
-                "/secrets", "type",
-                "secrets must be a list of at most \(Self.mostSecrets) texts of 1 to \(Self.secretLimitBytes) bytes")
+    func secrets() throws(ChatError) -> [String]? {
+        guard let secrets = try fields.strings("secrets", count: 0...Self.mostSecrets) else {
+            if fields.has("secrets") { throw notNull("secrets") }
             return nil
+        }
+        for (index, secret) in secrets.enumerated() where !Self.secretBytes.contains(secret.utf8.count) {
+            let (least, most) = (Self.secretBytes.lowerBound, Self.secretBytes.upperBound)
+            throw fields.fault("secrets/\(index)", "length", "must be \(least) to \(most) bytes long")
         }
         return secrets
     }
 
     /// What the scheme leaves to its user. Left out, it stays for as long as the scheme does.
-    mutating func options(for scheme: SourceScheme?, previous: SourceSettings?) -> SchemeSettings {
+    func options(for scheme: SourceScheme, previous: SourceSettings?) throws(ChatError) -> SchemeSettings {
         var options = SchemeSettings()
-        if root["scheme_options"] == nil, let previous, previous.scheme == scheme { options = previous.options }
-        options.window = window(previous: previous?.options.window)
-        guard let value = root["scheme_options"], !value.isNull else { return options }
-        guard let members = value.members else {
-            fault("/scheme_options", "type", "scheme_options must be an object")
-            return options
-        }
+        if !fields.has("scheme_options"), let previous, previous.scheme == scheme { options = previous.options }
+        options.window = try window(previous: previous?.options.window)
+        guard let given = try fields.object("scheme_options", known: nil) else { return options }
         var permitted: Set<SchemeSettings.Member> = []
         if case .signed(let signed) = scheme { permitted = signed.members.subtracting([.window]) }
-        for (name, value) in members {
-            let pointer = "/scheme_options/\(name.prefix(64))"
-            guard let member = SchemeSettings.Member(rawValue: name), permitted.contains(member) else {
-                let known = permitted.map(\.rawValue).sorted().joined(separator: ", ")
-                fault(
-                    pointer, "unknown",
-                    "scheme \(scheme?.name ?? "") \(known.isEmpty ? "has no options" : "has the options \(known)")")
-                continue
+        try given.refuseUnknown(permitted.map(\.rawValue).sorted())
+        for member in permitted.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let name = member.rawValue
+            guard let text = try given.string(name, bytes: Self.optionBytes) else { continue }
+            guard options.set(member, text) else {
+                throw given.fault(name, "enum", "\(name) cannot be '\(text.prefix(64))'")
             }
-            guard let text = value.string, (1...Self.optionLimitBytes).contains(text.utf8.count) else {
-                fault(pointer, "type", "\(name) must be a text of 1 to \(Self.optionLimitBytes) bytes")
-                continue
-            }
-            if !options.set(member, text) { fault(pointer, "enum", "\(name) cannot be '\(text.prefix(64))'") }
         }
         return options
     }
 
+    /// Null puts the default back; left out, it stays as it is.
+    private func window(previous: ReplayWindow?) throws(ChatError) -> ReplayWindow {
+        guard fields.has("window_seconds") else { return previous ?? .standard }
+        let permitted = ReplayWindow.permittedSeconds
+        let range = Int(permitted.lowerBound)...Int(permitted.upperBound)
+        return try fields.integer("window_seconds", in: range).map { ReplayWindow(seconds: Int64($0)) } ?? .standard
+    }
+
     /// Left out, it stays as it is, unless it was the one that the scheme has by itself.
-    mutating func handshake(
-        for scheme: SourceScheme?, _ options: SchemeSettings, previous: SourceSettings?
-    ) -> SourceHandshake {
-        var handshake = scheme.map { SourceHandshake.standard(for: $0) } ?? .none
-        if let value = root["handshake"], !value.isNull {
-            guard let named = value.string.flatMap(SourceHandshake.init(rawValue:)) else {
-                let names = SourceHandshake.allCases.map(\.rawValue).joined(separator: ", ")
-                fault("/handshake", "enum", "handshake must be one of \(names)")
-                return .none
-            }
+    func handshake(
+        for scheme: SourceScheme, _ options: SchemeSettings, previous: SourceSettings?
+    ) throws(ChatError) -> SourceHandshake {
+        var handshake = SourceHandshake.standard(for: scheme)
+        if let named = try fields.word("handshake", SourceHandshake.self) {
             handshake = named
-        } else if root["handshake"] == nil, let previous, previous.handshake != .standard(for: previous.scheme) {
+        } else if !fields.has("handshake"), let previous, previous.handshake != .standard(for: previous.scheme) {
             handshake = previous.handshake
         }
-        if handshake == .x, let scheme, !scheme.signsBodyAlone(options) {
-            fault("/handshake", "enum", "handshake x is for the scheme generic that signs the body and nothing else")
+        guard handshake != .x || scheme.signsBodyAlone(options) else {
+            throw fields.fault(
+                "handshake", "enum", "handshake x is for the scheme generic that signs the body and nothing else")
         }
         return handshake
     }
 
     /// Null removes it; left out, it stays as it is.
-    mutating func verifyToken(for handshake: SourceHandshake, previous: String?) -> String? {
-        var token = previous
-        if let value = root["verify_token"] {
-            token = value.isNull ? nil : value.string
-            if !value.isNull, token.map({ (1...Self.secretLimitBytes).contains($0.utf8.count) }) != true {
-                fault(
-                    "/verify_token", "type", "verify_token must be a text of 1 to \(Self.secretLimitBytes) bytes")
-            }
+    func verifyToken(for handshake: SourceHandshake, previous: String?) throws(ChatError) -> String? {
+        let name = "verify_token"
+        let token = fields.has(name) ? try fields.string(name, bytes: Self.secretBytes) : previous
+        guard handshake == .meta else { return nil }
+        guard let token else {
+            throw fields.fault(
+                name, "required", "handshake meta needs the verify_token that the provider was given",
+                slug: "member_missing")
         }
-        if handshake == .meta, token == nil {
-            fault("/verify_token", "required", "handshake meta needs the verify_token that the provider was given")
-        }
-        return handshake == .meta ? token : nil
+        return token
     }
 
     /// A source that checks nothing is made only by asking for it, never by leaving the secrets out.
-    mutating func checkScheme(_ scheme: SourceScheme, _ secrets: [String], _ options: SchemeSettings) {
+    func checkScheme(_ scheme: SourceScheme, _ secrets: [String], _ options: SchemeSettings) throws(ChatError) {
         guard case .signed(let signed) = scheme else {
-            if !secrets.isEmpty { fault("/secrets", "maxItems", "scheme none checks nothing and takes no secrets") }
+            guard secrets.isEmpty else {
+                throw fields.fault("secrets", "maxItems", "scheme none checks nothing and takes no secrets")
+            }
             return
         }
         do throws(SignatureSchemeError) {
             _ = try signed.scheme(secrets: secrets, settings: options)
         } catch {
             switch error {
-            case .noSecret: fault("/secrets", "minItems", "scheme \(scheme.name) needs at least one secret")
+            case .noSecret:
+                throw fields.fault("secrets", "minItems", "scheme \(scheme.name) needs at least one secret")
             case .secretInvalid:
-                fault("/secrets", "pattern", "a secret is not of the form scheme \(scheme.name) has")
+                throw fields.fault("secrets", "pattern", "a secret is not of the form scheme \(scheme.name) has")
             case .templateInvalid:
-                fault("/scheme_options/template", "template", "the scheme's template is not acceptable")
+                throw fields.fault(
+                    "scheme_options/template", "template", "the scheme's template is not acceptable")
             case .settingMissing(let member):
-                fault(
-                    "/scheme_options", "required", "scheme \(scheme.name) needs the option \(member.rawValue)")
+                throw fields.fault(
+                    "scheme_options", "required", "scheme \(scheme.name) needs the option \(member.rawValue)",
+                    slug: "member_missing")
             case .settingInvalid(let member):
-                fault("/scheme_options/\(member.rawValue)", "pattern", "\(member.rawValue) is not acceptable")
+                throw fields.fault(
+                    "scheme_options/\(member.rawValue)", "pattern", "\(member.rawValue) is not acceptable")
             }
         }
     }
 
-    /// Null puts the default back; left out, it stays as it is.
-    private mutating func window(previous: ReplayWindow?) -> ReplayWindow {
-        guard let value = root["window_seconds"] else { return previous ?? .standard }
-        guard !value.isNull else { return .standard }
-        guard let seconds = value.integer, ReplayWindow.permittedSeconds.contains(seconds) else {
-            let permitted = ReplayWindow.permittedSeconds
-            fault(
-                "/window_seconds", "range",
-                "window_seconds must be a whole number from \(permitted.lowerBound) to \(permitted.upperBound)")
-            return .standard
-        }
-        return ReplayWindow(seconds: seconds)
-    }
-
-    /// - Parameter previous: stays when the document says nothing; null puts the default back.
-    mutating func mapping(for scheme: SourceScheme?, previous: Mapping? = nil) -> Mapping? {
-        let text = document.text.rawMember("mapping")
+    /// - Parameters:
+    ///   - scheme: nil where it could not be read.
+    ///   - previous: stays when the document says nothing; null puts the default back.
+    func mapping(for scheme: SourceScheme?, previous: Mapping? = nil) throws(ChatError) -> Mapping {
+        let text = fields.raw("mapping")
         if text == nil, let previous { return previous }
         guard let text, text != .null else {
             // Only where CloudEvents may come; with a provider's scheme a mapping was forgotten.
-            if scheme?.mayBringCloudEvents == true { return .cloudEvents }
-            fault("", "required", "missing member mapping")
-            return nil
+            guard scheme?.mayBringCloudEvents == true else { throw fields.missing("member 'mapping'") }
+            return .cloudEvents
         }
         do throws(ChatError) {
             return try Mapping(text)
         } catch {
-            if error.faults.isEmpty { fault("/mapping", "mapping", error.message) }
+            var faults = FaultCollector()
+            if error.faults.isEmpty { faults.add(fields.fault("mapping", "mapping", error.message)) }
             for inner in error.faults {
-                fault("/mapping" + inner.pointer.dropFirst(), inner.keyword, inner.detail)
+                faults.add(fields.fault("mapping" + inner.pointer.dropFirst(), inner.keyword, inner.detail))
             }
-            return nil
+            try faults.check()
+            throw error
         }
     }
 
     /// Null removes it; left out, it stays as it is.
-    mutating func description(previous: String?) -> String {
-        guard let value = root["description"] else { return previous ?? "" }
-        guard !value.isNull else { return "" }
-        guard let text = value.string, text.utf8.count <= Self.descriptionLimitBytes else {
-            fault("/description", "type", "description must be a text of at most \(Self.descriptionLimitBytes) bytes")
-            return ""
-        }
-        return text
-    }
-
-    private mutating func fault(_ pointer: String, _ keyword: String, _ detail: String) {
-        faults.append(ChatError.Fault(pointer: "#" + pointer, keyword: keyword, detail: detail))
+    func description(previous: String?) throws(ChatError) -> String {
+        guard fields.has("description") else { return previous ?? "" }
+        return try fields.string("description", bytes: Self.descriptionBytes) ?? ""
     }
 }
 

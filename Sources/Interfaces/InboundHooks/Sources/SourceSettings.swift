@@ -28,7 +28,7 @@ public enum SourceScheme: Sendable, Hashable {
         }
     }
 
-    static let names = SignatureSchemes.allCases.map(\.rawValue) + ["none"]
+    static let all: [SourceScheme] = SignatureSchemes.allCases.map { .signed($0) } + [.none]
 
     /// Whether a signature is over the body, too. A token is told beside it.
     var signsBody: Bool { self != .none && self != .signed(.token) }
@@ -83,19 +83,32 @@ public struct SourceSettings: Sendable {
     ///   - isPatch: takes all else that is left out from `former` as well; null puts a default back.
     /// - Throws: `.malformed` with a fault for each mistake.
     public init(_ body: JSONDocument, over former: SourceSettings? = nil, isPatch: Bool = false) throws(ChatError) {
-        var reader = SourceReader(body)
-        try reader.demandObject()
-        reader.checkMembers()
+        let reader = try SourceReader(body)
         let previous = isPatch ? former : nil
-        let scheme = reader.scheme(previous: previous?.scheme)
-        let secrets = reader.secrets() ?? (former?.scheme == scheme ? former?.secrets : nil) ?? []
-        let options = reader.options(for: scheme, previous: previous)
-        let handshake = reader.handshake(for: scheme, options, previous: previous)
-        let verifyToken = reader.verifyToken(for: handshake, previous: former?.verifyToken)
-        let mapping = reader.mapping(for: scheme, previous: previous?.mapping)
-        let description = reader.description(previous: previous?.description)
-        if let scheme { reader.checkScheme(scheme, secrets, options) }
-        guard let scheme, let mapping, reader.faults.isEmpty else { throw reader.error }
+        var faults = FaultCollector()
+        faults.reading { () throws(ChatError) in try reader.refuseUnknown() }
+        let scheme = faults.reading { () throws(ChatError) in try reader.scheme(previous: previous?.scheme) }
+        let given = faults.reading { () throws(ChatError) in try reader.secrets() } ?? nil
+        let mapping = faults.reading { () throws(ChatError) in
+            try reader.mapping(for: scheme, previous: previous?.mapping)
+        }
+        let description = faults.reading { () throws(ChatError) in
+            try reader.description(previous: previous?.description)
+        }
+        let secrets = given ?? (former?.scheme == scheme ? former?.secrets : nil) ?? []
+        var options = SchemeSettings()
+        var handshake = SourceHandshake.none
+        var verifyToken: String?
+        faults.reading { () throws(ChatError) in
+            guard let scheme else { return }
+            options = try reader.options(for: scheme, previous: previous)
+            handshake = try reader.handshake(for: scheme, options, previous: previous)
+            verifyToken = try reader.verifyToken(for: handshake, previous: former?.verifyToken)
+            try reader.checkScheme(scheme, secrets, options)
+        }
+        try faults.check()
+        // Each is there where there was no fault.
+        guard let scheme, let mapping, let description else { throw ChatError(.malformed, "the source cannot be read") }
         self.init(
             scheme: scheme, options: options, secrets: secrets, handshake: handshake, verifyToken: verifyToken,
             mapping: mapping, description: description)

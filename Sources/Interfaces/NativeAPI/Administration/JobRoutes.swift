@@ -107,10 +107,10 @@ extension NativeAPI {
         }
         scope.after = try fields.position("after") ?? scope.after
         scope.before = try fields.position("before") ?? scope.before
-        scope.types = try fields.namePatterns("types", limits) { name throws(ChatError) in
+        scope.types = try fields.namePatterns("types", most: limits.streamChannels) { name throws(ChatError) in
             try Names.check(type: name)
         }
-        scope.channels = try fields.namePatterns("channels", limits) { name throws(ChatError) in
+        scope.channels = try fields.namePatterns("channels", most: limits.streamChannels) { name throws(ChatError) in
             try Names.check(channel: name)
         }
         if let text = try fields.string("filter") {

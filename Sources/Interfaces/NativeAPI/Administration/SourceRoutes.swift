@@ -22,12 +22,7 @@ extension NativeAPI {
 
     /// `PUT /v1/sources/{id}`
     func putSource(_ request: Request, _ caller: Caller) async throws -> Response {
-        _ = try Parameters(request.query, known: [])
-        try caller.demand(.manage)
-        guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
-        let body = try Fields.parse(request.body.bytes, limits: limits)
-        let id = request.name("id")
-        let demand = try await Self.demand(of: request) { try await inbound.registry.source(id, by: caller).etag }
+        let (id, body, demand) = try await sourceChange(request, caller)
         let (source, isNew) = try await Self.meeting(demand) { () async throws(ChatError) in
             try await inbound.registry.put(id, body, demand: demand, by: caller)
         }
@@ -39,14 +34,22 @@ extension NativeAPI {
 
     /// `PATCH /v1/sources/{id}`: a merge patch (RFC 7396).
     func patchSource(_ request: Request, _ caller: Caller) async throws -> Response {
+        let (id, body, demand) = try await sourceChange(request, caller)
+        let source = try await inbound.registry.put(id, body, isPatch: true, demand: demand, by: caller).source
+        return .json(source.printed().bytes, headers: [("ETag", EntityTag.quoted(source.etag))])
+    }
+
+    /// What a PUT or a PATCH of a source has.
+    private func sourceChange(
+        _ request: Request, _ caller: Caller
+    ) async throws -> (id: String, body: JSONDocument, demand: RecordChange.Demand) {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let body = try Fields.parse(request.body.bytes, limits: limits)
         let id = request.name("id")
         let demand = try await Self.demand(of: request) { try await inbound.registry.source(id, by: caller).etag }
-        let source = try await inbound.registry.put(id, body, isPatch: true, demand: demand, by: caller).source
-        return .json(source.printed().bytes, headers: [("ETag", EntityTag.quoted(source.etag))])
+        return (id, body, demand)
     }
 
     /// `DELETE /v1/sources/{id}`

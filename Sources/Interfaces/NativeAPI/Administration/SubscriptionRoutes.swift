@@ -187,13 +187,13 @@ extension SubscriptionSettings {
         let defaults = SubscriptionSettings()
         if fields.has("types") {
             types =
-                try fields.namePatterns("types", limits) { name throws(ChatError) in
+                try fields.namePatterns("types", most: limits.streamChannels) { name throws(ChatError) in
                     try Names.check(type: name)
                 } ?? [.all]
         }
         if fields.has("channels") {
             channels =
-                try fields.namePatterns("channels", limits) { name throws(ChatError) in
+                try fields.namePatterns("channels", most: limits.streamChannels) { name throws(ChatError) in
                     try Names.check(channel: name)
                 } ?? [.all]
         }

@@ -57,15 +57,4 @@ extension Fields {
         guard let name = nullNames.first else { return }
         throw fault(name, "type", "must not be null", slug: "wrong_type")
     }
-
-    /// One of the words of an enumeration.
-    func word<Word: RawRepresentable & CaseIterable>(_ name: String, _: Word.Type) throws(ChatError) -> Word?
-    where Word.RawValue == String {
-        guard let text = try string(name) else { return nil }
-        guard let word = Word(rawValue: text) else {
-            let known = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-            throw fault(name, "enum", "must be one of \(known)")
-        }
-        return word
-    }
 }

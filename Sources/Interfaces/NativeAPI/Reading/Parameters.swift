@@ -49,13 +49,9 @@ struct Parameters {
     /// A position in the log, as a timetoken or as a time.
     func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try text(name) else { return nil }
-        guard let value = Timetoken(position: text) else { throw Self.bad(name, Self.position) }
+        guard let value = Timetoken(position: text) else { throw Self.bad(name, Fields.positionRule) }
         return value
     }
-
-    /// The rule that an error states for a parameter or member that takes a position.
-    static let position =
-        "must be a timetoken of 17 digits, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 
     /// A parameter that cannot be used, in the words every route uses.
     static func bad(_ name: String, _ what: String) -> ChatError {

@@ -1,17 +1,18 @@
+import ChatModel
 import HTTPClient
 import JSON
 
 /// Members that hold secrets. They are printed without them, and what was printed can be sent back: a secret that is left
 /// out stays.
 extension SettingsReader {
-    static let secretLimitBytes = 8192
+    static let secretBytes = 1...8192
 
     /// True when the member is one of these.
-    mutating func readCredentials(_ name: String, _ value: JSONValue) -> Bool {
+    mutating func readCredentials(_ name: String) throws(ChatError) -> Bool {
         switch name {
-        case "headers": readHeaders(value)
-        case "auth": readAuth(value)
-        case "tls": readTLS(value)
+        case "headers": try readHeaders()
+        case "auth": try readAuth()
+        case "tls": try readTLS()
         default: return false
         }
         return true
@@ -23,10 +24,14 @@ extension SettingsReader {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
         let remedy = "the url has another origin; give it again with the url, or remove it by null"
         for field in settings.headers where !givenHeaders.contains(field.name.lowercased()) {
-            fault("headers/\(field.name)", "required", "the value was given for another receiver: \(remedy)")
+            fault(
+                "headers/\(field.name)", "required", "the value was given for another receiver: \(remedy)",
+                slug: "member_missing")
         }
         if settings.auth != nil, !givesAuth {
-            fault("auth", "required", "the secret was given for another receiver: \(remedy), all of it")
+            fault(
+                "auth", "required", "the secret was given for another receiver: \(remedy), all of it",
+                slug: "member_missing")
         }
     }
 
@@ -44,141 +49,141 @@ extension SettingsReader {
 
     /// `{"X-Name": "value"}`, where null removes one and what is not named stays; or, as it is printed, the names of those
     /// that are to stay.
-    private mutating func readHeaders(_ value: JSONValue) {
-        if value.isNull {
+    private mutating func readHeaders() throws(ChatError) {
+        guard let value = fields.member("headers") else {
             settings.headers = []
-        } else if let names = value.strings {
-            keepHeaders(names)
-        } else if let members = value.members {
-            for member in members { readHeader(member.name, member.value) }
-            if settings.headers.count > FieldRules.count {
-                fault("headers", "count", "a webhook has at most \(FieldRules.count) headers of its own")
-            }
-        } else {
-            fault("headers", "type", "headers must be an object of texts")
+            return
+        }
+        if value.elements != nil {
+            try keepHeaders(try fields.strings("headers") ?? [])
+            return
+        }
+        guard let headers = try fields.object("headers", known: nil) else { return }
+        for member in headers.members { try readHeader(member.name, headers) }
+        guard settings.headers.count <= FieldRules.count else {
+            throw fields.fault("headers", "count", "a webhook has at most \(FieldRules.count) headers of its own")
         }
     }
 
-    private mutating func keepHeaders(_ names: [String]) {
+    private mutating func keepHeaders(_ names: [String]) throws(ChatError) {
         let lower = names.map { $0.lowercased() }
         for (index, name) in lower.enumerated()
         where !settings.headers.contains(where: { $0.name.lowercased() == name }) {
-            fault("headers/\(index)", "unknown", "there is no such header yet; set it by {\"name\": \"value\"}")
+            throw fields.fault(
+                "headers/\(index)", "unknown", "there is no such header yet; set it by {\"name\": \"value\"}")
         }
         settings.headers.removeAll { !lower.contains($0.name.lowercased()) }
     }
 
-    private mutating func readHeader(_ name: String, _ value: JSONValue) {
-        let pointer = "headers/\(name.prefix(64))"
+    private mutating func readHeader(_ name: String, _ headers: Fields) throws(ChatError) {
         let former = settings.headers.count
         settings.headers.removeAll { $0.name.lowercased() == name.lowercased() }
+        let text = try headers.string(name)
         // One that was taken before its name was the gateway's can be removed.
-        if value.isNull, settings.headers.count < former { return }
-        if let obstacle = FieldRules.obstacle(name: name) { return fault(pointer, "name", obstacle) }
-        if value.isNull { return }
-        guard let text = value.string else { return fault(pointer, "type", "expected a text or null") }
-        if let obstacle = FieldRules.obstacle(value: text) { return fault(pointer, "value", obstacle) }
+        if text == nil, settings.headers.count < former { return }
+        if let obstacle = FieldRules.obstacle(name: name) { throw headers.fault(name, "name", obstacle) }
+        guard let text else { return }
+        if let obstacle = FieldRules.obstacle(value: text) { throw headers.fault(name, "value", obstacle) }
         settings.headers.append(HeaderField(name, text))
         givenHeaders.insert(name.lowercased())
     }
 
     // MARK: Auth
 
-    private mutating func readAuth(_ value: JSONValue) {
-        if value.isNull {
+    private mutating func readAuth() throws(ChatError) {
+        guard let auth = try fields.object("auth", known: nil) else {
             settings.auth = nil
             return
         }
         givesAuth = true
-        switch value["type"]?.string {
-        case "basic": readBasic(value)
-        case "bearer": readBearer(value)
-        case "oauth2": readOAuth2(value)
-        default: fault("auth/type", "enum", "expected one of basic, bearer, oauth2")
+        let kind = try auth.choice("type", ["basic", "bearer", "oauth2"].map { ($0, $0) })
+        switch try auth.required("type", kind) {
+        case "basic": try readBasic(auth)
+        case "bearer": try readBearer(auth)
+        default: try readOAuth2(auth)
         }
     }
 
-    private mutating func readBasic(_ value: JSONValue) {
-        guard let members = object(value, "auth", known: ["type", "username", "password"]) else { return }
+    private mutating func readBasic(_ auth: Fields) throws(ChatError) {
+        try auth.refuseUnknown(["type", "username", "password"])
         var known: (user: String, password: String)?
         if case .basic(let user, let password) = settings.auth { known = (user, password) }
-        guard let user = secret(members["username"], "auth/username", or: known?.user),
-            // A kept password goes with the name it was given for.
-            let password = secret(
-                members["password"], "auth/password", or: user == known?.user ? known?.password : nil)
-        else { return }
-        guard !user.contains(":") else { return fault("auth/username", "value", "a username has no colon (RFC 7617)") }
+        let given = try secret("password", auth)
+        let user = try required("username", auth, try secret("username", auth), or: known?.user)
+        // A kept password goes with the name it was given for.
+        let kept = user == known?.user ? known?.password : nil
+        let password = try required("password", auth, given, or: kept)
+        guard !user.contains(":") else {
+            throw auth.fault("username", "value", "a username has no colon (RFC 7617)")
+        }
         settings.auth = .basic(user: user, password: password)
     }
 
-    private mutating func readBearer(_ value: JSONValue) {
-        guard let members = object(value, "auth", known: ["type", "token"]) else { return }
+    private mutating func readBearer(_ auth: Fields) throws(ChatError) {
+        try auth.refuseUnknown(["type", "token"])
         var known: String?
         if case .bearer(let token) = settings.auth { known = token }
-        guard let token = secret(members["token"], "auth/token", or: known) else { return }
-        if let obstacle = FieldRules.obstacle(value: token) { return fault("auth/token", "value", obstacle) }
+        let token = try required("token", auth, try secret("token", auth), or: known)
+        if let obstacle = FieldRules.obstacle(value: token) { throw auth.fault("token", "value", obstacle) }
         settings.auth = .bearer(token: token)
     }
 
-    private mutating func readOAuth2(_ value: JSONValue) {
-        let names = ["type", "token_url", "client_id", "client_secret", "scope", "audience", "client_auth"]
-        guard let members = object(value, "auth", known: names) else { return }
+    private mutating func readOAuth2(_ auth: Fields) throws(ChatError) {
+        try auth.refuseUnknown(
+            ["type", "token_url", "client_id", "client_secret", "scope", "audience", "client_auth"])
         var known: WebhookAuth.ClientCredentials?
         if case .oauth2(let credentials) = settings.auth { known = credentials }
-        guard let url = secret(members["token_url"], "auth/token_url", or: known?.tokenURL),
-            let id = secret(members["client_id"], "auth/client_id", or: known?.clientID)
-        else { return }
+        let given = try secret("client_secret", auth)
+        let scope = try secret("scope", auth)
+        let audience = try secret("audience", auth)
+        let isSentInBody = try auth.choice("client_auth", [("basic", false), ("body", true)]) ?? false
+        let url = try required("token_url", auth, try secret("token_url", auth), or: known?.tokenURL)
+        let id = try required("client_id", auth, try secret("client_id", auth), or: known?.clientID)
         // A kept secret goes to the address it was given for and nowhere else.
         let isSame = url == known?.tokenURL && id == known?.clientID
-        let kept = isSame ? known?.clientSecret : nil
-        guard let password = secret(members["client_secret"], "auth/client_secret", or: kept) else { return }
+        let password = try required("client_secret", auth, given, or: isSame ? known?.clientSecret : nil)
         var credentials = WebhookAuth.ClientCredentials(tokenURL: url, clientID: id, clientSecret: password)
-        for (name, path) in [("scope", \WebhookAuth.ClientCredentials.scope), ("audience", \.audience)] {
-            guard let text = members[name], !text.isNull else { continue }
-            credentials[keyPath: path] = secret(text, "auth/\(name)", or: nil)
-        }
-        switch members["client_auth"]?.string ?? "basic" {
-        case "basic": break
-        case "body": credentials.isSentInBody = true
-        default: return fault("auth/client_auth", "enum", "expected one of basic, body")
-        }
+        credentials.scope = scope
+        credentials.audience = audience
+        credentials.isSentInBody = isSentInBody
         settings.auth = .oauth2(credentials)
     }
 
-    /// A text that may have been left out. Nil after a fault.
-    private mutating func secret(_ value: JSONValue?, _ pointer: String, or known: String?) -> String? {
-        guard let value, !value.isNull else {
-            givesAuth = false
-            if known == nil { fault(pointer, "required", "missing \(pointer.split(separator: "/").last ?? "")") }
-            return known
-        }
-        guard let text = value.string, (1...Self.secretLimitBytes).contains(text.utf8.count),
-            text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
-        else {
-            fault(
-                pointer, "type", "expected a text of 1 to \(Self.secretLimitBytes) bytes without control characters")
-            return nil
+    /// A text that can stand in a header; nil when it was left out.
+    private func secret(_ name: String, _ auth: Fields) throws(ChatError) -> String? {
+        guard let text = try auth.string(name, bytes: Self.secretBytes) else { return nil }
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw auth.fault(name, "value", "must have no control characters")
         }
         return text
     }
 
+    /// The text that was given, or the one there is.
+    private mutating func required(
+        _ name: String, _ auth: Fields, _ given: String?, or known: String?
+    ) throws(ChatError) -> String {
+        if let given { return given }
+        givesAuth = false
+        return try auth.required(name, known)
+    }
+
     // MARK: TLS
 
-    private mutating func readTLS(_ value: JSONValue) {
-        if value.isNull {
+    private mutating func readTLS() throws(ChatError) {
+        guard let tls = try fields.object("tls", known: ["certificate", "private_key", "ca"]) else {
             settings.tls = nil
             return
         }
-        guard let members = object(value, "tls", known: ["certificate", "private_key", "ca"]) else { return }
-        let certificate = members["certificate"]?.string
+        let certificate = try tls.string("certificate")
+        let privateKey = try tls.string("private_key")
+        let authorities = try tls.string("ca")
         // A kept key belongs to the certificate it was given with.
         let kept = certificate == settings.tls?.certificate ? settings.tls?.privateKey : nil
         do throws(ClientIdentityError) {
             settings.tls = try WebhookTLS(
-                certificate: certificate, privateKey: members["private_key"]?.string ?? kept,
-                authorities: members["ca"]?.string)
+                certificate: certificate, privateKey: privateKey ?? kept, authorities: authorities)
         } catch {
-            fault("tls", "tls", error.message)
+            throw fields.fault("tls", "tls", error.message)
         }
     }
 }

@@ -9,25 +9,23 @@ extension SettingsReader {
     static let mostRetries = 30
     static let longestRetrySeconds = 30.0 * 24 * 3600
     static let ratePerSecond = 0.01...10_000.0
-    static let batchEvents = 1.0...500.0
-    static let batchBytes = 1024.0...8 * 1024 * 1024
+    static let batchEvents = 1...500
+    static let batchBytes = 1024...8 * 1024 * 1024
+    static let formatBytes = 1...64
 
     /// True when the member is one of these.
-    mutating func readDelivery(_ name: String, _ value: JSONValue, _ raw: JSONText?) -> Bool {
+    mutating func readDelivery(_ name: String) throws(ChatError) -> Bool {
         switch name {
-        case "format": readFormat(value)
-        case "template": readTemplate(value, raw)
-        case "signatures": readSignatures(value)
-        case "retry": readRetry(value)
+        case "format": try readFormat()
+        case "template": try readTemplate()
+        case "signatures": try readSignatures()
+        case "retry": try readRetry()
         case "timeout_seconds":
-            settings.timeout = number(value, name, Self.timeoutSeconds).map { .seconds($0) }
-        case "rate_per_second": settings.ratePerSecond = number(value, name, Self.ratePerSecond)
-        case "ordering":
-            settings.ordering = choice(value, name, DeliveryOrdering.words) ?? .none
-        case "batch": readBatch(value)
-        case "verification":
-            settings.verification = choice(
-                value, name, WebhookVerification.allCases.map { ($0.rawValue, $0) })
+            settings.timeout = try fields.number(name, in: Self.timeoutSeconds).map { .seconds($0) }
+        case "rate_per_second": settings.ratePerSecond = try fields.number(name, in: Self.ratePerSecond)
+        case "ordering": settings.ordering = try fields.choice(name, DeliveryOrdering.words) ?? .none
+        case "batch": try readBatch()
+        case "verification": settings.verification = try fields.word(name, WebhookVerification.self)
         default: return false
         }
         return true
@@ -37,7 +35,7 @@ extension SettingsReader {
     mutating func checkTogether() {
         let isTemplate = settings.format == BuiltInFormat.template.rawValue
         if isTemplate, settings.template == nil {
-            fault("template", "required", "the format 'template' needs the member template")
+            fault("template", "required", "the format 'template' needs the member template", slug: "member_missing")
         }
         if !isTemplate, settings.template != nil {
             // Another format was chosen: the template it had is of no use any more.
@@ -56,20 +54,17 @@ extension SettingsReader {
         }
     }
 
-    private mutating func readFormat(_ value: JSONValue) {
-        if value.isNull {
+    private mutating func readFormat() throws(ChatError) {
+        guard let name = try fields.string("format", bytes: Self.formatBytes) else {
             settings.format = BuiltInFormat.envelope.rawValue
             settings.template = nil
             return
         }
-        guard let name = value.string, (1...64).contains(name.utf8.count) else {
-            return fault("format", "type", "format must be a text")
-        }
         settings.format = name
     }
 
-    private mutating func readTemplate(_ value: JSONValue, _ raw: JSONText?) {
-        guard !value.isNull, let raw else {
+    private mutating func readTemplate() throws(ChatError) {
+        guard fields.member("template") != nil, let raw = fields.raw("template") else {
             settings.template = nil
             return
         }
@@ -81,100 +76,41 @@ extension SettingsReader {
         }
     }
 
-    private mutating func readSignatures(_ value: JSONValue) {
-        if value.isNull {
+    private mutating func readSignatures() throws(ChatError) {
+        let known = OutboundSigner.Signature.allCases
+        guard let names = try fields.strings("signatures", count: 1...known.count) else {
             settings.signatures = [.standard]
             return
-        }
-        let known = OutboundSigner.Signature.allCases.map(\.rawValue).joined(separator: ", ")
-        guard let names = value.strings, !names.isEmpty else {
-            return fault("signatures", "type", "signatures must be a list of \(known)")
         }
         var signatures: [OutboundSigner.Signature] = []
         for (index, name) in names.enumerated() {
             guard let signature = OutboundSigner.Signature(rawValue: name) else {
-                fault("signatures/\(index)", "enum", "expected one of \(known)")
-                continue
+                let words = known.map(\.rawValue).joined(separator: ", ")
+                throw fields.fault("signatures/\(index)", "enum", "must be one of \(words)")
             }
             if !signatures.contains(signature) { signatures.append(signature) }
         }
         settings.signatures = signatures
     }
 
-    private mutating func readRetry(_ value: JSONValue) {
-        if value.isNull {
+    private mutating func readRetry() throws(ChatError) {
+        guard let retry = try fields.object("retry", known: ["delays_seconds"]) else {
             settings.retryDelays = nil
             return
         }
-        guard let list = object(value, "retry", known: ["delays_seconds"])?["delays_seconds"]?.elements,
-            list.count <= Self.mostRetries
-        else {
-            return fault(
-                "retry", "type",
-                "retry must be {\"delays_seconds\": […]} with at most \(Self.mostRetries) delays")
-        }
-        var delays: [Duration] = []
-        for (index, element) in list.enumerated() {
-            let seconds = number(element, "retry/delays_seconds/\(index)", 0...Self.longestRetrySeconds)
-            if let seconds { delays.append(.seconds(seconds)) }
-        }
-        settings.retryDelays = delays
+        let name = "delays_seconds"
+        let delays = try retry.numbers(name, count: 0...Self.mostRetries, in: 0...Self.longestRetrySeconds)
+        settings.retryDelays = try retry.required(name, delays).map { .seconds($0) }
     }
 
-    private mutating func readBatch(_ value: JSONValue) {
-        if value.isNull {
+    private mutating func readBatch() throws(ChatError) {
+        guard let batch = try fields.object("batch", known: ["max_events", "max_bytes"]) else {
             settings.batch = nil
             return
         }
-        guard let members = object(value, "batch", known: ["max_events", "max_bytes"]),
-            let events = number(members["max_events"], "batch/max_events", Self.batchEvents)
-        else { return fault("batch", "type", "batch must be {\"max_events\": 1…500, \"max_bytes\": …}") }
-        let bytes = number(members["max_bytes"], "batch/max_bytes", Self.batchBytes)
-        guard let events = Int(exactly: events), let bytes = Int(exactly: bytes ?? 1024 * 1024) else {
-            return fault("batch", "type", "the members of batch are whole numbers")
-        }
-        settings.batch = WebhookBatch(events: events, bytes: bytes)
-    }
-
-    // MARK: Values
-
-    /// Nil for null, and after a fault.
-    private mutating func number(_ value: JSONValue?, _ pointer: String, _ range: ClosedRange<Double>) -> Double? {
-        guard let value, !value.isNull else { return nil }
-        guard let number = value.double, range.contains(number) else {
-            fault(
-                pointer, value.double == nil ? "type" : "range",
-                "expected a number from \(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))")
-            return nil
-        }
-        return number
-    }
-
-    private static func text(_ number: Double) -> String {
-        Int64(exactly: number).map(String.init) ?? String(number)
-    }
-
-    private mutating func choice<Value>(
-        _ value: JSONValue, _ pointer: String, _ choices: [(word: String, value: Value)]
-    ) -> Value? {
-        if value.isNull { return nil }
-        if let word = value.string, let choice = choices.first(where: { $0.word == word }) { return choice.value }
-        fault(pointer, "enum", "expected one of \(choices.map(\.word).joined(separator: ", "))")
-        return nil
-    }
-
-    /// The object, if it is one with known members only. Nil after a fault.
-    mutating func object(_ value: JSONValue, _ pointer: String, known: [String]) -> JSONValue? {
-        guard let members = value.members else {
-            fault(pointer, "type", "expected an object")
-            return nil
-        }
-        var isKnown = true
-        for member in members where !known.contains(member.name) {
-            fault("\(pointer)/\(member.name.prefix(64))", "unknown", "unknown member")
-            isKnown = false
-        }
-        return isKnown ? value : nil
+        let bytes = try batch.integer("max_bytes", in: Self.batchBytes)
+        let events = try batch.required("max_events", try batch.integer("max_events", in: Self.batchEvents))
+        settings.batch = WebhookBatch(events: events, bytes: bytes ?? 1024 * 1024)
     }
 }
 

@@ -1,3 +1,5 @@
+import JSON
+
 /// A name compared by its bytes. `String` takes canonically equivalent spellings for equal; JSON does not.
 struct Name: Hashable, Sendable, Comparable {
     let bytes: [UInt8]
@@ -11,18 +13,7 @@ struct Name: Hashable, Sendable, Comparable {
 
 extension String {
     /// One reference token of a JSON Pointer (RFC 6901 section 3).
-    var pointerToken: String {
-        guard utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return self }
-        var token = ""
-        for scalar in unicodeScalars {
-            switch scalar {
-            case "~": token += "~0"
-            case "/": token += "~1"
-            default: token.unicodeScalars.append(scalar)
-            }
-        }
-        return token
-    }
+    var pointerToken: String { JSONPointer.escaped(self) }
 
     /// Cut to a length that fits into a sentence.
     var quotable: String {

@@ -1,0 +1,310 @@
+public import JSON
+
+/// The members of a JSON object somebody sent, read strictly: unknown names and wrong types are errors that say where. Every module
+/// reads the objects of requests with it.
+///
+/// The text is parsed once; `raw` gives a member's bytes as they were written.
+public struct Fields: Sendable {
+    public let value: JSONValue
+    /// Where this object stands in the body, for pointers: `#`, `#/events/3`.
+    public let pointer: String
+    /// In the order they were written, each value with its bytes.
+    public let members: [(name: String, value: JSONText)]
+
+    /// Reads a request's body.
+    ///
+    /// - Parameter known: every member this route reads; nil where members of any name are welcome.
+    /// - Throws: `JSONError` with the position, `ChatError` `.malformed` for what is no object or has unknown members.
+    public init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
+        try self.init(try Self.parse(body, limits: limits), known: known)
+    }
+
+    /// Reads a body that is parsed already.
+    ///
+    /// - Throws: as `init(_:limits:known:)`.
+    public init(_ document: JSONDocument, known: [String]?) throws(ChatError) {
+        try self.init(document.root, text: document.text, pointer: "#", known: known)
+    }
+
+    /// Reads an object inside a body that is parsed already.
+    public init(_ value: JSONValue, text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
+        guard let members = text.rawMembers() else {
+            throw Self.wrongType(pointer, expected: "object", value)
+        }
+        self.value = value
+        self.pointer = pointer
+        self.members = members
+        if let known { try refuseUnknown(known) }
+    }
+
+    /// Parses a body as the gateway reads all JSON: bounded depth, no name twice in one object, integers of any size
+    /// (a payload keeps its digits; `json-schema.md` 6).
+    public static func parse(_ body: [UInt8], limits: Limits) throws(JSONError) -> JSONDocument {
+        try JSONDocument(body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
+    }
+
+    /// Whether the member was sent, `null` included.
+    public func has(_ name: String) -> Bool { members.contains { $0.name == name } }
+
+    /// The member's bytes as they were sent, `null` included; nil when it was not sent.
+    public func raw(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }
+
+    /// The member; nil when it was not sent or is `null`.
+    public func member(_ name: String) -> JSONValue? {
+        guard has(name), let member = value[name], !member.isNull else { return nil }
+        return member
+    }
+}
+
+// MARK: - Values. Each is nil when the member was not sent or is `null`.
+
+extension Fields {
+    public func string(_ name: String) throws(ChatError) -> String? {
+        guard let member = member(name) else { return nil }
+        guard let text = member.string else { throw wrongType(name, expected: "string", member) }
+        return text
+    }
+
+    /// A text whose length in UTF-8 is within bounds.
+    public func string(_ name: String, bytes: ClosedRange<Int>) throws(ChatError) -> String? {
+        guard let text = try string(name) else { return nil }
+        guard bytes.contains(text.utf8.count) else {
+            throw fault(name, "length", "must be \(bytes.lowerBound) to \(bytes.upperBound) bytes long")
+        }
+        return text
+    }
+
+    /// A text whose number of characters (Unicode scalars) is within bounds.
+    public func string(_ name: String, characters: ClosedRange<Int>) throws(ChatError) -> String? {
+        guard let text = try string(name) else { return nil }
+        guard characters.contains(text.unicodeScalars.count) else {
+            throw fault(
+                name, "length", "must be \(characters.lowerBound) to \(characters.upperBound) characters long")
+        }
+        return text
+    }
+
+    public func boolean(_ name: String) throws(ChatError) -> Bool? {
+        guard let member = member(name) else { return nil }
+        guard let flag = member.boolean else { throw wrongType(name, expected: "boolean", member) }
+        return flag
+    }
+
+    public func strings(_ name: String) throws(ChatError) -> [String]? {
+        guard let elements = try elements(name, of: "strings") else { return nil }
+        var texts: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let text = element.string else { throw wrongType("\(name)/\(index)", expected: "string", element) }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// A list of so many texts.
+    public func strings(_ name: String, count: ClosedRange<Int>) throws(ChatError) -> [String]? {
+        guard let texts = try strings(name) else { return nil }
+        try demand(texts.count, of: name, count)
+        return texts
+    }
+
+    private func elements(_ name: String, of what: String) throws(ChatError) -> [JSONValue]? {
+        guard let member = member(name) else { return nil }
+        guard let elements = member.elements else { throw wrongType(name, expected: "array of \(what)", member) }
+        return elements
+    }
+
+    private func demand(_ number: Int, of name: String, _ count: ClosedRange<Int>) throws(ChatError) {
+        guard !count.contains(number) else { return }
+        throw fault(name, "items", "must have \(count.lowerBound) to \(count.upperBound) elements; got \(number)")
+    }
+
+    /// A whole number; `24.0` is one as well (JSON knows one kind of number).
+    public func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
+        guard let member = member(name) else { return nil }
+        guard let number = member.double, let whole = Int(exactly: number) else {
+            throw wrongType(name, expected: "integer", member)
+        }
+        guard range.contains(whole) else {
+            throw fault(name, "range", "must be \(range.lowerBound) to \(range.upperBound)")
+        }
+        return whole
+    }
+
+    public func number(_ name: String, in range: ClosedRange<Double>) throws(ChatError) -> Double? {
+        guard let member = member(name) else { return nil }
+        return try number(member, at: name, in: range)
+    }
+
+    /// A list of so many numbers.
+    public func numbers(
+        _ name: String, count: ClosedRange<Int>, in range: ClosedRange<Double>
+    ) throws(ChatError) -> [Double]? {
+        guard let elements = try elements(name, of: "numbers") else { return nil }
+        try demand(elements.count, of: name, count)
+        var numbers: [Double] = []
+        for (index, element) in elements.enumerated() {
+            numbers.append(try number(element, at: "\(name)/\(index)", in: range))
+        }
+        return numbers
+    }
+
+    private func number(
+        _ value: JSONValue, at name: String, in range: ClosedRange<Double>
+    ) throws(ChatError) -> Double {
+        guard let number = value.double else { throw wrongType(name, expected: "number", value) }
+        guard range.contains(number) else {
+            func text(_ bound: Double) -> String { Int64(exactly: bound).map(String.init) ?? "\(bound)" }
+            throw fault(name, "range", "must be \(text(range.lowerBound)) to \(text(range.upperBound))")
+        }
+        return number
+    }
+
+    /// One of the words of an enumeration.
+    public func word<Word: RawRepresentable & CaseIterable>(_ name: String, _: Word.Type) throws(ChatError) -> Word?
+    where Word.RawValue == String {
+        try choice(name, Word.allCases.map { ($0.rawValue, $0) })
+    }
+
+    /// What one of these words stands for.
+    public func choice<Value>(
+        _ name: String, _ choices: [(word: String, value: Value)]
+    ) throws(ChatError) -> Value? {
+        guard let text = try string(name) else { return nil }
+        guard let choice = choices.first(where: { $0.word == text }) else {
+            let known = choices.map { "'\($0.word)'" }.joined(separator: ", ")
+            throw fault(name, "enum", "must be one of \(known)")
+        }
+        return choice.value
+    }
+
+    /// The timetoken of an event.
+    public func timetoken(_ name: String) throws(ChatError) -> Timetoken? {
+        guard let text = try string(name) else { return nil }
+        guard let timetoken = Timetoken(exactly: text) else {
+            throw fault(name, "format", "must be a timetoken: 17 digits in a string")
+        }
+        return timetoken
+    }
+
+    /// A moment, as an RFC 3339 time.
+    public func time(_ name: String) throws(ChatError) -> Timetoken? {
+        guard let text = try string(name) else { return nil }
+        guard let time = Timestamp.read(text) else {
+            throw fault(name, "format", "must be an RFC 3339 time like 2030-01-31T12:00:00Z")
+        }
+        return time
+    }
+
+    /// A position in the log, as a timetoken or as a time.
+    public func position(_ name: String) throws(ChatError) -> Timetoken? {
+        guard let text = try string(name) else { return nil }
+        guard let position = Timetoken(position: text) else { throw fault(name, "format", Self.positionRule) }
+        return position
+    }
+
+    /// The rule that an error states for what takes a position.
+    public static let positionRule =
+        "must be a timetoken of 17 digits, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
+
+    /// The patterns of a list.
+    ///
+    /// - Parameters:
+    ///   - most: how many there may be; at least one.
+    ///   - check: the rule for the names the patterns are over.
+    /// - Throws: `.malformed` with a fault for each pattern that cannot be used.
+    public func namePatterns(
+        _ name: String, most: Int, of check: (String) throws(ChatError) -> Void
+    ) throws(ChatError) -> [NamePattern]? {
+        guard let texts = try strings(name, count: 1...most) else { return nil }
+        var faults = FaultCollector()
+        let patterns = NamePattern.list(texts, of: check) { index, detail in
+            faults.add(fault("\(name)/\(index)", "pattern", detail))
+        }
+        try faults.check()
+        return patterns
+    }
+
+    /// The member as an object with members of its own.
+    public func object(_ name: String, known: [String]?) throws(ChatError) -> Fields? {
+        guard let member = member(name), let text = raw(name) else { return nil }
+        return try Fields(member, text: text, pointer: pointer(to: name), known: known)
+    }
+
+    public func required<Value>(_ name: String, _ value: Value?) throws(ChatError) -> Value {
+        guard let value else { throw missing("member '\(name)'") }
+        return value
+    }
+}
+
+// MARK: - Errors
+
+extension Fields {
+    /// An error about one member, or about the object itself.
+    ///
+    /// - Parameter name: the member, or the path of something in it: `channels/3`.
+    public func fault(
+        _ name: String?, _ keyword: String, _ detail: String, slug: String = "bad_member"
+    ) -> ChatError {
+        Self.fault(name.map(pointer(to:)) ?? pointer, keyword, detail, slug: slug)
+    }
+
+    public func missing(_ what: String) -> ChatError {
+        fault(nil, "required", "missing \(what)", slug: "member_missing")
+    }
+
+    public static func fault(_ pointer: String, _ keyword: String, _ detail: String, slug: String) -> ChatError {
+        var error = ChatError(.malformed, "\(pointer): \(detail)", slug: slug)
+        error.faults = [ChatError.Fault(pointer: pointer, keyword: keyword, detail: detail)]
+        return error
+    }
+
+    private func wrongType(_ name: String, expected: String, _ member: JSONValue) -> ChatError {
+        Self.wrongType(pointer(to: name), expected: expected, member)
+    }
+
+    public static func wrongType(_ pointer: String, expected: String, _ value: JSONValue) -> ChatError {
+        fault(pointer, "type", "expected \(expected), got \(value.kind.name)", slug: "wrong_type")
+    }
+
+    /// - Parameter name: a member of this object as it is spelled, or a path whose first part is one.
+    private func pointer(to name: String) -> String {
+        guard !has(name), let slash = name.firstIndex(of: "/") else { return pointer + "/" + JSONPointer.escaped(name) }
+        return pointer + "/" + JSONPointer.escaped(String(name[..<slash])) + name[slash...]
+    }
+
+    /// The refusal of a member that is not read, with the nearest name.
+    public func unknown(_ name: String, known: [String]) -> ChatError {
+        let fault = ChatError.Fault.unknown(name, in: pointer, known: known)
+        return Self.fault(fault.pointer, fault.keyword, fault.detail, slug: "unknown_member")
+    }
+
+    /// At most so many faults are listed; a sender who gets them all wrong learns as much from the first few.
+    private static let faultsListed = 10
+
+    /// - Throws: `.malformed`, slug `unknown_member`, with the nearest known name of each of the first members that are not known.
+    public func refuseUnknown(_ known: [String]) throws(ChatError) {
+        let unknown = members.filter { !known.contains($0.name) }
+        guard !unknown.isEmpty else { return }
+        let faults = unknown.prefix(Self.faultsListed).map { member in
+            ChatError.Fault.unknown(member.name, in: pointer, known: known)
+        }
+        var error = ChatError(.malformed, "\(faults[0].pointer): \(faults[0].detail)", slug: "unknown_member")
+        error.faults = Array(faults)
+        throw error
+    }
+}
+
+extension JSONValue.Kind {
+    /// As JSON Schema calls it.
+    fileprivate var name: String {
+        switch self {
+        case .object: "object"
+        case .array: "array"
+        case .string: "string"
+        case .integer: "integer"
+        case .real: "number"
+        case .boolean: "boolean"
+        case .null: "null"
+        }
+    }
+}
