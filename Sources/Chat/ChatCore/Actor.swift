@@ -32,7 +32,9 @@ extension ChatAccess {
     /// - Throws: `.forbidden` when the credential speaks for somebody else, or may neither emit nor manage; `.malformed`
     ///   when it may only emit and names nobody.
     func actor(_ named: String?) throws(ChatError) -> Actor {
-        if let named { try Names.check(user: named) }
+        if let named {
+            do throws(ChatError) { try Names.check(user: named) } catch { throw error.about("by") }
+        }
         if let own = caller.user {
             guard named.map({ ExactText($0) == ExactText(own) }) ?? true else {
                 throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
@@ -45,7 +47,7 @@ extension ChatAccess {
         guard let named else {
             throw ChatError(
                 .malformed, "name the user who does this, or use a credential with the scope 'manage'",
-                slug: "member_missing")
+                slug: "member_missing", field: "")
         }
         return Actor(user: named, isManager: false)
     }

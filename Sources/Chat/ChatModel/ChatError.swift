@@ -60,7 +60,8 @@ public struct ChatError: Error, Sendable {
     /// A narrower stable name than `code` gives, e.g. `schema_violation`; nil where `code` says it all.
     public var slug: String?
     public var faults: [Fault] = []
-    /// The member that is wrong, by its name in the native API; empty for the body as a whole, nil where neither is. The
+    /// The member that is wrong, by its name in the native API, or the path of something in it, such as `metadata/color`; empty for
+    /// the body as a whole, nil where neither is. The
     /// interface that has read the member knows whether it came in a body, a path or a query.
     public var field: String?
     /// Further facts for programs, each a JSON value, e.g. `event_type` and `schema_version` of a violation.
@@ -111,9 +112,10 @@ extension ChatError {
 extension ChatError {
     /// An error about more than `limit` bytes or things; the limit goes with it, as the member `name`.
     public static func over(
-        _ code: Code, _ message: String, name: String, limit: Int, field: String? = nil
+        _ code: Code, _ message: String, slug: String? = nil, name: String = "limit", limit: Int, field: String? = nil,
+        retryAfter: Duration? = nil
     ) -> ChatError {
-        var error = ChatError(code, message, field: field)
+        var error = ChatError(code, message, slug: slug, field: field, retryAfter: retryAfter)
         error.members = [(name, JSONText { $0.integer(limit) })]
         return error
     }

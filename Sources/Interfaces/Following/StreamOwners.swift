@@ -97,9 +97,9 @@ public final class StreamOwners: Sendable {
     private static func isFull(_ count: Int, _ limit: Int) -> Bool { limit > 0 && count >= limit }
 
     private static func tooMany(_ what: String, _ limit: Int) -> ChatError {
-        ChatError(
-            .tooMany, "this \(what) has \(limit) streams and polls open, which is its limit",
-            slug: "too_many_streams", retryAfter: .seconds(5))
+        .over(
+            .tooMany, "this \(what) has \(limit) streams and polls open, which is its limit", slug: "too_many_streams",
+            limit: limit, retryAfter: .seconds(5))
     }
 
     /// One stream or poll more.

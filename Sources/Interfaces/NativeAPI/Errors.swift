@@ -17,15 +17,18 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// The same error with a pointer to its ``field``, where the body of the request has that member, alone or as a list of
-    /// such. A value that came in the path or the query has no pointer.
+    /// The same error with a pointer to its ``field``, where the body of the request has that member. A value that came in the path
+    /// or the query has no pointer.
     fileprivate func pointed(into request: Request) -> ChatError {
-        guard faults.isEmpty, let field, let body = try? Fields.parse(request.body.bytes, limits: Limits()),
-            body.root.members != nil
-        else { return self }
-        let names = field.isEmpty ? [""] : [field, field + "s"].filter { body.root[$0] != nil }
-        guard let name = names.first else { return self }
-        return pointed(at: name.isEmpty ? "#" : "#/" + name)
+        guard faults.isEmpty, let field else { return self }
+        if let body = try? Fields.parse(request.body.bytes, limits: Limits()).root, body.kind == .object,
+            let pointer = MemberPlace(field, in: body).pointer
+        {
+            return pointed(at: pointer)
+        }
+        var error = self
+        if code == .malformed, slug == nil { error.slug = "bad_parameter" }
+        return error
     }
 
     /// The same error about the member at `pointer`: JSON that can be read is not malformed.

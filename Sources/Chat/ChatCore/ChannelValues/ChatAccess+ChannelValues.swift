@@ -95,12 +95,14 @@ extension ChatAccess {
         ) { $0.member("keys", keys) }
     }
 
-    /// 1 to 100 keys of 1 to 128 bytes.
-    func check(_ keys: some Collection<ExactText>) throws(ChatError) {
+    /// 1 to 100 keys of 1 to 128 characters.
+    ///
+    /// - Parameter member: the member that has them.
+    func check(_ keys: some Collection<ExactText>, of member: String) throws(ChatError) {
         guard (1...limits.valuesPerChannel).contains(keys.count) else {
-            throw ChatError(.malformed, "give 1 to \(limits.valuesPerChannel) keys")
+            throw ChatError(.malformed, "\(member) must have 1 to \(limits.valuesPerChannel) keys", field: member)
         }
-        for key in keys { try Self.check(key.text, "a key", 1...128) }
+        for key in keys { try Self.check(key.text, "a key", 1...128, field: member) }
     }
 }
 

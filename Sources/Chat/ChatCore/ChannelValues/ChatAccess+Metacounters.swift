@@ -24,7 +24,7 @@ extension ChatAccess {
     public func createMetacounters(
         _ counters: [ExactText: Int64], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: Int64] {
-        try check(counters.keys)
+        try check(counters.keys, of: "metacounters")
         let scene = try scene(.counters, of: channel, "created", by: named, ifMatch: etag, isGuarded: true)
         let most = limits.valuesPerChannel
         return try await change(scene) { values throws(ChatError) in try values.create(counters, most: most) }.touched
@@ -42,7 +42,7 @@ extension ChatAccess {
         _ counters: [ExactText: Int64], _ mode: CounterMode, adding: Bool, removing: [String] = [],
         of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> (counters: [ExactText: Int64], created: Set<ExactText>) {
-        try check(Array(counters.keys) + removing.map { ExactText($0) })
+        try check(Array(counters.keys) + removing.map { ExactText($0) }, of: "metacounters")
         let scene = try scene(
             .counters, of: channel, "updated", by: named, ifMatch: etag,
             isGuarded: mode == .set || adding || !removing.isEmpty)

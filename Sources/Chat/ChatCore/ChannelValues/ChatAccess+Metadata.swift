@@ -57,12 +57,15 @@ extension ChatAccess {
             keys, try scene(.metadata, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
     }
 
+    /// Characters of a text.
+    public static var metadataLength: ClosedRange<Int> { 0...190 }
+
     private func guarded(
         _ texts: [ExactText: String], _ removed: [String], _ channel: String, _ verb: String, _ named: String?,
         _ etag: String?
     ) throws(ChatError) -> ValueScene<String> {
-        try check(Array(texts.keys) + removed.map { ExactText($0) })
-        for text in texts.values { try Self.check(text, "a text", 0...190) }
+        try check(Array(texts.keys) + removed.map { ExactText($0) }, of: "metadata")
+        for text in texts.values { try Self.check(text, "a text", Self.metadataLength, field: "metadata") }
         return try scene(.metadata, of: channel, verb, by: named, ifMatch: etag, isGuarded: true)
     }
 }

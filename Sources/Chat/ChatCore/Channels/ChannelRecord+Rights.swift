@@ -30,7 +30,7 @@ extension ChatAccess {
     private static func check(recordOf name: String) throws(ChatError) {
         try Names.check(channel: name)
         guard name != ChannelID.systemName else {
-            throw ChatError(.malformed, "'\(name)' is the gateway's own channel; it has no record")
+            throw ChatError(.malformed, "'\(name)' is the gateway's own channel; it has no record", field: "channel")
         }
     }
 

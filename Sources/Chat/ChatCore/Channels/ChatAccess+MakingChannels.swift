@@ -141,6 +141,7 @@ extension ChatAccess {
 
     /// The two of a direct channel; who makes it is one of them.
     private func pair(_ users: [String], by actor: Actor) throws(ChatError) -> [String] {
+        for user in users { try Names.check(user: user) }
         let pair = try distinct(users + (users.count == 1 ? actor.user.map { [$0] } ?? [] : []))
         guard pair.count == 2 else {
             throw ChatError(

@@ -42,8 +42,9 @@ extension EventTypes {
         }
         let count = contents.withLock { $0[space]?.entries.count ?? 0 }
         guard count + others < limits.typesPerApp else {
-            throw ChatError(
-                .invalid, "an app may declare at most \(limits.typesPerApp) event types", slug: "too_many_event_types")
+            throw .over(
+                .invalid, "an app may declare at most \(limits.typesPerApp) event types", slug: "too_many_event_types",
+                limit: limits.typesPerApp)
         }
         return EventType(
             name: name, settings: settings, origin: origin, latestVersion: try await lastNumber(of: name, in: space),
@@ -97,9 +98,10 @@ extension EventTypes {
         }
         let number = type.latestVersion + 1
         guard number <= limits.versionsPerType else {
-            throw ChatError(
-                .invalid, "an event type may have at most \(limits.versionsPerType) versions", slug: "too_many_versions"
-            )
+            throw .over(
+                .invalid, "an event type may have at most \(limits.versionsPerType) versions",
+                slug: "too_many_versions",
+                limit: limits.versionsPerType)
         }
         let forced = try await demandCompatibility(of: schema, proposal, type, in: space)
         let version = SchemaVersion(

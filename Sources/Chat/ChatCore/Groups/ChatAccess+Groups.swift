@@ -65,9 +65,9 @@ extension ChatAccess {
             try demandAll(of: before)
             let group = GroupRecord(id: name, channels: edit.applied(to: before?.channels ?? []))
             guard group.channels.count <= limits.groupChannels else {
-                throw ChatError(
+                throw .over(
                     .invalid, "a channel group has at most \(limits.groupChannels) channels; make another one",
-                    slug: "group_full")
+                    slug: "group_full", limit: limits.groupChannels, field: "channels")
             }
             try demand.check(before?.etag, current: situation[key])
             guard isMaking || before != nil else {

@@ -73,8 +73,8 @@ extension ChatAccess {
                 "a message brings at most \(PastMessage.actionsMost) actions; send it again with the others")
         }
         for action in message.actions {
-            try Self.check(action.type, "an action's type", 1...50)
-            try Self.check(action.value, "an action's value", 1...4096)
+            try Self.check(action.type, "an action's type", 1...50, field: "actions")
+            try Self.check(action.value, "an action's value", 1...4096, field: "actions")
             try Names.check(user: action.user)
             guard action.at < now else {
                 throw ChatError(.invalid, "the timetoken \(action.at) does not lie in the past", slug: "not_past")

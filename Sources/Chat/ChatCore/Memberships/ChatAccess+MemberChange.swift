@@ -48,9 +48,9 @@ extension ChatAccess {
             throw ChatError(.malformed, "users must name at least one user", slug: "bad_member", field: "users")
         }
         guard users.count <= limits.membersPerCall else {
-            throw ChatError(
+            throw .over(
                 .invalid, "one call takes at most \(limits.membersPerCall) users; send the rest in further calls",
-                slug: "too_many_users")
+                slug: "too_many_users", limit: limits.membersPerCall, field: "users")
         }
         return users
     }
@@ -76,7 +76,8 @@ extension MemberChange {
 extension ChatAccess {
     func check(operators: [String]) throws(ChatError) {
         guard operators.count > limits.operatorsPerChannel else { return }
-        throw ChatError(
-            .invalid, "a channel has at most \(limits.operatorsPerChannel) operators", slug: "too_many_operators")
+        throw .over(
+            .invalid, "a channel has at most \(limits.operatorsPerChannel) operators", slug: "too_many_operators",
+            limit: limits.operatorsPerChannel)
     }
 }

@@ -16,8 +16,8 @@ extension ChatAccess {
         _ type: String, _ value: String, to timetoken: Timetoken, in channel: String, by user: String?,
         evenDeleted: Bool = false
     ) async throws(ChatError) -> MessageActionRecord {
-        try Self.check(type, "an action's type", 1...50)
-        try Self.check(value, "an action's value", 1...4096)
+        try Self.check(type, "an action's type", 1...50, field: "type")
+        try Self.check(value, "an action's value", 1...4096, field: "value")
         let named = try Self.named(try actor(user))
         switch BuiltInAction(rawValue: type) {
         case .edited:
@@ -32,7 +32,7 @@ extension ChatAccess {
             guard evenDeleted, ExactText(deed.user) != ExactText(named) else { throw .attachedBefore }
             return try await add(type, value, timetoken, channel, user, evenDeleted: true)
         case .reactions, .deleted, .threadRootId, nil:
-            if type == MessageActionRecord.reaction { try Self.check(value, "a reaction", 1...128) }
+            if type == MessageActionRecord.reaction { try Self.check(value, "a reaction", 1...128, field: "value") }
             let isOfDeleting = type == BuiltInAction.deleted.rawValue || type == BuiltInAction.threadRootId.rawValue
             return try await add(type, value, timetoken, channel, user, evenDeleted: evenDeleted && isOfDeleting)
         }

@@ -53,7 +53,7 @@ extension ChatAccess {
     private func reaction(
         _ value: String, _ timetoken: Timetoken, _ channel: String, for type: String, _ user: String?
     ) async throws(ChatError) -> (MessageScene, MessageActionRecord) {
-        try Self.check(value, "a reaction", 1...128)
+        try Self.check(value, "a reaction", 1...128, field: "value")
         let scene = try await scene(timetoken, in: channel, for: type, by: user)
         let action = MessageActionRecord(
             channel: channel, message: timetoken, type: MessageActionRecord.reaction, value: value,

@@ -133,7 +133,7 @@ extension ChatAccess {
         guard let timetoken, try await log.watermark(of: space) < timetoken else { return }
         throw ChatError(
             .malformed, "timetoken \(timetoken) lies ahead of every message; send that of the message that was read",
-            slug: "bad_member")
+            slug: "bad_member", field: "timetoken")
     }
 
     private func newestMessage(in channel: String) async throws(ChatError) -> Timetoken {

@@ -187,7 +187,7 @@ extension ChatAccess {
     private func channelPatterns(
         _ texts: [String], within reach: [NamePattern]
     ) throws(ChatError) -> [NamePattern] {
-        try checkCount(texts, "channels and patterns")
+        try checkCount(texts, "channels and patterns", "channels")
         let others = texts.filter { $0 != ChannelID.systemName }
         var patterns: [NamePattern] = []
         if others.count < texts.count {
@@ -203,15 +203,17 @@ extension ChatAccess {
     }
 
     private func typePatterns(_ texts: [String]) throws(ChatError) -> [NamePattern] {
-        try checkCount(texts, "types")
+        try checkCount(texts, "types", "types")
         return try Selection.narrow(
             try Self.patterns(texts, "type") { name throws(ChatError) in try Names.check(type: name) },
             to: caller.types, what: "type")
     }
 
-    private func checkCount(_ texts: [String], _ what: String) throws(ChatError) {
+    private func checkCount(_ texts: [String], _ what: String, _ field: String) throws(ChatError) {
         guard texts.count <= limits.streamChannels else {
-            throw ChatError(.malformed, "at most \(limits.streamChannels) \(what) in one stream")
+            throw .over(
+                .malformed, "at most \(limits.streamChannels) \(what) in one stream", limit: limits.streamChannels,
+                field: field)
         }
     }
 
@@ -221,7 +223,9 @@ extension ChatAccess {
         var patterns: [NamePattern] = []
         for text in texts {
             guard let pattern = NamePattern(text) else {
-                throw ChatError(.malformed, "'\(text)' is no \(what) pattern: a name, 'a.b.*', or '*'")
+                throw ChatError(
+                    .malformed, "'\(text)' is no \(what) pattern: a name, 'a.b.*', or '*'", slug: "bad_pattern",
+                    field: what)
             }
             switch pattern {
             case .exact(let name): try check(name)

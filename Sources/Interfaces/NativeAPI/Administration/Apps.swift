@@ -107,7 +107,8 @@ extension NativeAPI {
         guard let names = try fields.strings("public_user_fields") else { return .standard }
         guard let chosen = PublicUserFields(names: names) else {
             let known = PublicUserFields.Field.allCases.map(\.rawValue).joined(separator: ", ")
-            throw fields.fault("public_user_fields", "enum", "public_user_fields is a list of \(known)")
+            let index = names.firstIndex { PublicUserFields(names: [$0]) == nil } ?? 0
+            throw fields.fault("public_user_fields/\(index)", "enum", "must be one of \(known)")
         }
         return chosen
     }

@@ -100,9 +100,12 @@ extension NativeAPI {
 
     func askedScopes(_ fields: Fields) throws(ChatError) -> Scopes? {
         guard let words = try fields.strings("scopes") else { return nil }
+        let known = Scopes.words.map { "'\($0.word)'" }.joined(separator: ", ")
+        if let index = words.firstIndex(where: { Scopes(names: [$0]) == nil }) {
+            throw fields.fault("scopes/\(index)", "enum", "must be one of \(known)")
+        }
         guard let scopes = Scopes(names: words) else {
-            let known = Scopes.words.map { "'\($0.word)'" }.joined(separator: ", ")
-            throw fields.fault("scopes", "enum", "must be one or several of \(known)")
+            throw fields.fault("scopes", "items", "must have one or several of \(known)")
         }
         return scopes
     }

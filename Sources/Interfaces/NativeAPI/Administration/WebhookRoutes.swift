@@ -57,11 +57,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["held"])
         let held: WebhookRegistry.HeldDeliveries
-        switch try fields?.string("held") {
-        case nil, "deliver": held = .deliver
-        case "dead": held = .giveUp
-        case .some: throw ChatError(.malformed, "#/held: expected one of deliver, dead", slug: "bad_member")
-        }
+        held = try fields?.choice("held", [("deliver", .deliver), ("dead", .giveUp)]) ?? .deliver
         let etag = try await demandedETag(request, caller)
         return Self.shown(try await webhooks.registry.enable(request.name("id"), held: held, ifMatch: etag, by: caller))
     }

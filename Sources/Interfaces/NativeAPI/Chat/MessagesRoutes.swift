@@ -78,6 +78,7 @@ extension NativeAPI {
     /// `PUT /v1/channels/{channel}/messages/{timetoken}/pin`
     func pinMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["by"])
+        try Self.refuseMembers(request)
         try await chat(for: caller, request).pin(
             request.messageTimetoken(), in: request.name("channel"), by: try parameters.actor())
         return .empty()

@@ -71,7 +71,7 @@ extension NativeAPI {
     func putMetadataKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: ["value", "by"])
-        let value = try fields.required("value", try fields.string("value"))
+        let value = try fields.required("value", try fields.string("value", characters: ChatAccess.metadataLength))
         let chat = try chat(for: caller, request)
         let (_, created) = try await chat.updateMetadata(
             [ExactText(request.name("key")): value], adding: true, of: request.name("channel"),
@@ -129,7 +129,9 @@ extension NativeAPI {
     /// The texts of an object; what is null is left out.
     private static func texts(_ given: Fields) throws(ChatError) -> [ExactText: String] {
         var texts: [ExactText: String] = [:]
-        for (key, _) in given.members { texts[ExactText(key)] = try given.string(key) }
+        for (key, _) in given.members {
+            texts[ExactText(key)] = try given.string(key, characters: ChatAccess.metadataLength)
+        }
         return texts
     }
 

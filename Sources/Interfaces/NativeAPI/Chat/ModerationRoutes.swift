@@ -115,10 +115,6 @@ extension Sanction {
         self.init(
             isBan: try fields.boolean("ban") ?? false, isMute: try fields.boolean("mute") ?? false,
             reason: try fields.string("reason"))
-        guard let text = try fields.string("until") else { return }
-        guard let moment = Timestamp.read(text) else {
-            throw fields.fault("until", "format", "must be an RFC 3339 timestamp like 2030-01-31T12:00:00Z")
-        }
-        until = moment
+        until = try fields.time("until")
     }
 }

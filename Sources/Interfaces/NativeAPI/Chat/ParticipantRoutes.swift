@@ -67,6 +67,11 @@ extension NativeAPI {
     /// For calls that say everything by their path: a body, if there is one, is an empty object.
     static func refuseContent(_ request: Request) throws {
         _ = try Parameters(request.query, known: [])
+        try refuseMembers(request)
+    }
+
+    /// For calls whose body, if there is one, is an empty object.
+    static func refuseMembers(_ request: Request) throws {
         if !request.body.bytes.isEmpty { _ = try Fields(request.body.bytes, limits: Limits(), known: []) }
     }
 }

@@ -45,6 +45,7 @@ extension NativeAPI {
     /// `PUT /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`
     func putReaction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
+        try Self.refuseMembers(request)
         let (reaction, isNew) = try await chat(for: caller, request).react(
             request.name("value"), to: request.messageTimetoken(), in: request.name("channel"),
             by: try parameters.text("user"))

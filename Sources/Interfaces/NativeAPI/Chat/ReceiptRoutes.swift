@@ -79,12 +79,7 @@ extension NativeAPI {
     private func postReadAll(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["channels", ActorName.parameter])
-        let channels = try fields?.strings("channels")
-        if let channels, !(1...limits.streamChannels).contains(channels.count) {
-            throw ChatError(
-                .malformed, "#/channels must have 1 to \(limits.streamChannels) channels; leave it out for all",
-                slug: "bad_member")
-        }
+        let channels = try fields?.strings("channels", count: 1...limits.streamChannels)
         let moved = try await chat(for: caller, request).markAllRead(
             by: request.name("user"), in: channels, named: try fields?.actor())
         let body = JSONText { writer in

@@ -85,13 +85,7 @@ extension NativeAPI {
     func revokeUserTokens(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["before"])
-        var before: Timetoken?
-        if let text = try fields?.string("before") {
-            guard let moment = Timestamp.read(text) else {
-                throw ChatError(.malformed, "before must be an RFC 3339 timestamp like 2030-01-31T12:00:00Z")
-            }
-            before = moment
-        }
+        let before = try fields?.time("before")
         let user = request.name("user")
         let moment = try await chat(for: caller, request).revokeTokens(of: user, before: before)
         return .json(

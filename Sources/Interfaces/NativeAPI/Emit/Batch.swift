@@ -163,7 +163,7 @@ extension ChatError {
     func placed(at pointer: String) -> ChatError {
         var error = self
         if faults.isEmpty, let field {
-            error = pointed(at: pointer + "/" + field)
+            error = pointed(at: field.isEmpty ? pointer : pointer + "/" + field)
         } else if faults.isEmpty {
             error.faults = [Fault(pointer: pointer, keyword: slug ?? code.slug, detail: message)]
         } else {

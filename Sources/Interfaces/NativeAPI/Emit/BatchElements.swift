@@ -27,9 +27,10 @@ struct BatchElements: Sequence {
             throw Fields.wrongType(pointer, expected: "array", value)
         }
         guard values.count <= limits.batchEvents else {
-            throw ChatError(
+            throw ChatError.over(
                 .tooLarge, "\(values.count) events in one request; at most \(limits.batchEvents) are accepted",
-                slug: "too_many_events")
+                slug: "too_many_events", limit: limits.batchEvents
+            ).pointed(at: pointer)
         }
         guard !values.isEmpty else {
             throw Fields.fault(pointer, "items", "at least one event is needed", slug: "bad_member")

@@ -125,10 +125,10 @@ extension NativeAPI {
     }
 
     private var tooManyMatches: ChatError {
-        ChatError(
+        .over(
             .tooLarge,
             "a dry run tells of at most \(limits.dryRunMatches) pairs of event and webhook; ask for fewer events at once",
-            slug: "too_many_events")
+            slug: "too_many_events", limit: limits.dryRunMatches, field: "")
     }
 
     private func forecast(

@@ -17,7 +17,7 @@ extension NativeAPI {
         try caller.demand(.manage)
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         let fields = try schemaFields(request, known: ["schema"])
-        let schema = try fields.required("schema", fields.raw("schema"))
+        let schema = try fields.required("schema", fields.schema())
         let (chat, type) = (service.chat(for: caller), request.name("type"))
         let demand = try await Self.demand(of: request) { try chat.candidateReport(of: type).etag }
         let set = try await Self.meeting(demand) { () async throws(ChatError) in

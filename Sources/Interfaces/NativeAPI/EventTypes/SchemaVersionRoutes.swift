@@ -20,7 +20,7 @@ extension NativeAPI {
         let isTrial = try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
         try caller.demand(.manage)
         let fields = try schemaFields(request, known: Self.versionMembers)
-        var proposal = SchemaProposal(schema: try fields.required("schema", fields.raw("schema")))
+        var proposal = SchemaProposal(schema: try fields.required("schema", fields.schema()))
         proposal.examples = try Self.examples("examples", fields)
         proposal.counterExamples = try Self.examples("counter_examples", fields)
         proposal.compatibility = try Self.compatibility(fields)
@@ -70,6 +70,17 @@ extension NativeAPI {
             throw fields.fault(name, "type", "expected array of examples", slug: "wrong_type")
         }
         return elements
+    }
+}
+
+extension Fields {
+    /// The member `schema`: an object or a boolean.
+    func schema() throws(ChatError) -> JSONText? {
+        guard let value = member("schema") else { return nil }
+        guard value.members != nil || value.boolean != nil else {
+            throw fault("schema", "type", "expected object or boolean", slug: "wrong_type")
+        }
+        return raw("schema")
     }
 }
 

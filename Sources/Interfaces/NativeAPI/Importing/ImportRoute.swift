@@ -59,7 +59,7 @@ extension NativeAPI {
         writer.beginObject()
         writer.key("results")
         writer.beginArray()
-        for result in results {
+        for (index, result) in results.enumerated() {
             writer.beginObject()
             switch result {
             case .success(let moved):
@@ -70,7 +70,7 @@ extension NativeAPI {
                 }
             case .failure(let error):
                 if error.isOfEverything { throw error }
-                let problem = Problem(error)
+                let problem = Problem(error.faults.isEmpty ? error.placed(at: "#/records/\(index)") : error)
                 writer.member("status", problem.status)
                 writer.member("problem", JSONText(trusted: problem.body(baseURL: publicURL, requestID: request.id)))
             }

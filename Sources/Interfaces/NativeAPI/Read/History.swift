@@ -90,7 +90,8 @@ extension NativeAPI {
         for text in texts {
             guard let pattern = NamePattern(text) else {
                 throw ChatError(
-                    .malformed, "'\(text)' is no type pattern: a name, 'a.b.*', or '*'", slug: "bad_pattern")
+                    .malformed, "'\(text)' is no type pattern: a name, 'a.b.*', or '*'", slug: "bad_pattern",
+                    field: "type")
             }
             patterns.append(pattern)
         }

@@ -44,7 +44,7 @@ enum ListCursor {
 }
 
 extension ChatError {
-    static let badCursor = ChatError(.malformed, "the cursor is not one of this list")
+    static let badCursor = ChatError(.malformed, "the cursor is not one of this list", slug: "bad_cursor")
 }
 
 extension Sequence<UInt8> {
