@@ -163,6 +163,7 @@ struct ImpatientClock: Clock {
                 let answer = await api.call(.get, "/problems/\(entry.code.replacing("_", with: "-"))", key: nil)
                 #expect(answer.status == 200)
                 #expect(answer.text.contains(entry.title))
+                #expect(answer.text.contains("Cause\n\(entry.cause)\n\nRemedy\n\(entry.remedy)\n"))
             }
             #expect(await api.call(.get, "/problems/none", key: nil).status == 404)
             let problem = await api.call(.get, "/v1/keys", key: nil)
@@ -176,7 +177,27 @@ struct ImpatientClock: Clock {
             let answer = await api.call(.get, "/problems", key: nil)
             let codes = answer["data"]?.elements?.compactMap { $0["code"]?.string }
             #expect(codes == ProblemCatalogue.entries.map(\.code).sorted())
+            for entry in answer["data"]?.elements ?? [] {
+                #expect(entry["cause"]?.string?.isEmpty == false && entry["remedy"]?.string?.isEmpty == false)
+                #expect(entry["cause"]?.string != entry["remedy"]?.string)
+            }
         }
+    }
+
+    @Test("of every code in the sources are listed")
+    func codes() throws {
+        let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Sources")
+        let known = Set(ProblemCatalogue.entries.map(\.code))
+        var found: Set<String> = []
+        for path in try FileManager.default.subpathsOfDirectory(atPath: top.path) where path.hasSuffix(".swift") {
+            // Clients have codes of their own for what never reached a gateway.
+            guard !["Chat/ChatKit", "Chat/ChatRemote"].contains(where: path.hasPrefix) else { continue }
+            let text = try String(contentsOf: top.appending(path: path), encoding: .utf8)
+            for match in text.matches(of: /(?:slug|code): "([a-z_]+)"/) { found.insert(String(match.1)) }
+        }
+        #expect(found.count > 80)
+        #expect(found.subtracting(known).isEmpty, "\(found.subtracting(known).sorted())")
     }
 
     @Test(

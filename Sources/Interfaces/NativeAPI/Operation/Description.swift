@@ -23,7 +23,8 @@ extension NativeAPI {
                 writer.member("code", entry.code)
                 writer.member("status", entry.status)
                 writer.member("title", entry.title)
-                writer.member("meaning", entry.meaning)
+                writer.member("cause", entry.cause)
+                writer.member("remedy", entry.remedy)
                 writer.endObject()
             }
             writer.endArray()
@@ -39,6 +40,19 @@ extension NativeAPI {
         guard let entry = ProblemCatalogue.entry(path: request.name("code")) else {
             throw ChatError(.notFound, "no such problem")
         }
-        return .text("\(entry.title)\n\nstatus: \(entry.status)\ncode:   \(entry.code)\n\n\(entry.meaning)\n")
+        return .text(
+            """
+            \(entry.title)
+
+            status: \(entry.status)
+            code:   \(entry.code)
+
+            Cause
+            \(entry.cause)
+
+            Remedy
+            \(entry.remedy)
+
+            """)
     }
 }
