@@ -287,7 +287,7 @@ import Testing
     func mappingForgotten() async throws {
         try await InboundFixture.with { fixture in
             let error = try await failure { try await fixture.put("s", #"{"scheme":"github","secrets":["x"]}"#) }
-            #expect(error.faults.map(\.detail) == ["missing member mapping"])
+            #expect(error.faults.map(\.detail) == ["missing member 'mapping'"])
         }
     }
 }

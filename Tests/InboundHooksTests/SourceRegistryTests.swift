@@ -102,7 +102,7 @@ import Testing
             (#"{"scheme":"magic","mapping":{"channel":"a","type":"t","data":{}}}"#, "#/scheme"),
             (#"{"scheme":"github","mapping":{"channel":"a","type":"t","data":{}}}"#, "#/secrets"),
             (#"{"scheme":"github","secrets":[],"mapping":{"channel":"a","type":"t","data":{}}}"#, "#/secrets"),
-            (#"{"scheme":"github","secrets":[""],"mapping":{"channel":"a","type":"t","data":{}}}"#, "#/secrets"),
+            (#"{"scheme":"github","secrets":[""],"mapping":{"channel":"a","type":"t","data":{}}}"#, "#/secrets/0"),
             (
                 #"{"scheme":"standard","secrets":["whsec_%"],"mapping":{"channel":"a","type":"t","data":{}}}"#,
                 "#/secrets"

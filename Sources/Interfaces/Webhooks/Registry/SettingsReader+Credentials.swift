@@ -70,7 +70,8 @@ extension SettingsReader {
         for (index, name) in lower.enumerated()
         where !settings.headers.contains(where: { $0.name.lowercased() == name }) {
             throw fields.fault(
-                "headers/\(index)", "unknown", "there is no such header yet; set it by {\"name\": \"value\"}")
+                "headers/\(index)", "unknown", "there is no such header yet; set it by {\"name\": \"value\"}",
+                slug: "unknown_member")
         }
         settings.headers.removeAll { !lower.contains($0.name.lowercased()) }
     }
