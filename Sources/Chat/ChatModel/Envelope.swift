@@ -11,7 +11,9 @@ extension Event {
     }
 
     /// Prints the envelope as the next value of `writer`.
-    public func printEnvelope(to writer: inout JSONWriter) {
+    ///
+    /// - Parameter included: The objects that the reader asked for, printed as the member `included`; nil prints none.
+    public func printEnvelope(to writer: inout JSONWriter, included: JSONText? = nil) {
         writer.beginObject()
         writer.member("id", timetoken.eventID)
         writer.member("type", type)
@@ -32,6 +34,20 @@ extension Event {
         }
         if let cause = draft.cause { writer.member("cause", cause) }
         if retention == .passing { writer.member("ephemeral", true) }
+        if let included { writer.member("included", included) }
         writer.endObject()
+    }
+}
+
+extension JSONText {
+    /// A printed envelope with the member `included`, as ``Event/printEnvelope(to:included:)`` prints it.
+    public func envelope(including included: JSONText) -> JSONText {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + included.count + 13)
+        bytes += self.bytes.dropLast()
+        bytes += Array(",\"included\":".utf8)
+        bytes += included.bytes
+        bytes.append(UInt8(ascii: "}"))
+        return JSONText(trusted: bytes)
     }
 }

@@ -22,7 +22,9 @@ public struct Message: Sendable {
     public var text: String? { data.saying }
 
     /// Prints it as the next value of `writer`.
-    public func print(to writer: inout JSONWriter) {
+    ///
+    /// - Parameter included: The objects that the reader asked for, printed as the member `included`; nil prints none.
+    public func print(to writer: inout JSONWriter, included: JSONText? = nil) {
         writer.beginObject()
         writer.member("id", event.id)
         writer.member("timetoken", timetoken.description)
@@ -38,6 +40,7 @@ public struct Message: Sendable {
         }
         printHistory(to: &writer)
         writer.member("etag", etag)
+        if let included { writer.member("included", included) }
         writer.endObject()
     }
 

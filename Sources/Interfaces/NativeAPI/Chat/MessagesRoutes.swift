@@ -27,12 +27,17 @@ extension NativeAPI {
 
     /// `GET /v1/channels/{channel}/messages`
     func getMessages(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: Self.walkNames)
+        let parameters = try Parameters(request.query, known: Self.walkNames + [Parameters.include])
         let (query, channel) = try walk(of: BuiltInTypes.messageCreated, parameters, request, caller)
         let page = try await pages(of: [channel], query, caller)[0]
-        let messages = try await chat(for: caller, request).messages(of: page.events)
+        let chat = try chat(for: caller, request)
+        let messages = try await chat.messages(of: page.events)
+        let included = try await chat.included(
+            with: page.events, chat.inclusion(of: try parameters.included()))
         return Self.shown(page, to: request) { writer in
-            for message in messages { message.print(to: &writer) }
+            for (index, message) in messages.enumerated() {
+                message.print(to: &writer, included: included.isEmpty ? nil : included[index].text)
+            }
         }
     }
 

@@ -137,7 +137,8 @@ extension AsyncAPIDocument {
         "schema":{"type":"object","description":"The declared schema that accepted the event.",
         "required":["type","version"],"properties":{"type":{"type":"string"},"version":{"type":"integer"}}},
         "cause":{"type":"string","description":"Shared by all events of one call."},
-        "ephemeral":{"type":"boolean","description":"True when it never enters history; absent otherwise."}}}}}
+        "ephemeral":{"type":"boolean","description":"True when it never enters history; absent otherwise."},
+        "included":{"type":"object","description":"The objects that the reader asked for with `include`; absent otherwise."}}}}}
         """#)
 
     private static let securitySchemes = literal(

@@ -1,16 +1,20 @@
 import ChatCore
 import ChatModel
 import HTTPServer
+import JSON
 import Locking
 
 extension NativeAPI {
-    private static let searchNames = ["channel", "type", "filter", "user", "after", "before", "order"]
+    private static let searchNames = [
+        "channel", "type", "filter", "user", "after", "before", "order", Parameters.include,
+    ]
 
     /// `GET /v1/events`: kept events of all channels that the caller reads.
     func getEvents(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Self.searchNames + Listing.parameterNames)
         let listing = try Listing(parameters, of: request, limits: limits)
         let chat = service.chat(for: caller)
+        let inclusion = chat.inclusion(of: try parameters.included())
         let filter = try parameters.text("filter").map { text throws(ChatError) in
             try Filter(text, limits: chat.limits)
         }
@@ -34,6 +38,31 @@ extension NativeAPI {
             ? try await chat.search(search)
             : try await asLongWork { () async throws(ChatError) in try await chat.search(search) }
         page.cursor = page.hasMore ? page.position.description : nil
-        return Listing.response(page, to: request) { $0.printEnvelope(to: &$1) }
+        let included = try await chat.included(with: page.items, inclusion)
+        return Listing.response(page.shown(with: included), to: request) { $0.print(to: &$1) }
+    }
+}
+
+/// An event with the objects that its reader asked for.
+struct ShownEvent: Sendable {
+    let event: Event
+    /// The value of the member `included`; nil where nothing was asked for.
+    let included: JSONText?
+
+    func print(to writer: inout JSONWriter) { event.printEnvelope(to: &writer, included: included) }
+}
+
+extension [Event] {
+    /// - Parameter included: the objects of each; empty where nothing was asked for.
+    func shown(with included: [IncludedText]) -> [ShownEvent] {
+        guard !included.isEmpty else { return map { ShownEvent(event: $0, included: nil) } }
+        return zip(self, included).map { ShownEvent(event: $0, included: $1.text) }
+    }
+}
+
+extension Page<Event> {
+    /// - Parameter included: as ``Swift/Array/shown(with:)``.
+    fileprivate func shown(with included: [IncludedText]) -> Page<ShownEvent> {
+        Page<ShownEvent>(items: items.shown(with: included), hasMore: hasMore, position: position, cursor: cursor)
     }
 }

@@ -9,14 +9,17 @@ extension NativeAPI {
     /// `GET /v1/channels/{channel}/events`
     func getHistory(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
-            request.query, known: Self.rangeNames + ["order"] + Listing.parameterNames)
+            request.query, known: Self.rangeNames + ["order", Parameters.include] + Listing.parameterNames)
         var query = try range(parameters)
         if let text = try parameters.text("cursor") { query.cursor = try PageCursor(text: text) }
         query.order = try order(try parameters.text("order"), query.cursor)
         let channel = try readable(request.name("channel"), caller)
         if let cursor = query.cursor { try query.seal(for: channel).check(cursor.list) }
         let page = try await pages(of: [channel], query, caller)[0]
-        let body = JSONText(capacity: page.weight) { page.print(to: &$0) }
+        let chat = service.chat(for: caller)
+        let included = try await chat.included(
+            with: page.events, chat.inclusion(of: try parameters.included()))
+        let body = JSONText(capacity: page.weight) { page.print(to: &$0, with: included) }
         return .json(
             body.bytes,
             headers: Listing.links(to: request, next: page.next?.text, previous: page.previous?.text))
@@ -63,7 +66,7 @@ extension NativeAPI {
     }
 
     func range(_ parameters: Parameters) throws(ChatError) -> HistoryQuery {
-        let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
+        let limit = try parameters.pageLimit(limits)
         var query = HistoryQuery(limit: limit)
         query.types = try Self.types(parameters.texts("type"))
         query.user = try parameters.text("user")

@@ -66,9 +66,10 @@ struct HistoryPage: Sendable {
         continuation = query.order == .oldestFirst ? (next?.position ?? anchor) : anchor
     }
 
-    func print(to writer: inout JSONWriter) {
+    /// - Parameter included: the objects beside each event; empty where nothing was asked for.
+    func print(to writer: inout JSONWriter, with included: [IncludedText] = []) {
         print(to: &writer) { writer in
-            for event in events { event.printEnvelope(to: &writer) }
+            for event in events.shown(with: included) { event.print(to: &writer) }
         }
     }
 

@@ -4,10 +4,15 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `GET /v1/events/{id}`. An event never changes; its tag changes when its text is withheld.
+    /// `GET /v1/events/{id}`. An event never changes; its tag changes when its text is withheld, and with the objects beside it.
     func getEvent(_ request: Request, _ caller: Caller) async throws -> Response {
-        _ = try Parameters(request.query, known: [])
-        let envelope = try await event(named: request.name("id"), caller).envelope
+        let parameters = try Parameters(request.query, known: [Parameters.include])
+        let chat = service.chat(for: caller)
+        let inclusion = chat.inclusion(of: try parameters.included())
+        let event = try await event(named: request.name("id"), caller)
+        let included = try await chat.included(with: [event], inclusion)
+        let shown = [event].shown(with: included)[0]
+        let envelope = JSONText(capacity: event.draft.weight + 160) { shown.print(to: &$0) }
         let tag = EntityTag.of(envelope.bytes)
         let headers = [("ETag", tag), ("Cache-Control", "private, no-cache")]
         return .json(envelope.bytes, headers: headers).unlessKnown(tag, to: request.headers)

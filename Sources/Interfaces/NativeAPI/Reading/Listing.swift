@@ -10,7 +10,7 @@ struct Listing {
     static let parameterNames = ["limit", "cursor"]
 
     init(_ parameters: Parameters, of request: Request, limits: Limits) throws(ChatError) {
-        limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
+        limit = try parameters.pageLimit(limits)
         guard let text = try parameters.text("cursor") else {
             cursor = nil
             return

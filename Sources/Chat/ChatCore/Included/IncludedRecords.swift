@@ -1,0 +1,206 @@
+public import ChatModel
+public import JSON
+
+/// The objects of one event in print: the value of the member `included`.
+public struct IncludedText: Sendable {
+    public let text: JSONText
+    /// The same for all readers who see the same of one event; different for those who see different objects or fields.
+    public let form: UInt8
+}
+
+/// The records that some events of one app are handed out with, read from the store in one step.
+///
+/// Read after the events were committed, they are never older than these. Each record is parsed and printed once, however many
+/// events and readers it is for.
+public struct IncludedRecords: Sendable {
+    /// How much a reader sees.
+    private struct Sight {
+        var objects: Set<IncludedObject>
+        var showsPrivateFields: Bool
+        var knowsChannel: Bool
+
+        var form: UInt8 {
+            var form: UInt8 = (showsPrivateFields ? 1 : 0) | (knowsChannel ? 2 : 0)
+            for (index, object) in IncludedObject.allCases.enumerated() where objects.contains(object) {
+                form |= 4 << UInt8(index)
+            }
+            return form
+        }
+    }
+
+    private struct Place: Hashable {
+        let event: Timetoken
+        let form: UInt8
+    }
+
+    private struct UserForm: Hashable {
+        let user: ExactText
+        let showsPrivateFields: Bool
+    }
+
+    private let service: ChatService
+    private let space: SpaceID
+    private let publicFields: PublicUserFields
+    private let records: [RecordKey: Record]
+    // What was printed and asked so far.
+    private var texts: [Place: IncludedText] = [:]
+    private var users: [UserForm: JSONText?] = [:]
+    private var channels: [ExactText: JSONText?] = [:]
+    private var members: [RecordKey: JSONText?] = [:]
+    private var threads: [RecordKey: JSONText?] = [:]
+    private var known: [ExactText: [ExactText: Bool]] = [:]
+
+    /// Reads what stands beside these events.
+    ///
+    /// - Parameter wanted: events of one app with the objects wanted of each.
+    /// - Throws: what the store throws.
+    public init(
+        of wanted: some Sequence<(event: Event, objects: Set<IncludedObject>)>, in space: SpaceID,
+        from service: ChatService
+    ) async throws(ChatError) {
+        var keys: Set<RecordKey> = []
+        for (event, objects) in wanted { keys.formUnion(event.includedKeys(objects)) }
+        let order = Array(keys)
+        let found = order.isEmpty ? [] : try await service.engine.directory.read(order)
+        self.service = service
+        self.space = space
+        publicFields = service.keyring.app(space)?.publicUserFields ?? .standard
+        records = zip(order, found).reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+
+    /// The objects beside one of the events, as a reader sees them.
+    ///
+    /// - Throws: what the store throws where it is asked for the reader's rights.
+    public mutating func text(
+        beside event: Event, _ inclusion: Inclusion
+    ) async throws(ChatError) -> IncludedText {
+        let sight = try await sight(of: inclusion, event)
+        let place = Place(event: event.timetoken, form: sight.form)
+        if let known = texts[place] { return known }
+        let text = IncludedText(text: printed(beside: event, sight), form: sight.form)
+        texts[place] = text
+        return text
+    }
+
+    private mutating func sight(of inclusion: Inclusion, _ event: Event) async throws(ChatError) -> Sight {
+        var sight = Sight(objects: inclusion.objects, showsPrivateFields: false, knowsChannel: true)
+        switch inclusion.reader {
+        case .app: sight.showsPrivateFields = true
+        case .anyUser: break
+        case .user(let reader):
+            sight.showsPrivateFields = event.user.map { ExactText($0) == reader } ?? false
+            sight.knowsChannel = try await knows(event.channel, reader)
+        }
+        return sight
+    }
+
+    /// Whether a user may know of a channel's record and members.
+    private mutating func knows(_ channel: ChannelID, _ reader: ExactText) async throws(ChatError) -> Bool {
+        let name = ExactText(channel.name)
+        if let answer = known[reader]?[name] { return answer }
+        var caller = Caller.gateway(in: space)
+        caller.user = reader.text
+        let chat = service.chat(for: caller)
+        let answer = try await chat.obstacle(to: .knowing, of: reader.text, in: channel.name) == nil
+        known[reader, default: [:]][name] = answer
+        return answer
+    }
+
+    private mutating func printed(beside event: Event, _ sight: Sight) -> JSONText {
+        let objects = sight.objects
+        let user = objects.contains(.user) ? user(of: event, sight.showsPrivateFields) : nil
+        let channel = objects.contains(.channel) && sight.knowsChannel ? channel(of: event) : nil
+        let thread = objects.contains(.thread) ? thread(of: event) : nil
+        let member = objects.contains(.member) && sight.knowsChannel ? member(of: event) : nil
+        return JSONText(capacity: 1024) { writer in
+            writer.beginObject()
+            if let user { writer.member("user", user) }
+            if let channel { writer.member("channel", channel) }
+            if let thread { writer.member("thread", thread) }
+            if let member { writer.member("member", member) }
+            writer.endObject()
+        }
+    }
+
+    private mutating func user(of event: Event, _ showsPrivateFields: Bool) -> JSONText? {
+        guard let id = event.user else { return nil }
+        let form = UserForm(user: ExactText(id), showsPrivateFields: showsPrivateFields)
+        if let known = users[form] { return known }
+        let record = records[UserRecord.key(id, in: space)].flatMap(UserRecord.init)
+        let shown = showsPrivateFields ? record : record.map(publicFields.shown)
+        let text = shown.map { user in JSONText(capacity: 512) { user.show(to: &$0) } }
+        users[form] = .some(text)
+        return text
+    }
+
+    private mutating func channel(of event: Event) -> JSONText? {
+        let name = ExactText(event.channel.name)
+        if let known = channels[name] { return known }
+        let record = records[ChannelRecord.key(name.text, in: space)].flatMap(ChannelRecord.init)
+        let counts = MemberCounts(records[MemberCounts.key(name.text, in: space)])
+        let view = record.map { ChannelView(channel: $0, counts: counts) }
+        let text = view.map { view in JSONText(capacity: 512) { view.show(to: &$0) } }
+        channels[name] = .some(text)
+        return text
+    }
+
+    private mutating func member(of event: Event) -> JSONText? {
+        guard let user = event.user else { return nil }
+        let key = MembershipRecord.key(user, event.channel.name, in: space)
+        if let known = members[key] { return known }
+        let record = records[key].flatMap(MembershipRecord.init)
+            .flatMap { service.sweeps.hide($0, in: space) ? nil : $0 }
+        let text = record.map { member in JSONText(capacity: 512) { member.show(to: &$0) } }
+        members[key] = .some(text)
+        return text
+    }
+
+    private mutating func thread(of event: Event) -> JSONText? {
+        guard let key = event.threadKey else { return nil }
+        if let known = threads[key] { return known }
+        let thread = records[key].flatMap { MessageRecord($0) }?.thread
+        let text = thread.flatMap { $0 == MessageThread() ? nil : $0.body }
+        threads[key] = .some(text)
+        return text
+    }
+}
+
+extension ChatAccess {
+    /// The objects beside events, in their order, read now; empty without an inclusion.
+    ///
+    /// - Parameter events: events of the caller's app that the caller may read.
+    /// - Throws: what the store throws.
+    public func included(
+        with events: [Event], _ inclusion: Inclusion?
+    ) async throws(ChatError) -> [IncludedText] {
+        guard let inclusion, !events.isEmpty else { return [] }
+        var records = try await IncludedRecords(
+            of: events.lazy.map { (event: $0, objects: inclusion.objects) }, in: space, from: service)
+        var texts: [IncludedText] = []
+        texts.reserveCapacity(events.count)
+        for event in events { texts.append(try await records.text(beside: event, inclusion)) }
+        return texts
+    }
+}
+
+extension Event {
+    fileprivate func includedKeys(_ objects: Set<IncludedObject>) -> [RecordKey] {
+        let space = channel.space
+        var keys: [RecordKey] = []
+        if objects.contains(.user), let user { keys.append(UserRecord.key(user, in: space)) }
+        if objects.contains(.channel) {
+            keys += [ChannelRecord.key(channel.name, in: space), MemberCounts.key(channel.name, in: space)]
+        }
+        if objects.contains(.member), let user {
+            keys.append(MembershipRecord.key(user, channel.name, in: space))
+        }
+        if objects.contains(.thread), let threadKey { keys.append(threadKey) }
+        return keys
+    }
+
+    /// The record of the message whose thread the event begins or belongs to: of a message, and of what becomes of a reply.
+    fileprivate var threadKey: RecordKey? {
+        let root = draft.thread ?? (isMessage && retention == .kept ? timetoken : nil)
+        return root.map { MessageRecord.key(channel.name, $0, in: channel.space) }
+    }
+}
