@@ -67,8 +67,8 @@ import Testing
 
     @Test("is looked up once for all streams, however many follow the group")
     func lookup() async throws {
-        let reads = GroupReads()
-        try await StreamHarness.run(through: { GroupWatchedEngine(real: $0, reads: reads) }) { gateway in
+        let reads = WatchedReads()
+        try await StreamHarness.run(through: { WatchedEngine(real: $0, reads: reads) }) { gateway in
             try await group("crew", ["a"], gateway)
             let key = try await gateway.key()
             var readers: [EventStreamReader] = []
@@ -87,8 +87,8 @@ import Testing
 
     @Test("leaves a change of the stream that comes while its groups are looked up as it is")
     func patched() async throws {
-        let reads = GroupReads()
-        try await StreamHarness.run(through: { GroupWatchedEngine(real: $0, reads: reads) }) { gateway in
+        let reads = WatchedReads()
+        try await StreamHarness.run(through: { WatchedEngine(real: $0, reads: reads) }) { gateway in
             try await group("crew", ["a"], gateway)
             let (typed, id, _) = try await gateway.openReady("group=crew")
             let (named, other, _) = try await gateway.openReady("group=crew")
@@ -113,8 +113,8 @@ import Testing
 
     @Test("follows the last of two changes, though what it was before is known later")
     func overtaken() async throws {
-        let reads = GroupReads()
-        try await StreamHarness.run(through: { GroupWatchedEngine(real: $0, reads: reads) }) { gateway in
+        let reads = WatchedReads()
+        try await StreamHarness.run(through: { WatchedEngine(real: $0, reads: reads) }) { gateway in
             try await group("crew", ["a"], gateway)
             let (reader, _, _) = try await gateway.openReady("group=crew")
             reads.hold()

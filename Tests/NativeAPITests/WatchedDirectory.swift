@@ -1,24 +1,26 @@
 import ChatModel
 import Locking
 
-/// An engine that counts how often groups are read, and can have who reads them wait.
-struct GroupWatchedEngine: Engine {
+/// An engine that counts how often records of a kind are read, and can make readers wait or refuse them.
+struct WatchedEngine: Engine {
     let real: any Engine
-    let reads: GroupReads
+    let reads: WatchedReads
+    var kind = RecordKind.group
 
     var log: any EventLog { real.log }
-    var directory: any Directory { WatchedDirectory(real: real.directory, reads: reads) }
+    var directory: any Directory { WatchedDirectory(real: real.directory, reads: reads, kind: kind) }
     var deliveries: any DeliveryQueue { real.deliveries }
     func health() async -> EngineHealth { await real.health() }
     func figures() async throws(ChatError) -> EngineFigures { try await real.figures() }
     func close() async { await real.close() }
 }
 
-/// What is known of the reads of groups.
-final class GroupReads: Sendable {
+/// What is known of the watched reads.
+final class WatchedReads: Sendable {
     private struct State {
         var count = 0
         var isHeld = false
+        var isRefused = false
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -45,7 +47,11 @@ final class GroupReads: Sendable {
         }
     }
 
-    fileprivate func pass() async {
+    /// Whether reads fail.
+    func refuse(_ isRefused: Bool) { state.withLock { $0.isRefused = isRefused } }
+
+    fileprivate func pass() async throws(ChatError) {
+        if state.withLock({ $0.isRefused }) { throw ChatError(.unavailable, "the disk is gone") }
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 state.count += 1
@@ -59,11 +65,12 @@ final class GroupReads: Sendable {
 
 private struct WatchedDirectory: Directory {
     let real: any Directory
-    let reads: GroupReads
+    let reads: WatchedReads
+    let kind: RecordKind
 
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
         let found = try await real.read(keys)
-        if keys.contains(where: { $0.kind == .group }) { await reads.pass() }
+        if keys.contains(where: { $0.kind == kind }) { try await reads.pass() }
         return found
     }
 

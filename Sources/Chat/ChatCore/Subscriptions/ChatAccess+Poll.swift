@@ -1,4 +1,5 @@
 public import ChatModel
+import JSON
 
 /// One answer of a long poll.
 public struct PollBatch: Sendable {
@@ -20,6 +21,22 @@ public struct PollBatch: Sendable {
                 return bytes < Self.bytesMost
             })
         cursor = self.events.last?.timetoken ?? position
+    }
+
+    /// Leaves out the events at the end that are too long with their objects, but one.
+    ///
+    /// - Parameter included: the objects of each event; empty where none were asked for, and then nothing is left out.
+    public mutating func fit(_ included: inout [IncludedText]) {
+        guard !included.isEmpty else { return }
+        var bytes = 0
+        let fitting = zip(events, included).prefix { event, included in
+            defer { bytes += event.draft.weight + included.text.count }
+            return bytes < Self.bytesMost
+        }.count
+        guard fitting < events.count else { return }
+        events.removeLast(events.count - fitting)
+        included.removeLast(included.count - fitting)
+        cursor = events.last?.timetoken ?? cursor
     }
 }
 

@@ -21,14 +21,20 @@ struct CatchUpPage: Sendable {
     }
 
     /// Reads and prints, on whatever thread is free.
+    ///
+    /// - Parameters:
+    ///   - chat: the app as the stream's owner may use it.
+    ///   - inclusion: the objects to print beside each event; nil for none.
     @concurrent
     static func read(
-        _ catchUp: CatchUp, format: StreamFormat, limit: Int
+        _ catchUp: CatchUp, in chat: ChatAccess, _ inclusion: Inclusion?, format: StreamFormat, limit: Int
     ) async throws(ChatError) -> CatchUpPage {
         var catchUp = catchUp
         var page = CatchUpPage(after: catchUp.position)
-        for event in try await catchUp.nextPage(limit: limit) {
-            page.bytes += format.frame(event)
+        let events = try await catchUp.nextPage(limit: limit)
+        let included = try await chat.included(with: events, inclusion)
+        for (index, event) in events.enumerated() {
+            page.bytes += format.frame(event, with: included.isEmpty ? nil : included[index].text)
             page.ends.append((event.timetoken, page.bytes.count))
             if let expires = event.draft.expires { page.expires = min(page.expires, expires) }
         }

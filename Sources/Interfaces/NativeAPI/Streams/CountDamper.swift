@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import JSON
 
@@ -6,11 +7,14 @@ import JSON
 struct CountDamper {
     private struct Held {
         var newest: Event
+        /// The objects beside it.
+        var included: IncludedText?
         /// What the event says of each channel, in the order in which they were heard of.
         var channels: [(name: ExactText, text: JSONText)] = []
 
-        mutating func take(_ event: Event) {
+        mutating func take(_ event: Event, _ included: IncludedText?) {
             newest = event
+            self.included = included
             for text in event.data.rawMember("channels")?.rawElements() ?? [] {
                 guard let name = try? JSONDocument(text).root["id"]?.string else { continue }
                 channels.removeAll { $0.name == ExactText(name) }
@@ -43,26 +47,33 @@ struct CountDamper {
     }
 
     /// False when the event may be told now: it is the first of its type in this beat.
-    mutating func hold(_ event: Event, at beat: UInt64) -> Bool {
+    ///
+    /// - Parameter included: the objects beside the event, where its feed gets some.
+    mutating func hold(_ event: Event, with included: IncludedText? = nil, at beat: UInt64) -> Bool {
         if told[event.type] != beat, held[event.type] == nil {
             told[event.type] = beat
             return false
         }
-        held[event.type, default: Held(newest: event)].take(event)
+        held[event.type, default: Held(newest: event)].take(event, included)
         return true
     }
 
     /// What has been held, to be told in this beat; in the order of the log.
-    mutating func release(at beat: UInt64) -> [Event] { release(held.filter { told[$0.key] != beat }, at: beat) }
+    mutating func release(at beat: UInt64) -> [(event: Event, included: IncludedText?)] {
+        release(held.filter { told[$0.key] != beat }, at: beat)
+    }
 
     /// The same of everything, also of what has been told in this beat.
-    mutating func releaseAll(at beat: UInt64) -> [Event] { release(held, at: beat) }
+    mutating func releaseAll(at beat: UInt64) -> [(event: Event, included: IncludedText?)] { release(held, at: beat) }
 
-    private mutating func release(_ due: [String: Held], at beat: UInt64) -> [Event] {
+    private mutating func release(
+        _ due: [String: Held], at beat: UInt64
+    ) -> [(event: Event, included: IncludedText?)] {
         for type in due.keys {
             held[type] = nil
             told[type] = beat
         }
-        return due.values.map(\.event).sorted { $0.timetoken < $1.timetoken }
+        return due.values.map { (event: $0.event, included: $0.included) }
+            .sorted { $0.event.timetoken < $1.event.timetoken }
     }
 }

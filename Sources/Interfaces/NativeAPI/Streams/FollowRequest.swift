@@ -12,6 +12,8 @@ struct FollowRequest {
     let groups: FollowedGroups?
     /// Whether the user is present on the channels by it.
     let isPresent: Bool
+    /// The objects to hand out beside each event.
+    let included: Set<IncludedObject>
     /// As the client sent it; nil when it starts from now.
     let cursor: String?
     /// Whether it is what an EventSource kept, and sends again whatever it is told.
@@ -20,7 +22,9 @@ struct FollowRequest {
     /// How many changes of who may hear there had been before the user was asked for.
     let hearingChanges: UInt64
 
-    static let parameterNames = ["channel", "type", "filter", "cursor", "user", "device", "group", "presence"]
+    static let parameterNames = [
+        "channel", "type", "filter", "cursor", "user", "device", "group", "presence", Parameters.include,
+    ]
 
     /// Reads a request; off the loop when it names groups, which may hold thousands of channels.
     ///
@@ -47,6 +51,7 @@ struct FollowRequest {
         self.cursor = request.lastEventID ?? cursor
         isLastEventID = request.lastEventID != nil
         isPresent = try parameters.flag("presence")
+        included = try parameters.included()
         let device = try parameters.text("device")
         let user = try parameters.text("user") ?? device.flatMap { _ in chat.caller.user }
         let channels = parameters.texts("channel")

@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import HTTPServer
 
@@ -13,7 +14,14 @@ actor FramePress {
     private let format: StreamFormat
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var kept: [Timetoken: [UInt8]] = [:]
+    /// What makes frames of one format differ.
+    private struct Key: Hashable {
+        let event: Timetoken
+        /// ``IncludedText/form``; zero for a frame without objects.
+        let form: UInt8
+    }
+
+    private var kept: [Key: [UInt8]] = [:]
     private var bytes = 0
     private(set) var printed: UInt64 = 0
 
@@ -22,12 +30,14 @@ actor FramePress {
         self.format = format
     }
 
-    func frame(_ event: Event) -> [UInt8] {
-        if let frame = kept[event.timetoken] { return frame }
-        let frame = format.frame(event)
+    /// - Parameter included: the objects beside the event, where its feed gets some.
+    func frame(_ event: Event, with included: IncludedText? = nil) -> [UInt8] {
+        let key = Key(event: event.timetoken, form: included?.form ?? 0)
+        if let frame = kept[key] { return frame }
+        let frame = format.frame(event, with: included?.text)
         printed += 1
         if kept.count >= Self.keptFrames || bytes >= Self.keptBytes { forget() }
-        kept[event.timetoken] = frame
+        kept[key] = frame
         bytes += frame.count
         return frame
     }

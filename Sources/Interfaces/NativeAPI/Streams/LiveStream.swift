@@ -8,6 +8,8 @@ struct StreamOrder: Sendable {
     var caller: Caller
     var selection: Selection
     var format: StreamFormat
+    /// The objects beside each event; nil for none.
+    var inclusion: Inclusion?
     var resumption: Resumption
     /// Where the client is told that it starts: there too, or later with nothing between.
     var shownStart: Timetoken

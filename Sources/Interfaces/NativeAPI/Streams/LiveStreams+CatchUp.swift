@@ -33,6 +33,7 @@ extension LiveStreams {
         repeat {
             guard await hasTaken(stream) else { return }
             guard await mayHear(stream) else { return }
+            await stream.feed.reach(stream.position)
             await turns.enter()
             let isLive = await advance(stream, &pageLimit)
             turns.leave()
@@ -48,6 +49,8 @@ extension LiveStreams {
     private func advance(_ stream: LiveStream, _ limit: inout Int) async -> Bool {
         guard stream.connection.isOpen, !stream.mustBeAsked else { return false }
         let feed = stream.feed
+        // Changed meanwhile for one that is still behind.
+        guard feed.isComplete(through: stream.position) else { return false }
         if let entry = shelf.entry(
             of: feed, after: stream.position, deletions: service.deletions, now: service.clock.now)
         {
@@ -72,20 +75,21 @@ extension LiveStreams {
         _ feed: StreamFeed, for stream: LiveStream, limit: Int
     ) async throws(ChatError) -> PageShelf.Entry {
         // One turn: up to where the log is read, and where in the feed's own log that is. What the feed holds back is read
-        // as well, and must not come behind the mark again.
+        // as well, and must not come behind the mark again. What waits for its objects comes behind the mark.
         feed.settle()
         let mark = feed.log.head
         let deletions = service.deletions
         let reading = reading(feed, for: stream)
         counters.pagesRead += 1
-        let page = try await CatchUpPage.read(reading, format: feed.format, limit: limit)
+        let page = try await CatchUpPage.read(
+            reading, in: service.chat(for: stream.owner.caller), feed.inclusion, format: feed.format, limit: limit)
         return PageShelf.Entry(page: page, mark: mark, deletions: deletions)
     }
 
     private func reading(_ feed: StreamFeed, for stream: LiveStream) -> CatchUp {
         let hearing = service.hub.assumeIsolated { $0.hearing(of: feed.selection) }
         return service.chat(for: stream.owner.caller)
-            .catchUp(feed.selection, hearing: hearing, after: stream.position, upTo: hubPosition(for: stream))
+            .catchUp(feed.selection, hearing: hearing, after: stream.position, upTo: logPosition(of: feed))
     }
 
     private func send(_ entry: PageShelf.Entry, to stream: LiveStream) -> Bool {

@@ -60,7 +60,7 @@ extension LiveStreams {
                 stream.mustBeAsked = true
                 guard !stream.isCatchingUp else { continue }
                 stream.feed.settle()
-                stream.position = hubPosition(for: stream)
+                stream.position = logPosition(of: stream.feed)
                 if stream.connection.leave() { startCatchUp(stream) }
             }
         }

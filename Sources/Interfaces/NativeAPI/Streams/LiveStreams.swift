@@ -19,6 +19,8 @@ actor LiveStreams {
 
     private let ids = StreamIDs()
     private let presses: [StreamFormat: FramePress]
+    /// What streams and polls get beside events.
+    nonisolated let includedReads: IncludedReads
     /// What the logs of all feeds share.
     let budget: LogBudget
 
@@ -58,6 +60,7 @@ actor LiveStreams {
     private struct FeedKey: Hashable {
         var selection: Selection
         var format: StreamFormat
+        var inclusion: Inclusion?
         /// A log holds its frames as they go over the wire, so clients of HTTP/1.0 have one of their own.
         var isChunked: Bool
     }
@@ -69,6 +72,7 @@ actor LiveStreams {
         beats = polls.pulse
         owners = polls.owners
         tickets = StreamTickets(service: service)
+        includedReads = IncludedReads(service: service, loop: polls.loop)
         presses = Dictionary(
             uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FramePress(loop: polls.loop, format: $0)) })
         budget = LogBudget(loop: polls.loop, bytes: service.limits.allFeedsBytes)
@@ -106,10 +110,15 @@ actor LiveStreams {
     private static func interval(_ limits: Limits) -> UInt64 { UInt64(max(1, limits.heartbeat.wholeSecondsUp)) }
 
     /// Up to where its app's events have been handed to the stream's feed.
-    func hubPosition(for stream: LiveStream) -> Timetoken {
-        let space = stream.feed.selection.channels.space
+    func hubPosition(for stream: LiveStream) -> Timetoken { hubPosition(for: stream.feed) }
+
+    private func hubPosition(for feed: StreamFeed) -> Timetoken {
+        let space = feed.selection.channels.space
         return service.hub.assumeIsolated { $0.position(of: space) }
     }
+
+    /// Up to where the feed's log holds what the feed was handed, once it has settled.
+    func logPosition(of feed: StreamFeed) -> Timetoken { feed.position(hubPosition(for: feed)) }
 
     nonisolated func id(of sequence: UInt64) -> String { ids.id(of: sequence) }
 
@@ -173,8 +182,8 @@ extension LiveStreams {
         let owner = owners.enter(order.caller, from: connection.remoteAddress)
         let stream = LiveStream(
             sequence: lastSequence, connection: connection, owner: owner, order: order,
-            feed: enterFeed(order.selection, order.format, isChunked: connection.isChunked), opened: service.clock.now,
-            beat: beats.now)
+            feed: enterFeed(order.selection, order.format, order.inclusion, isChunked: connection.isChunked),
+            opened: service.clock.now, beat: beats.now)
         roll.append(stream)
         if let user = stream.user { userStreams[user, default: []].insert(stream.sequence) }
         if stream.groups != nil { groupStreams.insert(stream.sequence) }
@@ -215,7 +224,8 @@ extension LiveStreams {
     /// Goes on from the stream's position: live when there is nothing between, else through the log.
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
-        if stream.position >= hubPosition(for: stream), !stream.mustBeAsked {
+        let end = hubPosition(for: stream)
+        if stream.position >= end, logPosition(of: stream.feed) == end, !stream.mustBeAsked {
             stream.feed.settle()
             if stream.connection.join(log, at: log.head) { return }
         }
@@ -228,8 +238,10 @@ extension LiveStreams {
 
 extension LiveStreams {
     /// The feed of a selection with one stream more; from now on it has everything above the hub's position.
-    func enterFeed(_ selection: Selection, _ format: StreamFormat, isChunked: Bool) -> StreamFeed {
-        let key = FeedKey(selection: selection, format: format, isChunked: isChunked)
+    func enterFeed(
+        _ selection: Selection, _ format: StreamFormat, _ inclusion: Inclusion?, isChunked: Bool
+    ) -> StreamFeed {
+        let key = FeedKey(selection: selection, format: format, inclusion: inclusion, isChunked: isChunked)
         let known = feeds[key]
         let feed = known ?? makeFeed(key)
         if known == nil { noteNames(of: selection, 1) }
@@ -256,8 +268,12 @@ extension LiveStreams {
         let last = key.format.control(.lagged)
         log.onLag = { $0.finish(last: last) }
         guard let press = presses[key.format] else { preconditionFailure("Every format has its press") }
-        let feed = StreamFeed(key.selection, key.format, press: press, beats: beats, log: log) { [weak self] feed in
+        let feed = StreamFeed(
+            key.selection, key.format, key.inclusion, reads: includedReads, press: press, beats: beats, log: log
+        ) { [weak self] feed in
             self?.assumeIsolated { $0.damped.append(feed) }
+        } onLoss: { [weak self] feed in
+            self?.assumeIsolated { $0.closeLive(of: feed) }
         }
         feeds[key] = feed
         wheel[bucket(of: beats.now + heartbeatSeconds)].append(feed)
@@ -269,7 +285,10 @@ extension LiveStreams {
     func leaveFeed(_ feed: StreamFeed) {
         guard feed.leave() else { return }
         noteNames(of: feed.selection, -1)
-        feeds[FeedKey(selection: feed.selection, format: feed.format, isChunked: feed.log.isChunked)] = nil
+        feeds[
+            FeedKey(
+                selection: feed.selection, format: feed.format, inclusion: feed.inclusion,
+                isChunked: feed.log.isChunked)] = nil
         service.hub.assumeIsolated { $0.detach(feed, from: feed.selection) }
         counters.appended += feed.assumeIsolated { $0.appended }
     }
@@ -307,6 +326,18 @@ extension LiveStreams {
     /// Spreads those who come back: a thousand a second, over half a minute at most.
     private static func retryMilliseconds(among count: Int) -> Int {
         500 + Int.random(in: 0..<min(max(2000, count), 30_000))
+    }
+
+    /// Closes the streams that are live on a feed which could not append events. They come back with their last id.
+    private func closeLive(of feed: StreamFeed) {
+        var position: UInt64? = 0
+        while let start = position {
+            let part = roll.part(after: start, limit: 4096)
+            for stream in part.streams where stream.feed === feed && !stream.isCatchingUp {
+                close(stream, .storeUnavailable)
+            }
+            position = part.last
+        }
     }
 
     private func closed(_ sequence: UInt64, _ reason: StreamConnection.CloseReason) {

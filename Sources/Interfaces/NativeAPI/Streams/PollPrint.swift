@@ -6,38 +6,46 @@ import JSON
 /// Prints the answers of polls. Thousands may wait for the same events: they share the last one's bytes.
 struct PollPrint {
     private var timetokens: [Timetoken] = []
+    /// ``IncludedText/form`` of each event; empty without objects.
+    private var forms: [UInt8] = []
     private var cursor = Timetoken.zero
     private var text: [UInt8] = []
 
     /// Events are unique in the installation, so what they are tells the app as well; an answer without any is the same for
     /// all.
-    mutating func answer(_ batch: PollBatch) -> Response {
+    ///
+    /// - Parameter included: the objects beside each event; empty where none were asked for.
+    mutating func answer(_ batch: PollBatch, _ included: [IncludedText] = []) -> Response {
+        var (batch, included) = (batch, included)
+        batch.fit(&included)
         let isSame =
             cursor == batch.cursor
             && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
+            && forms.elementsEqual(included.lazy.map(\.form))
         if !isSame {
-            text = Self.text(of: batch, gap: nil)
+            text = Self.text(of: batch, included, gap: nil)
             timetokens = batch.events.map(\.timetoken)
+            forms = included.map(\.form)
             cursor = batch.cursor
         }
         return Self.response(text)
     }
 
     /// An answer of a poll that did not wait.
-    static func answer(_ batch: PollBatch, gap: Resumption?) -> Response {
-        var response = response(text(of: batch, gap: gap))
+    static func answer(_ batch: PollBatch, _ included: [IncludedText] = [], gap: Resumption?) -> Response {
+        var response = response(text(of: batch, included, gap: gap))
         if let gap { response.headers.append(("Gateway-Cursor", gap.from.description)) }
         return response
     }
 
     private static func response(_ text: [UInt8]) -> Response { .json(text, headers: [("Cache-Control", "no-store")]) }
 
-    private static func text(of batch: PollBatch, gap: Resumption?) -> [UInt8] {
+    private static func text(of batch: PollBatch, _ included: [IncludedText], gap: Resumption?) -> [UInt8] {
         var writer = JSONWriter(capacity: batch.events.count * 400 + 64)
         writer.beginObject()
         writer.key("data")
         writer.beginArray()
-        for event in batch.events { event.printEnvelope(to: &writer) }
+        for event in batch.events.shown(with: included) { event.print(to: &writer) }
         writer.endArray()
         writer.member("cursor", batch.cursor.description)
         if let gap {

@@ -4,13 +4,19 @@ import Following
 import HTTPServer
 import Synchronization
 
-/// All streams with one selection and one format: events are framed once and appended once to their byte log.
+/// All streams with one selection, one format and the same objects beside events: events are framed once and appended once to
+/// their byte log.
 ///
+/// Where objects stand beside events, an event waits until these were read. Until then the log is complete up to the event
+/// before it (``position(_:)``).
 /// Lives on the loop, where the hub calls it.
 actor StreamFeed: StreamCounting {
     nonisolated let selection: Selection
     nonisolated let format: StreamFormat
+    /// The objects beside each event; nil for none.
+    nonisolated let inclusion: Inclusion?
     nonisolated let log: Broadcast
+    private let reads: IncludedReads
     private let press: FramePress
     private let beats: Pulse
     private let streams = Atomic(0)
@@ -23,15 +29,25 @@ actor StreamFeed: StreamCounting {
     private var newest = Timetoken.zero
     private var recent = RecentIDs()
     private var damper = CountDamper()
+    /// Events whose objects are being read.
+    private var unread = UnreadEvents()
+    /// What waits for the log to be complete up to a position.
+    private var waiters: [(position: Timetoken, continuation: CheckedContinuation<Void, Never>)] = []
     /// Hears when it begins to hold something back.
     private let onHold: @Sendable (StreamFeed) -> Void
+    /// Hears when it cannot append events, and its streams cannot go on.
+    private let onLoss: @Sendable (StreamFeed) -> Void
 
     init(
-        _ selection: Selection, _ format: StreamFormat, press: FramePress, beats: Pulse, log: Broadcast,
-        onHold: @escaping @Sendable (StreamFeed) -> Void
+        _ selection: Selection, _ format: StreamFormat, _ inclusion: Inclusion?, reads: IncludedReads,
+        press: FramePress, beats: Pulse, log: Broadcast, onHold: @escaping @Sendable (StreamFeed) -> Void,
+        onLoss: @escaping @Sendable (StreamFeed) -> Void
     ) {
         self.selection = selection
         self.format = format
+        self.inclusion = inclusion
+        self.reads = reads
+        self.onLoss = onLoss
         self.press = press
         self.beats = beats
         self.log = log
@@ -44,19 +60,53 @@ actor StreamFeed: StreamCounting {
     }
 
     private func append(_ events: [Event]) {
-        for event in events where selection.viewer == nil || !isHeldBack(event) {
-            log.append(press.assumeIsolated { $0.frame(event) })
-            newest = event.timetoken
-            recent.note(newest)
-            appended += 1
+        guard let inclusion else {
+            for event in events { append(event, with: nil) }
+            lastAppend = beats.now
+            return
         }
-        lastAppend = beats.now
+        guard unread.append(events) else { return lose() }
+        let life = unread.life
+        reads.assumeIsolated { reads in
+            reads.read(events, inclusion, in: selection.channels.space) { result in
+                self.assumeIsolated { $0.take(events, result, of: life) }
+            }
+        }
     }
 
-    private func isHeldBack(_ event: Event) -> Bool {
+    private func append(_ event: Event, with included: IncludedText?) {
+        guard selection.viewer == nil || !isHeldBack(event, included) else { return }
+        log.append(press.assumeIsolated { $0.frame(event, with: included) })
+        newest = event.timetoken
+        recent.note(newest)
+        appended += 1
+    }
+
+    /// The objects of the oldest unread events are there.
+    private func take(_ events: [Event], _ result: Result<[IncludedText], ChatError>, of life: UInt64) {
+        // The streams that waited for these are over.
+        guard life == unread.life else { return }
+        switch result {
+        case .success(let included):
+            unread.removeFirst(events)
+            for (event, included) in zip(events, included) { append(event, with: included) }
+            lastAppend = beats.now
+            wake()
+        case .failure: lose()
+        }
+    }
+
+    /// Gives up what is unread: those who follow it come back and read it from the log.
+    private func lose() {
+        unread.clear()
+        onLoss(self)
+        wake()
+    }
+
+    private func isHeldBack(_ event: Event, _ included: IncludedText?) -> Bool {
         guard CountDamper.concerns(event) else { return false }
         let wasEmpty = damper.isEmpty
-        guard damper.hold(event, at: beats.now) else { return false }
+        guard damper.hold(event, with: included, at: beats.now) else { return false }
         if wasEmpty { onHold(self) }
         return true
     }
@@ -73,9 +123,9 @@ actor StreamFeed: StreamCounting {
         }
     }
 
-    private func tell(_ events: [Event]) {
-        for event in events {
-            log.append(format.frame(event, hasID: event.timetoken > newest))
+    private func tell(_ events: [(event: Event, included: IncludedText?)]) {
+        for (event, included) in events {
+            log.append(format.frame(event, with: included?.text, hasID: event.timetoken > newest))
             if event.timetoken > newest { recent.note(event.timetoken) }
             newest = max(newest, event.timetoken)
             appended += 1
@@ -93,6 +143,29 @@ actor StreamFeed: StreamCounting {
         return beats.now + interval
     }
 
+    /// Up to where the log is complete, given up to where the feed was handed events. On the loop.
+    nonisolated func position(_ handedOut: Timetoken) -> Timetoken {
+        assumeIsolated { feed in feed.unread.first.map { Timetoken($0.timetoken.rawValue - 1) } ?? handedOut }
+    }
+
+    /// Whether the log holds every event that the feed was handed up to a position. On the loop.
+    nonisolated func isComplete(through position: Timetoken) -> Bool {
+        assumeIsolated { feed in feed.unread.first.map { $0.timetoken > position } ?? true }
+    }
+
+    /// Returns when the log holds every event that the feed was handed up to a position.
+    func reach(_ position: Timetoken) async {
+        guard !isComplete(through: position) else { return }
+        await withCheckedContinuation { waiters.append((position, $0)) }
+    }
+
+    private func wake() {
+        guard !waiters.isEmpty else { return }
+        let first = unread.first?.timetoken ?? .distantFuture
+        for waiter in waiters where first > waiter.position { waiter.continuation.resume() }
+        waiters.removeAll { first > $0.position }
+    }
+
     /// The newest ids it has said, in no order. On the loop.
     nonisolated var newestIDs: [Timetoken] { assumeIsolated { $0.recent.ids } }
 
@@ -102,6 +175,37 @@ actor StreamFeed: StreamCounting {
 
     /// True when it was the last one.
     nonisolated func leave() -> Bool { streams.subtract(1, ordering: .relaxed).newValue == 0 }
+}
+
+/// Events of a feed that wait for the objects beside them.
+private struct UnreadEvents {
+    /// The most that wait, in bytes as ``EventDraft/weight`` counts them: more than a turn of the hub hands out.
+    private static let mostBytes = 4 * 1024 * 1024
+
+    private var events: [Event] = []
+    private var bytes = 0
+    /// How often they were given up.
+    private(set) var life: UInt64 = 0
+
+    var first: Event? { events.first }
+
+    /// False when there are too many.
+    mutating func append(_ new: [Event]) -> Bool {
+        events += new
+        bytes += new.reduce(0) { $0 + $1.draft.weight }
+        return bytes <= Self.mostBytes
+    }
+
+    mutating func removeFirst(_ read: [Event]) {
+        events.removeFirst(read.count)
+        bytes -= read.reduce(0) { $0 + $1.draft.weight }
+    }
+
+    mutating func clear() {
+        events = []
+        bytes = 0
+        life += 1
+    }
 }
 
 /// The newest few ids of a feed. A ticket's client may come back with one of an event that the log does not have: it was never

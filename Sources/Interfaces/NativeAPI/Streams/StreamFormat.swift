@@ -35,8 +35,13 @@ enum StreamFormat: Hashable, Sendable, CaseIterable {
 extension StreamFormat {
     /// An event of the log. Its cursor is its timetoken, which is also the id of the block, unless that must not move the
     /// client's cursor.
-    func frame(_ event: Event, hasID: Bool = true) -> [UInt8] {
-        let envelope = event.envelope.onOneLine().bytes
+    ///
+    /// - Parameter included: the objects beside the event; nil for a reader that has not asked for any.
+    func frame(_ event: Event, with included: JSONText? = nil, hasID: Bool = true) -> [UInt8] {
+        let text = JSONText(capacity: event.draft.weight + 160 + (included?.count ?? 0)) { writer in
+            event.printEnvelope(to: &writer, included: included)
+        }
+        let envelope = text.onOneLine().bytes
         switch self {
         case .eventStream:
             let id = hasID ? event.timetoken.description : nil

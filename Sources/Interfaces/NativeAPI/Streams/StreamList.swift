@@ -11,6 +11,7 @@ struct StreamReport: Sendable {
     var user: String?
     var credential: String
     var format: StreamFormat
+    var included: Set<IncludedObject>
     var isCatchingUp: Bool
     var opened: Timetoken
     /// Everything up to here has been handed to its connection; nil while that cannot be said.
@@ -29,6 +30,7 @@ struct StreamReport: Sendable {
         if let device = selection.viewer?.device { writer.member("device", device) }
         writer.member("key", credential)
         writer.member("format", format.name)
+        if !included.isEmpty { writer.member("include", IncludedObject.names(of: included)) }
         writer.member("state", isCatchingUp ? "catching_up" : "live")
         writer.member("opened_at", opened.timestamp)
         if let cursor { writer.member("cursor", cursor.description) } else { writer.nullMember("cursor") }
@@ -42,10 +44,11 @@ struct StreamReport: Sendable {
 extension LiveStreams {
     private func report(_ stream: LiveStream) -> StreamReport {
         let lag = stream.connection.lag
-        let cursor = stream.isCatchingUp ? stream.position : lag == 0 ? hubPosition(for: stream) : nil
+        let cursor = stream.isCatchingUp ? stream.position : lag == 0 ? logPosition(of: stream.feed) : nil
         return StreamReport(
             id: id(of: stream.sequence), selection: stream.feed.selection, user: stream.owner.caller.user,
             credential: stream.owner.caller.credential, format: stream.feed.format,
+            included: stream.feed.inclusion?.objects ?? [],
             isCatchingUp: stream.isCatchingUp, opened: stream.opened, cursor: cursor, lag: lag,
             bytesSent: stream.connection.bytesSent, remote: stream.connection.remoteAddress.description)
     }
@@ -128,10 +131,10 @@ extension LiveStreams {
     func move(_ stream: LiveStream, to selection: Selection) {
         let old = stream.feed
         deviceMoves(stream, to: selection)
-        stream.feed = enterFeed(selection, old.format, isChunked: old.log.isChunked)
-        // One turn: the old feed's log holds exactly what is at or below the hub's position.
+        stream.feed = enterFeed(selection, old.format, old.inclusion, isChunked: old.log.isChunked)
+        // One turn: the old feed's log holds exactly what is at or below its position.
         old.settle()
-        if !stream.isCatchingUp { stream.position = hubPosition(for: stream) }
+        if !stream.isCatchingUp { stream.position = logPosition(of: old) }
         guard stream.connection.leave() else { return leaveFeed(old) }
         let block = ControlBlock.changed(self.id(of: stream.sequence), selection, cursor: stream.position)
         stream.connection.send(old.format.control(block))

@@ -69,6 +69,7 @@ extension NativeAPI {
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
             shownStart: shownStart, ticket: ticket?.nonce, hearingChanges: wanted.hearingChanges)
         (order.groups, order.isPresent) = (wanted.groups, wanted.isPresent)
+        order.inclusion = service.chat(for: wanted.caller).inclusion(of: wanted.included, following: wanted.selection)
         return .stream(
             StreamOpening(headers: headers) { [streams, order] connection in
                 streams.assumeIsolated { $0.open(connection, order) }
@@ -146,7 +147,9 @@ extension NativeAPI {
             return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
         let resumption = try await wanted.resumption(in: chat, at: cursor)
-        let voice = NativePollVoice(streams: streams, holder: wanted.isPresent ? .ofPoll() : nil)
+        let inclusion = service.chat(for: wanted.caller).inclusion(of: wanted.included)
+        let voice = NativePollVoice(
+            streams: streams, holder: wanted.isPresent ? .ofPoll() : nil, inclusion: inclusion)
         var order = PollOrder(
             caller: wanted.caller, selection: wanted.selection, limit: limit, after: resumption.from,
             hold: limits.pollHold, voice: voice)
@@ -156,10 +159,12 @@ extension NativeAPI {
         do {
             switch try await streams.polls.follow(order, in: chat, waits: resumption.gap == nil) {
             case .later(let opening): return .late(opening)
-            case .now(let batch):
+            case .now(var batch):
+                var included = try await service.chat(for: wanted.caller).included(with: batch.events, inclusion)
+                batch.fit(&included)
                 if resumption.gap != nil { await streams.countGap() }
                 let gap = resumption.gap == nil ? nil : resumption
-                return await batch.printed { PollPrint.answer($0, gap: gap) }
+                return await batch.printed { [included] in PollPrint.answer($0, included, gap: gap) }
             }
         } catch {
             voice.ended()
@@ -173,6 +178,8 @@ private struct NativePollVoice: PollVoice {
     let streams: LiveStreams
     /// By which the poll's user is present while it waits, and a while after.
     let holder: HolderID?
+    /// The objects beside each event; nil for none.
+    let inclusion: Inclusion?
 
     func shows(_ event: Event) -> Bool { true }
 
@@ -181,7 +188,19 @@ private struct NativePollVoice: PollVoice {
     }
 
     func answer(_ batch: PollBatch, to reply: LateReply) {
-        reply.complete(streams.assumeIsolated { $0.pollPrint.answer(batch) })
+        guard let inclusion, !batch.events.isEmpty else {
+            return reply.complete(streams.assumeIsolated { $0.pollPrint.answer(batch) })
+        }
+        let space = batch.events[0].channel.space
+        streams.includedReads.assumeIsolated { reads in
+            reads.read(batch.events, inclusion, in: space) { [streams] result in
+                switch result {
+                case .success(let included):
+                    reply.complete(streams.assumeIsolated { $0.pollPrint.answer(batch, included) })
+                case .failure(let error): reply.fail(Problem(error))
+                }
+            }
+        }
     }
 
     func refuse(_ error: ChatError, to reply: LateReply) { reply.fail(Problem(error)) }

@@ -21,7 +21,7 @@ extension LiveStreams {
             if position != nil { await Task.yield() }
         }
         for stream in catchingUp.values {
-            let end = hubPosition(for: stream)
+            let end = logPosition(of: stream.feed)
             guard stream.position < end else { continue }
             worst.catchUpTicks = max(worst.catchUpTicks, end.rawValue - stream.position.rawValue)
         }
