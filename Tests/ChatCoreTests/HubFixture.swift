@@ -158,6 +158,7 @@ struct NoDeliveries: DeliveryQueue {
     ) async throws(ChatError) -> [Lease] {
         throw .unscripted
     }
+    func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?] { throw .unscripted }
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] { throw .unscripted }
     func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) { throw .unscripted }
     func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {}

@@ -154,6 +154,10 @@ struct RefusingQueue: DeliveryQueue {
         try await real.finish(attempts)
     }
 
+    func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?] {
+        try await real.keep(bodies)
+    }
+
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] {
         try await real.renew(leases, for: duration)
     }

@@ -301,6 +301,41 @@ extension Behaviour {
             let lease = try #require(try await trial.queue.take(1, wait: .zero).first)
             #expect(lease.body == body && lease.delivery.id == "dlv_7_wh" && lease.delivery.attempts == 0)
         },
+        Behaviour("what is kept before an attempt is what every later one gets, over a restart", needsRestart: true) {
+            trial in
+            let place = try await trial.log.append([trial.draft("room", "1")], claim: nil).events[0].event.timetoken
+            let passing = Array("passing".utf8)
+            try await trial.queue.plan(
+                [trial.item(place, "wh"), trial.item(place, "other", body: passing)], cursor: CursorName("c"),
+                from: .zero, to: place)
+            trial.clock.advance(by: .seconds(1))
+            let leases = try await trial.queue.take(9, wait: .zero)
+            let (first, second) = (Array("first".utf8), Array("second".utf8))
+            for lease in leases {
+                #expect(try await trial.queue.keep([(lease, first)]) == [first])
+                #expect(try await trial.queue.keep([(lease, second)]) == [first], "its place is taken")
+            }
+            let unknown = Lease(
+                delivery: Delivery(
+                    id: "dlv_none", endpoint: trial.endpoint("wh"), event: 1, type: "t", channel: "room",
+                    status: .pending, attempts: 0, due: nil), fence: 1, body: nil)
+            #expect(try await trial.queue.keep([(unknown, first)]) == [nil])
+            try await trial.subject.restart()
+            let again = try await trial.queue.take(9, wait: .zero)
+            #expect(again.count == 2 && again.allSatisfy { $0.body == first && $0.delivery.attempts == 0 })
+            for lease in again { #expect(try await trial.queue.finish(lease, trial.outcome(.delivered))) }
+            let ids = again.map(\.delivery.id)
+            #expect(try await trial.queue.replay(.ids(ids, in: trial.space), isDryRun: false) == 2)
+            #expect(try await trial.queue.take(9, wait: .zero).allSatisfy { $0.body == first })
+        },
+        Behaviour("nothing is kept for an event that has gone from the log") { trial in
+            let place = try await trial.log.append([trial.draft("room", "1")], claim: nil).events[0].event.timetoken
+            try await trial.queue.plan([trial.item(place, "wh")], cursor: CursorName("c"), from: .zero, to: place)
+            let lease = try #require(try await trial.queue.take(1, wait: .zero).first)
+            _ = try await trial.log.delete(
+                after: .zero, before: .distantFuture, in: ChannelID("room", in: trial.space))
+            #expect(try await trial.queue.keep([(lease, Array("sent".utf8))]) == [nil])
+        },
         Behaviour("leases are void after a restart; the count of attempts goes on", needsRestart: true) { trial in
             try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 2)
             let drafts = (1...3).map { trial.draft("room", "\($0)") }

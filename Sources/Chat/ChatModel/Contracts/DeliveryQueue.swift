@@ -46,6 +46,13 @@ public protocol DeliveryQueue: Sendable {
     /// - Throws: nothing was recorded, and the leases hold as before.
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
+    /// Stores what is about to be sent, durable when it returns, so that every later attempt sends the same bytes. An attempt
+    /// that nobody records has then sent what the next one sends.
+    ///
+    /// - Returns: what is stored of each by then: these bytes, or, where others have taken the place of the lease's body since
+    ///   it was given, those; nil where the event has gone from the log, or the delivery from the queue.
+    func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?]
+
     /// Makes leases last so long from now; for no time at all they are given back, and no attempt was made. A lease lasts
     /// 60 s otherwise. False for one that was lost.
     @discardableResult

@@ -22,6 +22,8 @@ struct DeliveryStatements {
     let bury: Statement
     let findDue: Statement
     let finish: Statement
+    let keep: Statement
+    let findBody: Statement
     let history: Statement
     let insertLog: Statement
     let updateLog: Statement
@@ -105,6 +107,13 @@ struct DeliveryStatements {
             body=CASE WHEN ?8 IS NOT NULL AND (body IS NOT NULL OR EXISTS (SELECT 1 FROM event WHERE tt=?1)) THEN ?8
             ELSE body END, chain=?9 WHERE tt=?1 AND ep=?2 AND log IS ?10
             """)
+        // The event may have been deleted since it was looked up; a passing one has a body from the start.
+        keep = try prepare(
+            """
+            UPDATE delivery SET body=?3 WHERE tt=?1 AND ep=?2 AND body IS ?4
+            AND (body IS NOT NULL OR EXISTS (SELECT 1 FROM event WHERE tt=?1))
+            """)
+        findBody = try prepare("SELECT body FROM delivery WHERE tt=?1 AND ep=?2")
         history = try prepare(
             """
             SELECT l.bytes, d.log, d.tries, d.channel FROM delivery d LEFT JOIN attempt_log l ON l.id = d.log

@@ -79,6 +79,11 @@ struct SQLiteDeliveries: DeliveryQueue {
         }
     }
 
+    func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?] {
+        let keys = bodies.map { key(of: $0.lease) }
+        return try await writing.run { (writer) throws(SQLiteFailure) in .success(try writer.keep(bodies, keys)) }
+    }
+
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] {
         leases.map { lease in
             guard let key = key(of: lease) else { return false }

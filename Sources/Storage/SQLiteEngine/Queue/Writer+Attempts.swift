@@ -31,6 +31,36 @@ extension Writer {
         return recorded
     }
 
+    /// Stores what is about to be sent, where the lease's body is what is stored. Returns what is stored of each by then.
+    func keep(
+        _ bodies: [(lease: Lease, body: [UInt8])], _ keys: [DeliveryKey?]
+    ) throws(SQLiteFailure) -> [[UInt8]?] {
+        var stored: [[UInt8]?] = []
+        for (one, key) in zip(bodies, keys) {
+            guard let key else {
+                stored.append(nil)
+                continue
+            }
+            let keep = statements.deliveries.keep
+            keep.bind(Int64(key.event), at: 1)
+            keep.bind(key.endpoint, at: 2)
+            keep.bind(one.body, at: 3)
+            if let old = one.lease.body { keep.bind(old, at: 4) } else { keep.bindNull(at: 4) }
+            try keep.run()
+            stored.append(database.changes > 0 ? one.body : try storedBody(of: key))
+        }
+        return stored
+    }
+
+    private func storedBody(of key: DeliveryKey) throws(SQLiteFailure) -> [UInt8]? {
+        let find = statements.deliveries.findBody
+        find.bind(Int64(key.event), at: 1)
+        find.bind(key.endpoint, at: 2)
+        defer { find.reset() }
+        guard try find.step(), !find.isNull(0) else { return nil }
+        return find.bytes(0)
+    }
+
     /// Records leases that ran out as attempts that failed.
     func expire(_ leases: [ExpiredLease], board: Board) throws(SQLiteFailure) {
         var settled: [(key: DeliveryKey, ending: Board.Ending)] = []
