@@ -103,7 +103,7 @@ public struct Deliveries: Sendable {
             draft: EventDraft(
                 channel: ChannelID(ChannelID.systemName, in: caller.space), type: "webhook.test", retention: .passing,
                 data: data))
-        let batch = await registry.trial(of: event, for: webhook, at: start)
+        let batch = try await registry.trial(of: event, for: webhook, at: start)
         let answered: Answered
         if let request = batch.requests.first, let sent = batch.sent.first {
             answered = Answered(

@@ -85,6 +85,7 @@ struct RecordReader {
         if root["template"] != nil, let template = text.rawMember("template") {
             settings.template = try WebhookTemplate(template)
         }
+        settings.included = IncludedObject.objects(named: root["include"]?.strings ?? []).objects
         if let names = root["signatures"]?.strings {
             settings.signatures = names.compactMap(OutboundSigner.Signature.init)
         }

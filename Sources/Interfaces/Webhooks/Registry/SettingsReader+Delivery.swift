@@ -1,3 +1,4 @@
+import ChatCore
 public import ChatModel
 import JSON
 import Signing
@@ -18,6 +19,7 @@ extension SettingsReader {
         switch name {
         case "format": try readFormat()
         case "template": try readTemplate()
+        case "include": try readInclude()
         case "signatures": try readSignatures()
         case "retry": try readRetry()
         case "timeout_seconds":
@@ -44,6 +46,13 @@ extension SettingsReader {
             } else {
                 fault("template", "format", "a template goes with the format 'template' only")
             }
+        }
+        let including: [BuiltInFormat] = [.envelope, .template]
+        if !settings.included.isEmpty, !including.contains(where: { $0.rawValue == settings.format }) {
+            fault(
+                "include", "format",
+                "include goes with the formats 'envelope' and 'template'; the format '\(settings.format)' has no place for objects"
+            )
         }
         let single: [BuiltInFormat] = [.cloudevents, .cloudeventsBinary]
         if settings.batch.map({ $0.events > 1 }) == true, single.contains(where: { $0.rawValue == settings.format }) {
@@ -74,6 +83,17 @@ extension SettingsReader {
         } catch {
             for one in error.faults { fault("template" + one.pointer, one.keyword, one.detail) }
         }
+    }
+
+    private mutating func readInclude() throws(ChatError) {
+        var included: Set<IncludedObject> = []
+        for (index, name) in (try fields.strings("include") ?? []).enumerated() {
+            guard let object = IncludedObject(rawValue: name) else {
+                throw fields.fault("include/\(index)", "enum", "expected \(IncludedObject.choices)")
+            }
+            included.insert(object)
+        }
+        settings.included = included
     }
 
     private mutating func readSignatures() throws(ChatError) {

@@ -66,6 +66,7 @@ extension WebhookSettings {
         if let concurrency { writer.member("concurrency", concurrency) }
         writer.member("format", format)
         if let template { writer.member("template", template.text) }
+        if !included.isEmpty { writer.member("include", IncludedObject.names(of: included)) }
         writer.member("signatures", signatures.map(\.rawValue))
         if !headers.isEmpty {
             writer.key("headers")

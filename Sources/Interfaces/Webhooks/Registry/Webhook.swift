@@ -80,6 +80,8 @@ public struct WebhookSettings: Sendable {
     public var format = BuiltInFormat.envelope.rawValue
     /// The body of the format `template`.
     public var template: WebhookTemplate?
+    /// Objects to post beside each event, in the envelope's member `included`.
+    public var included: Set<IncludedObject> = []
     /// Fields of the owner's own, sent with every delivery. Their values are never printed.
     public var headers: [HeaderField] = []
     public var auth: WebhookAuth?

@@ -232,8 +232,10 @@ extension WebhookRegistry {
         }
     }
 
-    /// Who may not read what a webhook is told of may neither change it nor see what it is.
+    /// Who may not read what a webhook is told of may neither change it nor see what it is. Objects beside events are read by
+    /// the scope `read`.
     func demandReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
+        if !settings.included.isEmpty { try caller.demand(.read) }
         for pattern in settings.channels {
             let isCovered =
                 pattern == .exact(ChannelID.systemName)

@@ -6,7 +6,8 @@ import Signing
 extension WebhookSettings {
     /// The members of a document that sets them.
     public static let members = [
-        "url", "types", "channels", "filter", "description", "format", "template", "signatures", "batch", "headers",
+        "url", "types", "channels", "filter", "description", "format", "template", "include", "signatures", "batch",
+        "headers",
         "auth",
         "tls", "concurrency", "retry", "timeout_seconds", "rate_per_second", "ordering", "verification",
     ]
@@ -86,6 +87,7 @@ extension WebhookSettings {
     fileprivate func printForm(to writer: inout JSONWriter) {
         writer.member("format", format)
         if let template { writer.member("template", template.text) }
+        if !included.isEmpty { writer.member("include", IncludedObject.names(of: included)) }
         writer.member("signatures", signatures.map(\.rawValue))
         if let batch {
             writer.key("batch")

@@ -21,7 +21,7 @@ final class Sent: Sendable {
 
     /// What is to be kept, so that a retry repeats it even if the event is deleted or the webhook changed meanwhile. Nil when
     /// it is kept already.
-    var kept: [UInt8]? { lease.body.map(PostContent.isEnvelope) ?? true ? content?.stored : nil }
+    var kept: [UInt8]? { PostContent.isEnvelope(body) ? content?.stored : nil }
 }
 
 /// An attempt that is over, and what came of it. A class for the same reason as ``Sent``.

@@ -93,10 +93,14 @@ struct PostBatch {
 
 extension WebhookRegistry {
     /// A post of one event that is in no queue. Made away from the loop all requests share: a template may take long.
-    func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async -> PostBatch {
-        await asLongWork {
+    ///
+    /// - Throws: what the store throws.
+    func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostBatch {
+        let sent = try await Deliveries.trial(of: event, for: webhook).including(
+            webhook.settings.included, from: service)
+        return await asLongWork {
             var batch = PostBatch(at: start)
-            batch.add(Deliveries.trial(of: event, for: webhook), plans.plan(for: webhook, at: start))
+            batch.add(sent, plans.plan(for: webhook, at: start))
             return batch
         }
     }

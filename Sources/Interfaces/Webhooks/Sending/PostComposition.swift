@@ -31,6 +31,18 @@ struct PostComposition {
         return true
     }
 
+    /// Puts what the queue has stored in the place of what was composed, so that every attempt sends the same bytes.
+    ///
+    /// - Parameter stored: by the leases' fences. What was to be stored and is not is taken out.
+    mutating func settle(_ stored: [UInt64: [UInt8]]) {
+        composed = composed.compactMap { one in
+            guard one.sent.kept != nil else { return one }
+            let lease = one.sent.lease
+            guard let bytes = stored[lease.fence], let content = PostContent(stored: bytes) else { return nil }
+            return (Sent(lease: lease, body: bytes, content: content, trace: one.sent.trace), content)
+        }
+    }
+
     private func hasPlace(for content: PostContent) -> Bool {
         guard plan.isArray, let first = composed.first?.content else { return false }
         // What was sent in another form before stays in it; one that has fields of its own stays alone.

@@ -67,7 +67,7 @@ extension WebhookRegistry {
         try demandReach(of: webhook.settings, by: caller)
         try caller.demand(channel: event.channel.name)
         try caller.demand(type: event.type)
-        let batch = await trial(of: event, for: webhook, at: service.clock.now)
+        let batch = try await trial(of: event, for: webhook, at: service.clock.now)
         guard let request = batch.requests.first else {
             let detail = batch.unsent.first?.result.failure?.detail ?? "nothing to send"
             throw ChatError(.invalid, "the event cannot be sent: \(detail)", slug: "not_composed")

@@ -127,7 +127,7 @@ final class Sender: Sendable {
         for (attempt, known) in zip(attempts, known) {
             let isCostly = known?.webhook.settings.template != nil
             if attempt.count == 1, !isCostly, let known, !known.webhook.settings.needsToken,
-                let sent = atHand(attempt[attempt.startIndex])
+                known.webhook.settings.included.isEmpty, let sent = atHand(attempt[attempt.startIndex])
             {
                 batch.add(sent, known.plan(at: now, registry.plans))
             } else {
@@ -150,7 +150,7 @@ final class Sender: Sendable {
             return await giveBack(leases, after: registry.options.shortagePause)
         }
         for index in leases.indices {
-            if let one = await look(up: leases[index]) {
+            if let one = await look(up: leases[index], including: webhook.settings.included) {
                 guard post.add(one) else {
                     await giveBack(leases[index...])
                     break
@@ -165,6 +165,7 @@ final class Sender: Sendable {
             // Others' turn.
             await Task.yield()
         }
+        if !webhook.settings.included.isEmpty { await keep(&post) }
         budget.giveBack(post.reserved - min(post.bytes, post.reserved), for: webhook.space)
         post.reserved = min(post.bytes, post.reserved)
         var batch = PostBatch(at: start)
@@ -174,6 +175,36 @@ final class Sender: Sendable {
             await send(batch, withTokenOf: webhook)
         } else {
             send(batch, outbound)
+        }
+    }
+
+    /// Stores what is sent for the first time before it is sent: objects beside an event may be others by the next attempt,
+    /// which sends the same bytes also when nobody learns what became of this one.
+    private func keep(_ post: inout PostComposition) async {
+        let new = post.composed.filter { $0.sent.kept != nil }
+        guard !new.isEmpty else { return }
+        let leases = new.map(\.sent.lease)
+        var stored: [UInt64: [UInt8]] = [:]
+        do throws(ChatError) {
+            let found = try await queue.keep(new.map { (lease: $0.sent.lease, body: $0.content.stored) })
+            for (lease, bytes) in zip(leases, found) { stored[lease.fence] = bytes }
+        } catch {
+            logger.warning("attempts not made, trying again", metadata: ["error": "\(error.message)"])
+            post.settle([:])
+            return await giveBack(leases[...], after: registry.options.shortagePause)
+        }
+        post.settle(stored)
+        // What is not stored was deleted since it was looked up.
+        for lease in leases where stored[lease.fence] == nil {
+            do throws(ChatError) {
+                try await bury(lease, DeliveryState.eventGone)
+            } catch {
+                // The lease runs out, and the delivery is looked up again.
+                logger.warning(
+                    "delivery not given up",
+                    metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
+            }
+            end([lease])
         }
     }
 
@@ -256,21 +287,23 @@ final class Sender: Sendable {
         }
     }
 
-    /// What to send of a lease; nil when nothing is to be sent.
-    private func look(up lease: Lease) async -> Sent? {
+    /// What to send of a lease, with the objects beside its event; nil when nothing is to be sent.
+    private func look(up lease: Lease, including objects: Set<IncludedObject>) async -> Sent? {
         do throws(ChatError) {
-            if let sent = atHand(lease) { return sent }
-            if let event = try await service.engine.log.event(
-                at: lease.delivery.event, in: lease.delivery.endpoint.space)
-            {
-                return Sent(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored)
-            }
-            try await bury(lease, DeliveryState.eventGone)
+            return try await found(lease)?.including(objects, from: service)
         } catch {
             // The lease runs out and the attempt is made again.
             logger.warning(
                 "attempt not made", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
         }
+        return nil
+    }
+
+    private func found(_ lease: Lease) async throws(ChatError) -> Sent? {
+        if let sent = atHand(lease) { return sent }
+        let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.endpoint.space)
+        if let event { return Sent(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored) }
+        try await bury(lease, DeliveryState.eventGone)
         return nil
     }
 
