@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import ChatSupport
+import JSON
 import SQLiteEngine
 import TestSupport
 import Testing
@@ -22,6 +23,36 @@ import Testing
         let key = Subscription.recordKey(of: subscription.endpoint)
         try await waitUntil { try await fixture.engine.directory.read(key) == nil }
         #expect(try await fixture.engine.directory.read(key) == nil)
+    }
+
+    private static func rename(_ user: String, to name: String, _ fixture: WebhookFixture) async throws {
+        var edit = UserEdit()
+        edit.name = .set(name)
+        _ = try await fixture.chat.put(user: user, edit)
+    }
+
+    @Test("that includes objects reads them at each pull")
+    func pulled() async throws {
+        try await WebhookFixture.with { fixture in
+            try await Self.rename("ana", to: "Ana", fixture)
+            var settings = SubscriptionSettings()
+            settings.included = [.user]
+            let subscriptions = fixture.webhooks.subscriptions
+            let owner = WebhookFixture.owner
+            let id = try await subscriptions.create(settings, by: owner).id
+            try await fixture.emit()
+            for expected in ["Ana", "Anna"] {
+                let event = try #require(
+                    try await subscriptions.pull(id, most: 10, waitSeconds: 5, by: owner).first)
+                let included = try JSONDocument(event.envelope).root["included"]
+                #expect(included?["user"]?["name"]?.string == expected)
+                try await Self.rename("ana", to: "Anna", fixture)
+                _ = try await subscriptions.refuse([event.ackID], of: id, delay: .zero, by: owner)
+            }
+            _ = try await subscriptions.change(id, ifMatch: nil, by: owner) { $0.included = [] }
+            let event = try #require(try await subscriptions.pull(id, most: 10, waitSeconds: 5, by: owner).first)
+            #expect(JSONText(trusted: event.envelope).rawMember("included") == nil)
+        }
     }
 
     @Test("that is deleted gives up what waited, also when its lane could not be closed at once")

@@ -179,7 +179,7 @@ extension NativeAPI {
 extension SubscriptionSettings {
     static let members = [
         "types", "channels", "filter", "description", "ack_deadline_seconds", "max_outstanding", "ordering",
-        "max_attempts",
+        "max_attempts", Parameters.include,
     ]
 
     /// Takes over what was sent: a member left out stays, null puts the default back.
@@ -197,6 +197,7 @@ extension SubscriptionSettings {
                     try Names.check(channel: name)
                 } ?? [.all]
         }
+        if fields.has(Parameters.include) { included = try Self.included(fields) }
         if fields.has("filter") { filter = try Self.filter(fields, limits) }
         if fields.has("description") {
             description = try fields.string("description") ?? ""
@@ -221,6 +222,14 @@ extension SubscriptionSettings {
             throw fields.fault("ordering", "enum", "must be none, per_channel or strict")
         }
         ordering = known
+    }
+
+    private static func included(_ fields: Fields) throws(ChatError) -> Set<IncludedObject> {
+        let (objects, unknown) = IncludedObject.objects(named: try fields.strings(Parameters.include) ?? [])
+        guard unknown == nil else {
+            throw fields.fault(Parameters.include, "enum", "must be a list of \(IncludedObject.choices)")
+        }
+        return objects
     }
 
     private static func filter(_ fields: Fields, _ limits: Limits) throws(ChatError) -> Filter? {

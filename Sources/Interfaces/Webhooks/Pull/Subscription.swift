@@ -48,11 +48,17 @@ public struct SubscriptionSettings: Sendable {
     public var ordering = DeliveryOrdering.none
     /// Times a delivery is given out; then it is dead.
     public var attempts = 10
+    /// Objects to hand out beside each event, in the envelope's member `included`.
+    public var included: Set<IncludedObject> = []
 
     public init() {}
 
-    /// The part that is matched, as the matcher knows it.
-    var selection: WebhookSettings { WebhookSettings(url: "", types: types, channels: channels, filter: filter) }
+    /// The part that is matched, as the matcher knows it, and what takes rights to set.
+    var selection: WebhookSettings {
+        var selection = WebhookSettings(url: "", types: types, channels: channels, filter: filter)
+        selection.included = included
+        return selection
+    }
 }
 
 extension Subscription {
@@ -90,6 +96,7 @@ extension Subscription {
             settings.filter = filter
         }
         settings.description = root["description"]?.string ?? ""
+        settings.included = IncludedObject.objects(named: root["include"]?.strings ?? []).objects
         func whole(_ name: String) -> Int? { root[name]?.integer.flatMap { Int(exactly: $0) } }
         settings.ackDeadline = whole("ack_deadline_seconds").map { .seconds($0) } ?? settings.ackDeadline
         settings.outstanding = whole("max_outstanding") ?? settings.outstanding
@@ -118,6 +125,7 @@ extension SubscriptionSettings {
         writer.member("channels", channels.map(\.description))
         writer.optionalMember("filter", filter?.text)
         writer.member("description", description)
+        if !included.isEmpty { writer.member("include", IncludedObject.names(of: included)) }
         writer.member("ack_deadline_seconds", Int(ackDeadline.components.seconds))
         writer.member("max_outstanding", outstanding)
         writer.member("ordering", ordering.word)

@@ -37,13 +37,15 @@ extension Subscriptions {
         _ id: String, most: Int, waitSeconds: Int, by caller: Caller
     ) async throws(ChatError) -> [PulledEvent] {
         let subscription = try readable(id, caller)
+        let included = subscription.settings.included
         var left = waitSeconds
         while true {
             // In short turns, so that a gateway that stops need not wait for its consumers.
             let leases = try await queue.take(
-                from: subscription.endpoint, limit: most, lease: subscription.settings.ackDeadline,
+                from: subscription.endpoint, limit: included.isEmpty ? most : min(most, IncludedObject.pageMost),
+                lease: subscription.settings.ackDeadline,
                 wait: left > 0 ? .seconds(1) : .zero)
-            let events = try await handedOut(leases)
+            let events = try await handedOut(leases, with: included)
             left -= 1
             if !events.isEmpty || left < 0 || isStopped || Task.isCancelled { return events }
         }
@@ -146,9 +148,11 @@ extension Subscriptions {
     }
 
     /// What the leases are about. What cannot be handed out because the store fails is given back.
-    private func handedOut(_ leases: [Lease]) async throws(ChatError) -> [PulledEvent] {
+    private func handedOut(
+        _ leases: [Lease], with included: Set<IncludedObject>
+    ) async throws(ChatError) -> [PulledEvent] {
         do throws(ChatError) {
-            return try await events(leases)
+            return try await events(leases, with: included)
         } catch {
             try await queue.renew(leases, for: .zero)
             throw error
@@ -156,8 +160,10 @@ extension Subscriptions {
     }
 
     /// What the leases are about. An event that is no longer kept has nothing to be given out: its delivery is dead.
-    private func events(_ leases: [Lease]) async throws(ChatError) -> [PulledEvent] {
-        var events: [PulledEvent] = []
+    private func events(
+        _ leases: [Lease], with included: Set<IncludedObject>
+    ) async throws(ChatError) -> [PulledEvent] {
+        var found: [(lease: Lease, envelope: [UInt8])] = []
         let now = registry.service.clock.now
         for lease in leases {
             let delivery = lease.delivery
@@ -173,10 +179,17 @@ extension Subscriptions {
                 _ = try await queue.finish(lease, outcome)
                 continue
             }
-            let ackID = AckID(event: delivery.event, fence: lease.fence, at: now)
-            events.append(PulledEvent(ackID: ackID.text, attempt: delivery.attempts + 1, envelope: envelope))
+            found.append((lease, envelope))
         }
-        return events
+        if let inclusion = Inclusion.ofApp(included), let space = leases.first?.delivery.endpoint.space {
+            let envelopes = try await registry.service.including(
+                inclusion, in: found.map { (event: $0.lease.delivery.event, envelope: $0.envelope) }, of: space)
+            found = zip(found, envelopes).map { ($0.lease, $1) }
+        }
+        return found.map { lease, envelope in
+            let ackID = AckID(event: lease.delivery.event, fence: lease.fence, at: now)
+            return PulledEvent(ackID: ackID.text, attempt: lease.delivery.attempts + 1, envelope: envelope)
+        }
     }
 
     private func finish(
