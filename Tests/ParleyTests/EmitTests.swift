@@ -109,7 +109,7 @@ import Testing
 
             {"type":"bad","data":2}
             [1]
-            {"type":"good","user":"bob","data":{"a":1},"meta":{"m":1},"ephemeral":true,"id":"evt_9","channel":"x"}
+            {"type":"good","user":"bob","data":{"a":1},"meta":{"m":1},"ephemeral":true,"id":"evt_9","channel":"x","included":{}}
             """
         let run = try await parley(
             "emit", "a", "-", "--envelopes", "--user", "ana", "--json", at: gateway, input: input)

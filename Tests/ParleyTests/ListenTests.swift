@@ -20,7 +20,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         let gateway = try ScriptedServer { _ in .stream([ready, "\n", envelope(6) + "\n"], isHeld: true) }
         let run = try await parley(
             "listen", "orders.*", "a", "--type", "order.*", "--filter", "data.n == 1", "--since", "earliest", "--count",
-            "1",
+            "1", "--include", "user,member",
             "--json", at: gateway)
         #expect(run.code == 0)
         #expect(run.output == envelope(6) + "\n")
@@ -28,7 +28,8 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         let request = try #require(gateway.requests.value.first)
         #expect(
             request.target
-                == "/v1/stream?channel=orders.%2A&channel=a&type=order.%2A&filter=data.n%20%3D%3D%201&cursor=earliest")
+                == "/v1/stream?channel=orders.%2A&channel=a&type=order.%2A&filter=data.n%20%3D%3D%201&include=user%2Cmember&cursor=earliest"
+        )
         #expect(request["accept"] == "application/x-ndjson")
         #expect(request["authorization"] == "Bearer test-key")
     }

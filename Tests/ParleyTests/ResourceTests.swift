@@ -85,8 +85,8 @@ import Testing
                 "POST /v1/webhooks", #"{"url":"https://a.example/h","types":["order.*"],"channels":["a","b"]}"#
             ),
             (
-                ["webhooks", "create", "https://a", "--description", "d"], "POST /v1/webhooks",
-                #"{"url":"https://a","description":"d"}"#
+                ["webhooks", "create", "https://a", "--description", "d", "--include", "user,member"],
+                "POST /v1/webhooks", #"{"url":"https://a","include":["user","member"],"description":"d"}"#
             ),
             (["deliveries", "get", "dlv_1"], "GET /v1/deliveries/dlv_1", ""),
             (

@@ -77,7 +77,7 @@ struct EmissionForm: Sendable {
 
     /// What an envelope says of the event it was.
     private static let places: Set<String> = [
-        "id", "kind", "timetoken", "timestamp", "channel", "schema", "cause", "ephemeral",
+        "id", "kind", "timetoken", "timestamp", "channel", "schema", "cause", "ephemeral", "included",
     ]
 
     private func body(of own: [String: JSONText], for route: EnvelopeEvent.Route, isEphemeral: Bool) -> JSONText {

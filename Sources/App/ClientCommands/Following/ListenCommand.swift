@@ -30,6 +30,11 @@ struct ListenCommand: AsyncParsableCommand {
     var filter: String?
 
     @Option(
+        help: ArgumentHelp(
+            "Objects to have beside each event, with commas: user, channel, thread, member.", valueName: "objects"))
+    var include: String?
+
+    @Option(
         help: ArgumentHelp("Begin after this cursor (a timetoken), or with the 'earliest' event.", valueName: "cursor"))
     var since: String?
 
@@ -61,6 +66,7 @@ struct ListenCommand: AsyncParsableCommand {
         path.add("type", each: type)
         path.add("filter", filter)
         path.add("user", user)
+        path.add("include", include)
         try await gateway.withGateway { access, surroundings in
             let console = surroundings.console
             let forwarder = forward.map { EventForwarder(url: $0, key: key, client: access.client) }

@@ -12,6 +12,12 @@ struct ToldOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
     var filter: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Objects to have beside each event, with commas: user, channel, thread, member. Empty: none.",
+            valueName: "objects"))
+    var include: String?
+
     @Option(help: "A note for people.")
     var description: String?
 
@@ -21,6 +27,9 @@ struct ToldOptions: ParsableArguments {
         if !type.isEmpty { members.append(("types", JSONText(strings: type))) }
         if !channel.isEmpty { members.append(("channels", JSONText(strings: channel))) }
         if let filter { members.append(("filter", JSONText(string: filter))) }
+        if let include {
+            members.append(("include", JSONText(strings: include.split(separator: ",").map(String.init))))
+        }
         if let description { members.append(("description", JSONText(string: description))) }
         return members
     }

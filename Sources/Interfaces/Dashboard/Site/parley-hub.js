@@ -223,12 +223,13 @@ export class Hub {
   }
 
   async #open(signal) {
-    const { url, user, device, filter, groups, presence, credential } = this.#scope;
+    const { url, user, device, filter, groups, presence, include, credential } = this.#scope;
     const query = new URLSearchParams();
     const add = (name, values) => [values ?? []].flat().forEach((value) => query.append(name, value));
     add("channel", this.#followed.channels);
     add("type", this.#followed.types);
-    Object.entries({ user, device, filter, group: groups, presence }).forEach(([name, value]) => add(name, value));
+    Object.entries({ user, device, filter, group: groups, presence, include })
+      .forEach(([name, value]) => add(name, value));
     const headers = { accept: "application/x-ndjson" };
     if (credential === "ticket") {
       this.#isFresh = !this.#ticket;

@@ -7,7 +7,7 @@
 
 import { after, Hub, tabLock } from "./parley-hub.js";
 
-const SCOPE = ["url", "user", "device", "filter", "groups", "presence"];
+const SCOPE = ["url", "user", "device", "filter", "groups", "presence", "include"];
 
 /** Whether a name fits a pattern: itself, `a.b.*` for all below, `*`. */
 export const fits = (pattern, name) =>
