@@ -92,6 +92,28 @@ import Testing
         }
     }
 
+    @Test("shows its newest failure until an attempt succeeds")
+    func lastError() async throws {
+        let status = Lock(503)
+        let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
+        try await WebhookFixture.with { fixture in
+            let id = try await fixture.webhook(receiver).webhook.id
+            func shown() async throws -> AttemptError? {
+                try await fixture.registry.webhook(id, by: WebhookFixture.owner).lastError
+            }
+            #expect(try await shown() == nil)
+            try await fixture.emit()
+            try await waitUntil { try await shown() != nil }
+            #expect(try await shown() == AttemptError(at: fixture.clock.now, error: "http_status", status: 503))
+            let text = try await fixture.registry.webhook(id, by: WebhookFixture.owner).printed()
+            #expect(try JSONDocument(text).root["last_error"]?["status"]?.integer == 503)
+            status.withLock { $0 = 200 }
+            try await fixture.emit()
+            try await waitUntil { try await shown() == nil }
+            #expect(try await shown() == nil)
+        }
+    }
+
     @Test("is opened again by a person who enables it, also when it was enabled all along")
     func enabling() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }

@@ -72,6 +72,20 @@ import Testing
         }
     }
 
+    @Test("shows how many deliveries wait, until they are acknowledged")
+    func backlog() async throws {
+        try await WebhookFixture.with { fixture in
+            let id = try await Self.withBacklog(fixture).id
+            let subscriptions = fixture.webhooks.subscriptions
+            #expect(try await subscriptions.subscription(id, by: WebhookFixture.owner).backlog == 3)
+            let pulled = try await subscriptions.pull(id, most: 2, waitSeconds: 0, by: WebhookFixture.owner)
+            #expect(try await subscriptions.list(limit: 10, by: WebhookFixture.owner).items.map(\.backlog) == [3])
+            _ = try await subscriptions.acknowledge(pulled.map(\.ackID), of: id, by: WebhookFixture.owner)
+            try await waitUntil { try await subscriptions.subscription(id, by: WebhookFixture.owner).backlog == 1 }
+            #expect(try await subscriptions.list(limit: 10, by: WebhookFixture.owner).items.map(\.backlog) == [1])
+        }
+    }
+
     @Test("whose deletion was cut short is gone after the next start")
     func deletedBeforeStart() async throws {
         let folder = try TemporaryFolder()

@@ -31,7 +31,7 @@ extension NativeAPI {
     func getSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let subscription = try await webhooks.subscriptions.subscription(request.name("id"), by: caller)
-        return Self.shown(subscription).unlessKnown(EntityTag.quoted(subscription.etag), to: request.headers)
+        return Self.shown(subscription).unlessKnown(version: subscription.etag, to: request.headers)
     }
 
     /// `PATCH /v1/subscriptions/{id}`: a merge patch (RFC 7396).

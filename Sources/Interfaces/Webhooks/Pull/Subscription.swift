@@ -14,8 +14,13 @@ public struct Subscription: Sendable {
     public var updated: Timetoken
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
     public var etag = ""
+    /// Deliveries that wait to be pulled or acknowledged, counted up to ``mostBacklog``. Not stored: read with the record.
+    var backlog = 0
     /// Nobody sees it any more; its record stays until what waits for it is given up.
     var isDeleted = false
+
+    /// A backlog that reaches this is a lower bound: counting more would make lists slow.
+    static let mostBacklog = 1000
 
     public var endpoint: EndpointID { EndpointID(id, in: space) }
 
@@ -113,6 +118,7 @@ extension Subscription {
         writer.beginObject()
         writer.member("id", id)
         settings.print(to: &writer)
+        writer.member("backlog", backlog)
         writer.member("created_at", created.timestamp)
         writer.member("updated_at", updated.timestamp)
         writer.endObject()

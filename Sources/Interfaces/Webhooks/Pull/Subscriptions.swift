@@ -44,13 +44,22 @@ public final class Subscriptions: Sendable {
             since: try await registry.service.engine.log.watermark(of: caller.space), created: now, updated: now)
         // The lane first: planned into one that is not known to be pulled, an event would be given to the sender.
         try await queue.set(subscription.lane, of: subscription.endpoint)
-        return try await write(subscription, demand: .absent)
+        return try await withBacklog(write(subscription, demand: .absent))
     }
 
     /// - Throws: `.notFound`.
     public func subscription(_ id: String, by caller: Caller) async throws(ChatError) -> Subscription {
         try caller.demand(.manage)
-        return try await current(id, caller)
+        return try await withBacklog(current(id, caller))
+    }
+
+    private func withBacklog(_ subscription: Subscription) async throws(ChatError) -> Subscription {
+        var query = DeliveryQuery(space: subscription.space, limit: 1)
+        query.endpoint = subscription.id
+        query.statuses = [.pending, .failed]
+        var subscription = subscription
+        subscription.backlog = try await queue.count(query, most: Subscription.mostBacklog)
+        return subscription
     }
 
     /// The app's subscriptions in the order of their ids.
@@ -62,9 +71,14 @@ public final class Subscriptions: Sendable {
         var query = RecordQuery(.subscription, in: caller.space, limit: limit)
         query.cursor = cursor
         let page = try await directory.list(query)
-        return Page(
-            items: page.items.compactMap { Subscription($0, compilesFilter: false) }.filter { !$0.isDeleted },
-            hasMore: page.hasMore, cursor: page.cursor)
+        var subscriptions: [Subscription] = []
+        for record in page.items {
+            guard let subscription = Subscription(record, compilesFilter: false), !subscription.isDeleted else {
+                continue
+            }
+            subscriptions.append(try await withBacklog(subscription))
+        }
+        return Page(items: subscriptions, hasMore: page.hasMore, cursor: page.cursor)
     }
 
     /// Changes settings; what waits follows a new ordering.
@@ -86,7 +100,7 @@ public final class Subscriptions: Sendable {
             do {
                 let stored = try await write(subscription, demand: .etag(subscription.etag))
                 try await registry.settleLane(of: stored.endpoint)
-                return stored
+                return try await withBacklog(stored)
             } catch {
                 if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
             }

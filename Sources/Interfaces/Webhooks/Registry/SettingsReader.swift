@@ -15,7 +15,7 @@ struct SettingsReader {
     private static let readOnly: Set<String> = [
         "id", "status", "status_reason", "failing_since", "secret", "previous_secret_until", "created_at", "updated_at",
         "allowed_per_minute", "ed25519_key_id", "ed25519_public_key", "previous_ed25519_key_until", "circuit",
-        "open_until",
+        "last_error", "open_until",
     ]
 
     let fields: Fields

@@ -39,6 +39,8 @@ public struct Webhook: Sendable {
     public var updated: Timetoken
     /// Nothing has been delivered since, though it was tried; nil while it works. Known once it has lasted a while.
     var failingSince: Timetoken?
+    /// The newest failure since the last delivery.
+    var lastError: AttemptError?
     /// Whether its lane is shut for a while because attempts fail, and until when.
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?) = (.closed, nil)
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.

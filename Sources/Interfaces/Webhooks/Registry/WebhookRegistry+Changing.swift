@@ -176,6 +176,7 @@ extension WebhookRegistry {
     func withHealth(_ webhook: Webhook) -> Webhook {
         var webhook = webhook
         webhook.failingSince = health.failingSince(webhook.endpoint)
+        webhook.lastError = health.lastError(of: webhook.endpoint)
         webhook.circuit = circuits.state(of: webhook.endpoint, at: service.clock.now)
         return webhook
     }

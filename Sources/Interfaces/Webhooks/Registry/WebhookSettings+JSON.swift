@@ -55,6 +55,16 @@ extension Webhook {
         writer.member("status", status.rawValue)
         writer.optionalMember("status_reason", statusReason)
         writer.optionalMember("failing_since", failingSince?.timestamp)
+        writer.key("last_error")
+        if let lastError {
+            writer.beginObject()
+            writer.member("at", lastError.at.timestamp)
+            writer.member("error", lastError.error)
+            if let status = lastError.status { writer.member("status", status) } else { writer.nullMember("status") }
+            writer.endObject()
+        } else {
+            writer.null()
+        }
         if let allowedPerMinute { writer.member("allowed_per_minute", allowedPerMinute) }
         if let appKey {
             writer.member("ed25519_key_id", appKey.id)

@@ -36,6 +36,8 @@ struct EndpointHealth: Sendable {
     private var isWriting = false
     /// Deliveries given up since the last success.
     private var deadOnEnd = 0
+    /// The newest failure since the last success; nil also after a restart, until an attempt fails again.
+    private(set) var lastError: AttemptError?
 
     /// - Parameter writtenSince: by an earlier run of the gateway.
     init(writtenSince: Timetoken? = nil) {
@@ -50,7 +52,11 @@ struct EndpointHealth: Sendable {
     /// - Parameters:
     ///   - dead: deliveries given up with this attempt.
     ///   - deadTolerated: given up on end, without a success, before the webhook is disabled.
-    mutating func recordFailure(at now: Timetoken, dead: Int = 0, deadTolerated: Int = .max) -> [Effect] {
+    ///   - error: what the attempt failed with.
+    mutating func recordFailure(
+        at now: Timetoken, dead: Int = 0, deadTolerated: Int = .max, error: AttemptError? = nil
+    ) -> [Effect] {
+        lastError = error
         let (since, seen) = (failingSince ?? now, seenSince ?? now)
         (failingSince, seenSince) = (since, seen)
         deadOnEnd += dead
@@ -65,7 +71,7 @@ struct EndpointHealth: Sendable {
     }
 
     mutating func recordSuccess() -> [Effect] {
-        (failingSince, seenSince, noticedSince, deadOnEnd) = (nil, nil, nil, 0)
+        (failingSince, seenSince, noticedSince, deadOnEnd, lastError) = (nil, nil, nil, 0, nil)
         return undone
     }
 
@@ -91,4 +97,14 @@ struct EndpointHealth: Sendable {
         case nil: break
         }
     }
+}
+
+/// What an attempt failed with.
+struct AttemptError: Sendable, Equatable {
+    /// When the attempt ended.
+    let at: Timetoken
+    /// The class of the error, as in the delivery's `attempt_log`.
+    let error: String
+    /// The receiver's answer, if there was one.
+    let status: Int?
 }

@@ -16,14 +16,17 @@ final class HealthBoard: Sendable {
     /// Shown to its owner from the moment the operators are told.
     func failingSince(_ endpoint: EndpointID) -> Timetoken? { entries.withLock { $0[endpoint]?.noticedSince } }
 
+    /// The newest failure since the last success.
+    func lastError(of endpoint: EndpointID) -> AttemptError? { entries.withLock { $0[endpoint]?.lastError } }
+
     func forget(_ endpoint: EndpointID) { entries.withLock { $0[endpoint] = nil } }
 
     func recordFailure(
-        of endpoint: EndpointID, at now: Timetoken, dead: Int, deadTolerated: Int
+        of endpoint: EndpointID, at now: Timetoken, dead: Int, deadTolerated: Int, error: AttemptError
     ) -> [EndpointHealth.Effect] {
         entries.withLock { entries in
             entries[endpoint, default: EndpointHealth()]
-                .recordFailure(at: now, dead: dead, deadTolerated: deadTolerated)
+                .recordFailure(at: now, dead: dead, deadTolerated: deadTolerated, error: error)
         }
     }
 

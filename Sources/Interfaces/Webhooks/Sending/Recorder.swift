@@ -148,17 +148,19 @@ struct Recorder: Sendable {
         registry.figures.record(
             endpoint, at: now, isDelivered: decision.errorClass == nil,
             milliseconds: Int(attempt.result.timings.total.timetokenTicks / 10_000))
-        let effects = effects(of: decision, endpoint, dead: ended.count { $0.isDead }, now)
+        let effects = effects(
+            of: decision, endpoint, dead: ended.count { $0.isDead }, status: attempt.result.status, now)
         if !effects.isEmpty { await perform(effects, attempt, decision) }
     }
 
     private func effects(
-        of decision: DeliveryState.Decision, _ endpoint: EndpointID, dead: Int, _ now: Timetoken
+        of decision: DeliveryState.Decision, _ endpoint: EndpointID, dead: Int, status: Int?, _ now: Timetoken
     ) -> [EndpointHealth.Effect] {
-        if decision.errorClass == nil { return registry.health.recordSuccess(of: endpoint) }
+        guard let error = decision.errorClass else { return registry.health.recordSuccess(of: endpoint) }
         if decision.disablesWebhook { return [.disable(reason: "the receiver answered 410 (gone)")] }
         return registry.health.recordFailure(
-            of: endpoint, at: now, dead: dead, deadTolerated: service.limits.deadOnEnd)
+            of: endpoint, at: now, dead: dead, deadTolerated: service.limits.deadOnEnd,
+            error: AttemptError(at: now, error: error, status: status))
     }
 
     private func perform(
