@@ -155,7 +155,10 @@ let package = Package(
             ]),
         tests(
             "ParleyTests",
-            uses: ["ChatModel", "ClientCommands", "JSON", "Locking", "ParleyCommands", "Signing", "TestSupport"]),
+            uses: [
+                "ChatModel", "ClientCommands", "JSON", "Locking", "ParleyCommands", "Signing", "TestSupport",
+                argumentParser,
+            ]),
         tests(
             "PubNubAPITests",
             uses: [

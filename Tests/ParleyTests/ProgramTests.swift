@@ -1,3 +1,4 @@
+import ArgumentParser
 import Testing
 
 @testable import ClientCommands
@@ -62,6 +63,42 @@ import Testing
 }
 
 @Suite("Spelling") struct SpellingTests {
+    @Test(
+        "proposes no command that acts for a word that reads or is unknown",
+        arguments: [
+            (["webhooks", "show"], "webhooks get"), (["webhooks", "gt"], "webhooks get"),
+            (["sources", "gut"], "sources get"),
+            (["sources", "view"], "sources get"), (["apps", "ls"], "apps list"), (["schema", "get"], nil),
+            (["webhooks", "rest"], nil), (["webhooks", "status"], "webhooks get"), (["jobs", "stop"], nil),
+            (["webhooks", "delet"], "webhooks delete"), (["emti"], "emit"), (["lsten"], "listen"),
+        ] as [([String], String?)])
+    func suggestion(_ arguments: [String], _ command: String?) async throws {
+        let run = try await parley(arguments)
+        #expect(run.code != 0)
+        if let command {
+            #expect(run.errors.contains("did you mean 'parley \(command)'?"), "\(run.errors)")
+        } else {
+            #expect(!run.errors.contains("did you mean"), "\(run.errors)")
+        }
+    }
+
+    @Test("knows which commands read: every command but these acts")
+    func reading() {
+        let words: Set = [
+            "audit", "check", "compat", "diff", "doctor", "explain", "get", "history", "infer", "list", "listen",
+            "mappings",
+            "preview", "print", "profiles", "pubnub", "requests", "stats", "suite", "test", "url", "validate",
+            "versions",
+        ]
+        for (path, command) in CommandTree.leaves where Spelling.isReading(command) {
+            #expect(words.contains(command._commandName), "\(path)")
+        }
+        for (path, command) in CommandTree.leaves where !Spelling.isReading(command) {
+            let isReading = ["get", "list", "explain", "preview", "stats", "versions"].contains(command._commandName)
+            #expect(!isReading, "\(path)")
+        }
+    }
+
     @Test(
         "finds the nearest name",
         arguments: [

@@ -51,15 +51,63 @@ import Testing
     @Test("are listed as a table, or one a line for programs")
     func list() async throws {
         let hooks =
-            #"{"id":"wh_1","url":"https://a.example/h","types":["order.*","x"],"channels":["*"],"status":"enabled"}"#
+            #"{"id":"wh_1","url":"https://a.example/h","types":["order.*","x"],"channels":["*"],"status":"enabled","last_error":null}"#
         let gateway = try ScriptedServer { _ in .answer(200, #"{"data":[\#(hooks)],"next_cursor":null}"#) }
         let run = try await parley("webhooks", "list", at: gateway)
         #expect(
             run.lines == [
-                "ID    STATUS   URL                  TYPES       CHANNELS",
-                "wh_1  enabled  https://a.example/h  order.*, x  *",
+                "ID    STATUS   HEALTH  LAST ERROR  URL                  TYPES       CHANNELS",
+                "wh_1  enabled  ok      -           https://a.example/h  order.*, x  *",
             ])
         #expect(try await parley("webhooks", "list", "--json", at: gateway).lines == [hooks])
+    }
+
+    @Test(
+        "that are webhooks say how their receiver does",
+        arguments: [
+            (#""status_reason":"the receiver answered 410 (gone)""#, "the receiver answered 410 (gone)"),
+            (
+                #""circuit":"open","open_until":"2024-11-24T15:04:28.000000Z","failing_since":"2024-11-24T14:04:28.000000Z""#,
+                "rests until 2024-11-24 15:04:28.000Z"
+            ),
+            (#""failing_since":"2024-11-24T14:04:28.000000Z""#, "failing since 2024-11-24 14:04:28.000Z"),
+            (#""circuit":"half_open""#, "on trial after a rest"),
+            (#""last_error":{"at":"2024-11-24T14:04:28.000000Z","error":"timeout","status":null}"#, "failing"),
+            (#""last_error":null,"circuit":"closed""#, "ok"),
+        ])
+    func health(_ members: String, _ words: String) async throws {
+        let gateway = try ScriptedServer { _ in .answer(200, #"{"data":[{"id":"wh_1",\#(members)}]}"#) }
+        let run = try await parley("webhooks", "list", at: gateway)
+        #expect(run.lines.last?.contains("  \(words)  ") == true, "\(run.output)")
+    }
+
+    @Test("that are apps show their keys, and never the secret one", arguments: [[], ["--json"]])
+    func app(_ flags: [String]) async throws {
+        let app = #"{"id":"demo","publish_key":"pub-1","subscribe_key":"sub-1","secret_key":"sec-1"}"#
+        let gateway = try ScriptedServer { _ in .answer(200, app) }
+        let run = try await parley(["apps", "get", "demo"] + flags, at: gateway)
+        #expect(run.code == 0)
+        #expect(run.output.contains("pub-1") && run.output.contains("sub-1"))
+        #expect(!run.output.contains("sec"))
+    }
+
+    @Test("that are webhooks have their figures as a table")
+    func stats() async throws {
+        let window = #"{"attempts":3,"delivered":1,"failed":2,"p50_ms":4,"p95_ms":8,"p99_ms":null}"#
+        let stats = """
+            {"webhook":"wh_1","deliveries":{"pending":100000,"dead":2},"counted_up_to":100000,
+            "oldest_waiting":{"id":"dlv_1","type":"order.paid"},"circuit":"closed","open_until":null,
+            "last_success_at":"2024-11-24T14:04:28.000000Z","last_failure_at":null,"windows":{"5m":\(window)}}
+            """
+        let gateway = try ScriptedServer { _ in .answer(200, stats) }
+        #expect(
+            try await parley("webhooks", "stats", "wh_1", at: gateway).lines == [
+                "webhook         wh_1", "pending         100000 or more", "dead            2",
+                "oldest waiting  dlv_1, order.paid", "circuit         closed", "open until      -",
+                "last success    2024-11-24 14:04:28.000Z", "last failure    -", "",
+                "LAST  ATTEMPTS  DELIVERED  FAILED  P50 MS  P95 MS  P99 MS",
+                "5m    3         1          2       4       8       -",
+            ])
     }
 
     @Test("that are none are told on the error output", arguments: ["webhooks", "sources", "keys", "apps"])
@@ -75,7 +123,7 @@ import Testing
     @Test(
         "are asked for as the API wants it",
         arguments: [
-            (["webhooks", "show", "wh_1"], "GET /v1/webhooks/wh_1", ""),
+            (["webhooks", "get", "wh_1"], "GET /v1/webhooks/wh_1", ""),
             (["webhooks", "enable", "wh_1"], "POST /v1/webhooks/wh_1/enable", ""),
             (["webhooks", "disable", "wh_1"], "POST /v1/webhooks/wh_1/disable", ""),
 
@@ -108,7 +156,7 @@ import Testing
             (["webhooks", "stats", "wh_1"], "GET /v1/webhooks/wh_1/stats", ""),
             (["jobs", "get", "job_1"], "GET /v1/jobs/job_1", ""),
             (["jobs", "pause", "job_1"], "POST /v1/jobs/job_1/pause", ""),
-            (["sources", "show", "s"], "GET /v1/sources/s", ""),
+            (["sources", "get", "s"], "GET /v1/sources/s", ""),
             (["sources", "delete", "s"], "DELETE /v1/sources/s", ""),
             (["sources", "put", "s", #"{"a": 1}"#], "PUT /v1/sources/s", #"{"a": 1}"#),
             (
@@ -123,6 +171,9 @@ import Testing
                 "POST /v1/keys",
                 #"{"name":"ci","scopes":["emit","read"],"channels":["a.*"],"expires_at":"2030-01-01T00:00:00Z"}"#
             ),
+            (["subscriptions", "get", "sub_1"], "GET /v1/subscriptions/sub_1", ""),
+            (["keys", "get", "key_1"], "GET /v1/keys/key_1", ""),
+            (["apps", "get", "acme"], "GET /v1/apps/acme", ""),
             (["keys", "delete", "key_1"], "DELETE /v1/keys/key_1", ""),
             (
                 ["keys", "create", "--scope", "emit", "--rate-limit", "60/m", "--event-quota", "5/30"], "POST /v1/keys",

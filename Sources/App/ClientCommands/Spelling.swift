@@ -15,7 +15,7 @@ package enum Spelling {
             let child = children.first { $0._commandName == word || $0.configuration.aliases.contains(word) }
             guard let child else {
                 let names = children.map { $0._commandName }
-                let hint = nearest(to: word, in: names).map { "did you mean '\(path) \($0)'?" }
+                let hint = suggestion(for: word, among: children).map { "did you mean '\(path) \($0)'?" }
                 throw CommandFailure(
                     "there is no command '\(path) \(word)'; \(hint ?? "there are \(names.joined(separator: ", "))")",
                     code: code)
@@ -23,6 +23,29 @@ package enum Spelling {
             command = child
             path += " " + word
         }
+    }
+
+    /// What other programs call reading one thing or all of them, and what it is called here.
+    private static let readingWords = [
+        "show": "get", "view": "get", "describe": "get", "inspect": "get", "info": "get", "read": "get", "cat": "get",
+        "status": "get", "get": "get", "ls": "list", "all": "list", "list": "list",
+    ]
+
+    /// The command to propose for a word that is none. Whoever follows the proposal must not change anything by it unless that
+    /// is what was meant: a command that acts is proposed only when one letter of it is wrong, and not the first.
+    package static func suggestion(for word: String, among commands: [any ParsableCommand.Type]) -> String? {
+        let reading = commands.filter(isReading).map { $0._commandName }
+        if let word = readingWords[word] { return reading.contains(word) ? word : nil }
+        let similar = nearest(to: word, in: reading)
+        if let similar, distance(similar, word) <= 1 { return similar }
+        let typo = commands.filter { !isReading($0) }.map { $0._commandName }
+            .first { $0.first == word.first && distance($0, word) == 1 }
+        return typo ?? similar
+    }
+
+    /// Whether running it changes nothing; a command with commands below it prints its help.
+    package static func isReading(_ command: any ParsableCommand.Type) -> Bool {
+        command is any ReadingCommand.Type || !command.configuration.subcommands.isEmpty
     }
 
     /// The most similar name, if it is similar at all: no more than a third of it need be changed.

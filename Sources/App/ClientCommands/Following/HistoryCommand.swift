@@ -2,7 +2,7 @@ import ArgumentParser
 import JSON
 
 /// `parley history`: the kept events of a channel.
-struct HistoryCommand: AsyncParsableCommand {
+struct HistoryCommand: AsyncParsableCommand, ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "Print the kept events of a channel, page by page.",
         discussion: """

@@ -3,7 +3,7 @@ import JSON
 import Signing
 
 /// `parley listen`: events as they happen.
-struct ListenCommand: AsyncParsableCommand {
+struct ListenCommand: AsyncParsableCommand, ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print events as they happen, or forward them to a local URL.",
         discussion: """

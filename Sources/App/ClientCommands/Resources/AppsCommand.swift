@@ -5,9 +5,9 @@ import JSON
 struct AppsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apps", abstract: "Make apps, change and delete them. Needs an admin key of the first app.",
-        subcommands: [List.self, Create.self, Update.self, Delete.self])
+        subcommands: [List.self, Get.self, Create.self, Update.self, Delete.self])
 
-    struct List: AsyncParsableCommand {
+    struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the apps.")
 
         @OptionGroup var gateway: GatewayOptions
@@ -21,6 +21,19 @@ struct AppsCommand: AsyncParsableCommand {
                     ],
                     empty: "no apps")
             }
+        }
+    }
+
+    struct Get: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show an app with its publish and subscribe key.",
+            discussion: "The secret key is left out: `GET /v1/apps/{id}` has it.")
+
+        @Argument(help: "The app's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.get(RequestPath("v1", "apps", id), omitting: ["secret_key"])
         }
     }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// `parley audit`: who changed what.
-struct AuditCommand: AsyncParsableCommand {
+struct AuditCommand: AsyncParsableCommand, ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "List what was changed by administration, newest first.",
         discussion: "parley audit --action 'key.*' --limit 20")

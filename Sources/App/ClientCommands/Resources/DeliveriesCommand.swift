@@ -9,7 +9,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
 
     enum Status: String, ExpressibleByArgument, CaseIterable { case pending, failed, delivered, dead, held }
 
-    struct List: AsyncParsableCommand {
+    struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List deliveries, newest event first.")
 
         @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
@@ -45,7 +45,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand {
+    struct Get: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "Show a delivery with its attempts.")
 
         @Argument(help: "The delivery's id.") var id: String

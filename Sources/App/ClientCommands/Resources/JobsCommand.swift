@@ -6,7 +6,7 @@ struct JobsCommand: AsyncParsableCommand {
         commandName: "jobs", abstract: "Watch and stop replays, redrives and purges of deliveries.",
         subcommands: [List.self, Get.self, Pause.self, Resume.self, Cancel.self])
 
-    struct List: AsyncParsableCommand {
+    struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the jobs, newest first.")
 
         @OptionGroup var gateway: GatewayOptions
@@ -23,17 +23,13 @@ struct JobsCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand {
+    struct Get: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "Show a job and how far it has come.")
 
         @Argument(help: "The job's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws {
-            try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(path: RequestPath("v1", "jobs", id))))
-            }
-        }
+        func run() async throws { try await gateway.get(RequestPath("v1", "jobs", id)) }
     }
 
     struct Pause: AsyncParsableCommand {

@@ -3,11 +3,13 @@ import JSON
 
 /// `parley keys`: who may ask. The commands of it that talk to a gateway.
 enum KeyCommands {
-    static let all: [any ParsableCommand.Type] = [List.self, Create.self, Update.self, Token.self, Delete.self]
+    static let all: [any ParsableCommand.Type] = [
+        List.self, Get.self, Create.self, Update.self, Token.self, Delete.self,
+    ]
 
     enum Scope: String, ExpressibleByArgument, CaseIterable { case emit, read, manage, admin }
 
-    struct List: AsyncParsableCommand {
+    struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the keys.")
 
         @OptionGroup var gateway: GatewayOptions
@@ -23,6 +25,15 @@ enum KeyCommands {
                     empty: "no keys")
             }
         }
+    }
+
+    struct Get: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(abstract: "Show what a key allows; the key itself is not kept.")
+
+        @Argument(help: "The key's id, not the key.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.get(RequestPath("v1", "keys", id)) }
     }
 
     struct Create: AsyncParsableCommand {

@@ -1,13 +1,20 @@
 import JSON
 
-/// A column of a list: its title and the member it shows, as a path with dots.
+/// A column of a list: its title, and what it shows of each element.
 struct Column: Sendable {
     let title: String
-    let member: [String]
+    let text: @Sendable (JSONValue, JSONText) -> String
 
+    /// - Parameter member: the member to show, as a path with dots.
     init(_ member: String, title: String? = nil) {
-        self.title = title ?? member.replacing("_", with: " ")
-        self.member = member.split(separator: ".").map(String.init)
+        let path = member.split(separator: ".").map(String.init)
+        self.init(title: title ?? member.replacing("_", with: " ")) { ResourceOutput.text(at: path, in: $0, $1) }
+    }
+
+    /// - Parameter text: what is shown of an element, made of several of its members.
+    init(title: String, text: @escaping @Sendable (JSONValue, JSONText) -> String) {
+        self.title = title
+        self.text = text
     }
 }
 
@@ -27,7 +34,7 @@ struct ResourceOutput: Sendable {
             if isJSON {
                 console.output.line(text.onOneLine().bytes)
             } else {
-                table.add(columns.map { Self.text(at: $0.member, in: value, text) })
+                table.add(columns.map { $0.text(value, text) })
             }
         }
         guard !isJSON else { return }
@@ -38,11 +45,18 @@ struct ResourceOutput: Sendable {
 
     /// One resource: its members, one a line, or the object.
     ///
-    /// - Parameter list: a member that holds a list of objects, shown as a table below the others.
-    func show(_ answer: Answer, tabulating list: String? = nil, as columns: [Column] = []) {
+    /// - Parameters:
+    ///   - secrets: members that are left out, from the JSON too.
+    ///   - list: a member that holds a list of objects, shown as a table below the others.
+    func show(
+        _ answer: Answer, omitting secrets: Set<String> = [], tabulating list: String? = nil, as columns: [Column] = []
+    ) {
         guard let document = answer.document else { return }
-        guard !isJSON else { return console.output.line(document.text.onOneLine().bytes) }
-        let members = document.text.rawMembers() ?? [("", document.text)]
+        let members = (document.text.rawMembers() ?? [("", document.text)]).filter { !secrets.contains($0.name) }
+        guard !isJSON else {
+            let text = secrets.isEmpty ? document.text : JSONText(members: members)
+            return console.output.line(text.onOneLine().bytes)
+        }
         let pairs = members.filter { $0.name != list }.map { member in
             (name: member.name, value: Self.text(document.root[member.name], member.value))
         }
@@ -52,7 +66,7 @@ struct ResourceOutput: Sendable {
         else { return }
         var table = Table(columns.map(\.title))
         for (text, value) in zip(texts, values) {
-            table.add(columns.map { Self.text(at: $0.member, in: value, text) })
+            table.add(columns.map { $0.text(value, text) })
         }
         console.output.line("")
         for line in table.lines(console.output.style) { console.output.line(line) }
@@ -72,7 +86,7 @@ struct ResourceOutput: Sendable {
             }.bytes)
     }
 
-    private static func text(at path: [String], in value: JSONValue, _ raw: JSONText) -> String {
+    fileprivate static func text(at path: [String], in value: JSONValue, _ raw: JSONText) -> String {
         var value: JSONValue? = value
         var raw: JSONText? = raw
         for name in path {
@@ -93,7 +107,28 @@ struct ResourceOutput: Sendable {
     }
 }
 
+extension JSONText {
+    /// An object of these members.
+    init(members: [(name: String, value: JSONText)]) {
+        self.init { writer in
+            writer.beginObject()
+            for (name, value) in members {
+                writer.key(text: name)
+                writer.raw(value)
+            }
+            writer.endObject()
+        }
+    }
+}
+
 extension GatewayOptions {
+    /// Reads one resource and prints it.
+    func get(_ path: RequestPath, omitting secrets: Set<String> = []) async throws {
+        try await withResources { access, output in
+            output.show(try await access.send(Call(path: path)), omitting: secrets)
+        }
+    }
+
     /// Runs `body` with access and the way to print what comes of it.
     func withResources(_ body: (GatewayAccess, ResourceOutput) async throws -> Void) async throws {
         try await withGateway { access, surroundings in

@@ -6,13 +6,13 @@ struct SourcesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sources", abstract: "Register sources: inbound posts that become events.",
         subcommands: [
-            List.self, Put.self, Update.self, Show.self, Delete.self, Test.self, Requests.self, Replay.self,
+            List.self, Put.self, Update.self, Get.self, Delete.self, Test.self, Requests.self, Replay.self,
             Mappings.self,
         ])
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "sources", id) }
 
-    struct List: AsyncParsableCommand {
+    struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the sources.")
 
         @OptionGroup var gateway: GatewayOptions
@@ -60,7 +60,7 @@ struct SourcesCommand: AsyncParsableCommand {
                 parley sources put github-main @source.json
 
                 A secret in an argument can be read in process lists; from a file (@FILE) or in a document it cannot.
-                """, aliases: ["create"])
+                """)
 
         @Argument(help: "The source's id: the last part of the address it is posted to.") var id: String
 
@@ -129,17 +129,13 @@ struct SourcesCommand: AsyncParsableCommand {
         }
     }
 
-    struct Show: AsyncParsableCommand {
+    struct Get: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "Show a source.")
 
         @Argument(help: "The source's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws {
-            try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(path: SourcesCommand.path(id))))
-            }
-        }
+        func run() async throws { try await gateway.get(SourcesCommand.path(id)) }
     }
 
     struct Delete: AsyncParsableCommand {

@@ -6,7 +6,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions", abstract: "Take deliveries from the gateway instead of being told.",
         subcommands: [
-            List.self, Create.self, Update.self, Show.self, Delete.self, Pull.self, Ack.self, Nack.self, Extend.self,
+            List.self, Create.self, Update.self, Get.self, Delete.self, Pull.self, Ack.self, Nack.self, Extend.self,
             Seek.self,
         ])
 
@@ -14,7 +14,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         verb.map { RequestPath("v1", "subscriptions", id, $0) } ?? RequestPath("v1", "subscriptions", id)
     }
 
-    struct List: AsyncParsableCommand {
+    struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the subscriptions.")
 
         @OptionGroup var gateway: GatewayOptions
@@ -24,7 +24,8 @@ struct SubscriptionsCommand: AsyncParsableCommand {
                 try await output.list(
                     PagedList(access: access, path: RequestPath("v1", "subscriptions")),
                     columns: [
-                        Column("id"), Column("types"), Column("channels"), Column("ordering"), Column("description"),
+                        Column("id"), Column("backlog"), Column("types"), Column("channels"), Column("ordering"),
+                        Column("description"),
                     ],
                     empty: "no subscriptions; 'parley subscriptions create' makes one")
             }
@@ -63,17 +64,13 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         }
     }
 
-    struct Show: AsyncParsableCommand {
+    struct Get: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "Show a subscription.")
 
         @Argument(help: "The subscription's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws {
-            try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(path: SubscriptionsCommand.path(id))))
-            }
-        }
+        func run() async throws { try await gateway.get(SubscriptionsCommand.path(id)) }
     }
 
     struct Delete: AsyncParsableCommand {

@@ -29,7 +29,7 @@ extension WebhooksCommand {
         }
     }
 
-    struct Stats: AsyncParsableCommand {
+    struct Stats: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show what is owed to a webhook and how its attempts went lately.")
 
@@ -38,8 +38,41 @@ extension WebhooksCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(path: RequestPath("v1", "webhooks", id, "stats"))))
+                let answer = try await access.send(Call(path: RequestPath("v1", "webhooks", id, "stats")))
+                guard !output.isJSON, let stats = answer.document?.root else { return output.show(answer) }
+                let sink = output.console.output
+                for line in Table.pairs(Self.state(stats), sink.style) { sink.line(line) }
+                sink.line("")
+                for line in Self.windows(stats).lines(sink.style) { sink.line(line) }
             }
+        }
+
+        /// What is owed, the circuit, and when an attempt went well and badly.
+        private static func state(_ stats: JSONValue) -> [(name: String, value: String)] {
+            func time(_ name: String) -> String { stats[name]?.string.map(EventLine.time) ?? "-" }
+            let most = stats["counted_up_to"]?.integer ?? .max
+            let counts = (stats["deliveries"]?.members ?? []).map { name, value in
+                let count = value.integer ?? 0
+                return (name: name, value: "\(count)\(count >= most ? " or more" : "")")
+            }
+            let oldest = stats["oldest_waiting"].flatMap { oldest in
+                oldest["id"]?.string.map { "\($0), \(oldest["type"]?.string ?? "-")" }
+            }
+            return [("webhook", stats["webhook"]?.string ?? "-")] + counts + [
+                ("oldest waiting", oldest ?? "-"), ("circuit", stats["circuit"]?.string ?? "-"),
+                ("open until", time("open_until")), ("last success", time("last_success_at")),
+                ("last failure", time("last_failure_at")),
+            ]
+        }
+
+        /// Its attempts in the last five minutes, hour and day.
+        private static func windows(_ stats: JSONValue) -> Table {
+            let columns = ["attempts", "delivered", "failed", "p50_ms", "p95_ms", "p99_ms"]
+            var table = Table(["last"] + columns.map { $0.replacing("_", with: " ") })
+            for (name, window) in stats["windows"]?.members ?? [] {
+                table.add([name] + columns.map { window[$0]?.integer.map(String.init) ?? "-" })
+            }
+            return table
         }
     }
 }

@@ -107,7 +107,7 @@ extension WebhooksCommand {
         }
     }
 
-    struct Preview: AsyncParsableCommand {
+    struct Preview: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the request a webhook would get for an event, without sending it.",
             discussion: """

@@ -6,13 +6,24 @@ struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks", abstract: "Register webhooks and see what became of their deliveries.",
         subcommands: [
-            List.self, Create.self, Update.self, Show.self, Delete.self, Enable.self, Disable.self, Verify.self,
+            List.self, Create.self, Update.self, Get.self, Delete.self, Enable.self, Disable.self, Verify.self,
             RotateSecret.self, RotateSigningKey.self, Preview.self, Test.self, Replay.self, Stats.self,
         ])
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "webhooks", id) }
 
-    struct List: AsyncParsableCommand {
+    /// How its receiver does, in words: `ok`, or what is wrong and since or until when.
+    static let health = Column(title: "health") { webhook, _ in
+        if let reason = webhook["status_reason"]?.string { return reason }
+        if webhook["circuit"]?.string == "open", let until = webhook["open_until"]?.string {
+            return "rests until \(EventLine.time(until))"
+        }
+        if let since = webhook["failing_since"]?.string { return "failing since \(EventLine.time(since))" }
+        if webhook["circuit"]?.string == "half_open" { return "on trial after a rest" }
+        return webhook["last_error"]?.isNull == false ? "failing" : "ok"
+    }
+
+    struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the webhooks.")
 
         @OptionGroup var gateway: GatewayOptions
@@ -21,23 +32,23 @@ struct WebhooksCommand: AsyncParsableCommand {
             try await gateway.withResources { access, output in
                 try await output.list(
                     PagedList(access: access, path: RequestPath("v1", "webhooks")),
-                    columns: [Column("id"), Column("status"), Column("url"), Column("types"), Column("channels")],
+                    columns: [
+                        Column("id"), Column("status"), WebhooksCommand.health,
+                        Column("last_error.error", title: "last error"),
+                        Column("url"), Column("types"), Column("channels"),
+                    ],
                     empty: "no webhooks; 'parley webhooks create URL' registers one")
             }
         }
     }
 
-    struct Show: AsyncParsableCommand {
+    struct Get: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "Show a webhook.")
 
         @Argument(help: "The webhook's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws {
-            try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(path: WebhooksCommand.path(id))))
-            }
-        }
+        func run() async throws { try await gateway.get(WebhooksCommand.path(id)) }
     }
 
     struct Delete: AsyncParsableCommand {

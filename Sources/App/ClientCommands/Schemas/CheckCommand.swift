@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Check: ParsableCommand {
+    struct Check: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Say whether a document is a schema that can be used.",
             discussion: "parley schema check --schema order.json --remotes shared=https://example.com/schemas/")

@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Compat: ParsableCommand {
+    struct Compat: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Say whether a new version of a schema breaks anyone, and show a document that it breaks.",
             discussion: """

@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Infer: ParsableCommand {
+    struct Infer: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Draft a schema from documents, one on each line of a file.",
             discussion: """

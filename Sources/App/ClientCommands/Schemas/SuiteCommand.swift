@@ -5,7 +5,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Suite: ParsableCommand {
+    struct Suite: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Run test files in the shape of the official JSON Schema test suite.",
             discussion: """

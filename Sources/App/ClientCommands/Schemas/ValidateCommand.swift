@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Validate: ParsableCommand {
+    struct Validate: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Validate documents, one on each line of a file.",
             discussion: """

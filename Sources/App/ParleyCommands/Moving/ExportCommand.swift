@@ -8,7 +8,7 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export", abstract: "Write what another service keeps as lines of JSON.",
         subcommands: [PubNub.self])
 
-    struct PubNub: AsyncParsableCommand {
+    struct PubNub: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             commandName: "pubnub", abstract: "Write what a PubNub keyset keeps.",
             discussion: """

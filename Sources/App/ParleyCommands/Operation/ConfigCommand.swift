@@ -9,7 +9,7 @@ struct ConfigCommand: AsyncParsableCommand {
         commandName: "config", abstract: "Check the gateway's settings, print or compare them.",
         subcommands: [Check.self, Print.self, ConfigDiffCommand.self, URL.self])
 
-    struct Check: ParsableCommand {
+    struct Check: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Say whether 'serve' would accept these settings.")
 
@@ -53,7 +53,7 @@ struct ConfigCommand: AsyncParsableCommand {
         }
     }
 
-    struct Print: ParsableCommand {
+    struct Print: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print every setting with its value, default, unit and origin.",
             discussion: "Each can be given in the file, as PARLEY_NAME in the environment (dots as _), or by --set.")
@@ -101,7 +101,7 @@ struct ConfigCommand: AsyncParsableCommand {
             }
         }
     }
-    struct URL: ParsableCommand {
+    struct URL: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print where programs on this machine reach a gateway with these settings.",
             discussion: "For health checks: curl --fail \"$(parley config url)/readyz\"")

@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Bench: ParsableCommand {
+    struct Bench: ParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(
             abstract: "Measure how long it takes to parse documents and to validate them.",
             discussion: """

@@ -4,7 +4,7 @@ import Gateway
 import JSON
 
 /// `parley doctor`: what is wrong with a gateway, running or not.
-struct DoctorCommand: AsyncParsableCommand {
+struct DoctorCommand: AsyncParsableCommand, ReadingCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Look at everything a gateway needs, and say what to do where something is wrong.",
