@@ -90,6 +90,16 @@ import Testing
         #expect(loaded.unknownVariables == ["\(name) is no setting; did you mean '\(nearest)'?"])
     }
 
+    @Test(
+        "suggests no name for a word that is like none",
+        arguments: ["limits.foo", "limits.abc", "frobnicate", "webhook.x"])
+    func unlike(_ name: String) throws {
+        let text = refusal(flags: [(name, "2")])
+        #expect(text.contains("there is no setting '\(name)'") && !text.contains("did you mean"), "\(text)")
+        let variable = "PARLEY_" + name.uppercased().replacing(".", with: "_")
+        #expect(try load(environment: [variable: "2"]).unknownVariables == ["\(variable) is no setting"])
+    }
+
     @Test("takes a port for an address of Kubernetes only where it is one")
     func port() throws {
         #expect(try load(environment: ["PARLEY_PORT": "9000"]).unknownVariables.count == 1)

@@ -65,6 +65,13 @@ import Testing
         #expect(try await parley("config", "diff", "--against", files["none.yaml"]).code == 1)
     }
 
+    @Test("names variables that are no settings where settings are compared or printed", arguments: ["diff", "print"])
+    func unknownVariable(_ command: String) async throws {
+        let run = try await parley("config", command, environment: ["PARLEY_LISTN": "127.0.0.1:1"])
+        #expect(run.code == 0)
+        #expect(run.errors == "warning: PARLEY_LISTN is no setting; did you mean 'PARLEY_LISTEN'?\n")
+    }
+
     @Test(
         "says where the gateway is reached on its machine",
         arguments: [

@@ -19,14 +19,15 @@ struct ProgramRun {
 
 func parley(
     _ arguments: String..., at gateway: ScriptedServer? = nil, input: String = "", key: String? = "test-key",
-    isTerminal: Bool = false
+    isTerminal: Bool = false, environment: [String: String] = [:]
 ) async throws -> ProgramRun {
-    try await parley(arguments, at: gateway, input: input, key: key, isTerminal: isTerminal)
+    try await parley(
+        arguments, at: gateway, input: input, key: key, isTerminal: isTerminal, environment: environment)
 }
 
 func parley(
     _ arguments: [String], at gateway: ScriptedServer? = nil, input: String = "", key: String? = "test-key",
-    isTerminal: Bool = false
+    isTerminal: Bool = false, environment others: [String: String] = [:]
 ) async throws -> ProgramRun {
     let output = Lock<[UInt8]>([])
     let errors = Lock<[UInt8]>([])
@@ -34,9 +35,9 @@ func parley(
     func sink(_ bytes: Lock<[UInt8]>) -> Sink {
         Sink(isTerminal: isTerminal, style: .plain, width: { 80 }) { part in bytes.withLock { $0 += part } }
     }
-    var environment: [String: String] = [:]
-    environment["PARLEY_URL"] = gateway?.baseURL
-    environment["PARLEY_KEY"] = key
+    var environment = others
+    environment["PARLEY_URL"] = gateway?.baseURL ?? others["PARLEY_URL"]
+    environment["PARLEY_KEY"] = key ?? others["PARLEY_KEY"]
     let descriptor = try temporaryFile(input)
     defer { close(descriptor) }
     let surroundings = Surroundings(

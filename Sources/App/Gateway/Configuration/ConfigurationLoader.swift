@@ -96,7 +96,9 @@ public enum ConfigurationLoader {
                 loaded.origins[setting.name] = .environment
             } else if !Settings.otherVariables.contains(name), !isOfService(name, value) {
                 let names = Settings.all.map(\.environmentName) + Settings.otherVariables.sorted()
-                let nearest = names.min { distance($0, name) < distance($1, name) }
+                let sections =
+                    Settings.sections.map { "PARLEY_" + $0.uppercased().replacing(".", with: "_") } + ["PARLEY_"]
+                let nearest = nearest(to: name, among: names, in: sections)
                 loaded.unknownVariables.append(
                     "\(name) is no setting" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
             }
@@ -121,24 +123,19 @@ public enum ConfigurationLoader {
     }
 
     private static func unknown(_ name: String, _ place: String) -> SettingError {
-        let nearest = Settings.all.map(\.name).min { distance($0, name) < distance($1, name) }
+        let nearest = nearest(to: name, among: Settings.all.map(\.name), in: Settings.sections)
         return SettingError(
             "\(place): there is no setting '\(name)'" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    /// Levenshtein distance.
-    static func distance(_ left: String, _ right: String) -> Int {
-        let right = Array(right.utf8)
-        var row = Array(0...right.count)
-        for (i, a) in left.utf8.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, b) in right.enumerated() {
-                let substituted = diagonal + (a == b ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(substituted, row[j] + 1, diagonal + 1)
-            }
+    /// The name that was most probably meant; nil when none is near. In a section only what follows it is compared: that
+    /// `limits.` is right says nothing about the rest.
+    private static func nearest(to name: String, among names: [String], in sections: [String]) -> String? {
+        guard let section = sections.first(where: name.hasPrefix) else {
+            return Suggestion.nearest(to: name, among: names)
         }
-        return row[right.count]
+        let inside = names.filter { $0.hasPrefix(section) }.map { String($0.dropFirst(section.count)) }
+        let found = Suggestion.nearest(to: String(name.dropFirst(section.count)), among: inside).map { section + $0 }
+        return found ?? Suggestion.nearest(to: name, among: names.filter { !$0.hasPrefix(section) })
     }
 }

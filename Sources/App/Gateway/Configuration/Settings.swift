@@ -7,6 +7,11 @@ public enum Settings {
 
     public static func named(_ name: String) -> Setting? { all.first { $0.name == name } }
 
+    /// What names of several words begin with, such as `limits.`.
+    static let sections = Set(
+        all.compactMap { setting in setting.name.lastIndex(of: ".").map { String(setting.name[...$0]) } }
+    ).sorted()
+
     /// Variables that belong to the client commands or name the file: no settings, and no cause for a warning.
     static let otherVariables: Set<String> = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND", "PARLEY_CONFIG"]
 
