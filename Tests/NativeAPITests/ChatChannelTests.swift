@@ -59,6 +59,30 @@ import Testing
         }
     }
 
+    @Test("that are distinct are one for each set of users, and can be found by it")
+    func distinct() async throws {
+        try await APIFixture.run { api in
+            let body = #"{"kind":"group","distinct":true,"users":["ben","carl"],"by":"ana"}"#
+            let made = await api.call(.post, "/v1/channels", body)
+            #expect(made.status == 201 && made["distinct"]?.boolean == true)
+            let id = try #require(made["id"]?.string)
+            let again = await api.call(
+                .post, "/v1/channels", #"{"kind":"group","distinct":true,"users":["carl","ana"],"by":"ben"}"#)
+            #expect(again.status == 200 && again.bytes == made.bytes && again.header("Location") == nil)
+            _ = await api.call(
+                .post, "/v1/channels", #"{"kind":"group","id":"other","users":["ben","carl"],"by":"ana"}"#)
+            let list = await api.call(.get, "/v1/channels?filter=distinct==true")
+            #expect(list["data"]?.elements?.compactMap { $0["id"]?.string } == [id])
+            let shown = await api.call(.get, "/v1/channels/\(id)")
+            #expect(await api.call(.put, "/v1/channels/\(id)", shown.text).bytes == shown.bytes)
+            let refused = await api.call(.patch, "/v1/channels/\(id)", #"{"distinct":false}"#)
+            #expect(refused.code == "bad_member")
+            for body in [#"{"kind":"open","distinct":true}"#, #"{"kind":"group","distinct":true}"#] {
+                #expect(await api.call(.post, "/v1/channels", body).code == "bad_member")
+            }
+        }
+    }
+
     @Test("are made or replaced under their name, with an operator more or less")
     func put() async throws {
         try await APIFixture.run { api in

@@ -35,11 +35,12 @@ extension EngineBackend {
     }
 
     public func create(
-        channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String]
+        channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
     ) async throws(ChatError) -> ChannelRecord {
         var new = NewChannel(kind: kind, id: id)
         new.edit = ChannelEdit(fields)
         new.users = users
+        new.isDistinct = isDistinct
         return try await access.make(new, by: user).record.channel
     }
 

@@ -41,7 +41,7 @@ extension GatewayBackend {
     }
 
     public func create(
-        channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String]
+        channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
     ) async throws(ChatError) -> ChannelRecord {
         let body = JSONText { writer in
             writer.beginObject()
@@ -49,6 +49,7 @@ extension GatewayBackend {
             writer.member("by", user)
             if let id { writer.member("id", id) }
             if !users.isEmpty { writer.member("users", users) }
+            if isDistinct { writer.member("distinct", true) }
             fields.printMembers(to: &writer)
             writer.endObject()
         }

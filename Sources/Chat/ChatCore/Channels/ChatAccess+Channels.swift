@@ -75,8 +75,9 @@ extension ChatAccess {
             let changes =
                 [RecordChange(key, body: nil)] + beside.map { RecordChange($0, body: nil) }
                 + [RecordChange(SweepRecord.key(name, in: space), body: sweep.body)]
+            let rest = channel.endingDistinct(before: nil, in: space)
             let event = self.deleted(channel, counts, by: actor.user, situation)
-            return Decision(channel.kind, changes: changes, events: [event])
+            return Decision(channel.kind, changes: changes + rest, events: [event])
         }.value
         // Before anybody makes another of this name; what fails here the sweep does.
         if deleted == .open { try? await service.empty(channel(name)) }
@@ -100,7 +101,8 @@ extension ChatAccess {
             let events =
                 channel.body == before.body
                 ? [] : [channelUpdated(from: before, to: channel, counts, by: actor.user, situation)]
-            return Decision(ChannelView(channel: channel, counts: counts), changes: [write], events: events)
+            let rest = before.endingDistinct(before: channel, in: space)
+            return Decision(ChannelView(channel: channel, counts: counts), changes: [write] + rest, events: events)
         }
         return decided.value.stamped(decided.record(key))
     }
@@ -108,7 +110,7 @@ extension ChatAccess {
 
 extension ChannelView {
     /// With the version and time that the store gave.
-    fileprivate func stamped(_ record: Record?) -> ChannelView {
+    func stamped(_ record: Record?) -> ChannelView {
         guard let stored = record.flatMap(ChannelRecord.init) else { return self }
         return ChannelView(channel: stored, counts: counts)
     }

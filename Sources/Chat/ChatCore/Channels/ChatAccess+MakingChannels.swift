@@ -6,7 +6,8 @@ extension ChatAccess {
     /// Makes a channel with its first members.
     ///
     /// Who makes it joins it and is its operator, and the others are invited; where an app makes it for nobody in
-    /// particular, they are members at once. A direct channel that is there already is the answer, and nothing happens.
+    /// particular, they are members at once. A direct or distinct channel that is there already is the answer, and nothing
+    /// happens.
     ///
     /// - Throws: `.conflict` with `current` when another channel has the id; `.forbidden`, slug `name_in_use`.
     public func make(_ new: NewChannel, by named: String? = nil) async throws(ChatError) -> Written<ChannelView> {
@@ -15,6 +16,7 @@ extension ChatAccess {
         var channel = try blank(new, by: actor)
         new.edit.apply(to: &channel)
         let users = try firstMembers(new, of: channel, by: actor)
+        if new.isDistinct { return try await make(distinct: channel, users, by: actor) }
         return try await make(channel, users, by: actor)
     }
 
@@ -81,7 +83,7 @@ extension ChatAccess {
     /// something was said, or that is another user's, or where reports go, is an app's to give a record.
     ///
     /// - Throws: `.forbidden`, slug `name_in_use`.
-    private func demandUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
+    func demandUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
         guard !actor.isManager, channel.kind != .direct else { return }
         let records = try await directory.read([
             ChannelRecord.key(channel.id, in: space), UserRecord.key(channel.id, in: space),
@@ -98,7 +100,7 @@ extension ChatAccess {
     }
 
     /// The record and its first members, announced in this order: the channel, who made it, the others, how many.
-    private func first(
+    func first(
         _ channel: ChannelRecord, _ users: [String], _ situation: Situation, by actor: Actor
     ) throws(ChatError) -> Decision<Written<ChannelView>> {
         var channel = channel
@@ -178,11 +180,12 @@ extension ChannelRecord {
                 slug: "kind_fixed")
         }
         self.kind = kind
+        if kind != .group { isDistinct = false }
     }
 }
 
 extension ChatError {
-    fileprivate static func channelExists(_ record: Record) -> ChatError {
+    static func channelExists(_ record: Record) -> ChatError {
         var error = ChatError(.conflict, "channel '\(record.key.id)' exists already", slug: "already_exists")
         error.current = record
         return error

@@ -100,7 +100,9 @@ struct MemberChange {
 
     /// Writes the membership and keeps the counts and operators in step with it.
     mutating func put(_ membership: MembershipRecord) {
-        count(self.membership(of: membership.user), -1)
+        let before = self.membership(of: membership.user)
+        if before == nil { endDistinct() }
+        count(before, -1)
         count(membership, 1)
         setOperator(membership.user, membership.role == .operator)
         store(membership, of: membership.user)
@@ -112,6 +114,12 @@ struct MemberChange {
         count(membership, -1)
         setOperator(user, false)
         store(nil, of: user)
+        endDistinct()
+    }
+
+    /// The channel has another set of members than those that it was created for.
+    private mutating func endDistinct() {
+        if channelBefore != nil { channel.isDistinct = false }
     }
 
     mutating func add(_ event: EventDraft) { events.append(event) }
@@ -151,6 +159,7 @@ struct MemberChange {
             return Decision(value, changes: changes, events: events)
         }
         changes.append(RecordChange(ChannelRecord.key(channel.id, in: chat.space), body: channel.body))
+        changes += before.endingDistinct(before: channel, in: chat.space)
         events.append(chat.channelUpdated(from: before, to: channel, counts, by: actor.user, situation))
         return Decision(value, changes: changes, events: events)
     }

@@ -101,8 +101,8 @@ public struct RecordFields: Sendable {
         ], objects: ["custom", "metadata"], id: "id")
     static let channels = RecordFields(
         names: [
-            "kind", "name", "description", "custom_type", "cover_url", "type", "status", "frozen", "created_by",
-            "created_timetoken",
+            "kind", "name", "description", "custom_type", "cover_url", "type", "status", "frozen", "distinct",
+            "created_by", "created_timetoken",
         ], objects: ["custom", "data"], id: "id")
     static let memberships = RecordFields(
         names: [

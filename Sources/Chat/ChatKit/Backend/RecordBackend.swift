@@ -17,9 +17,11 @@ public protocol RecordBackend: Sendable {
     /// Makes a channel whose first members are its maker and `users`, who are invited. A direct channel that is there
     /// already is the answer.
     ///
-    /// - Parameter id: nil makes one up; a direct channel's is made of its users.
+    /// - Parameters:
+    ///   - id: nil makes one up; a direct channel's is made of its users.
+    ///   - isDistinct: whether a distinct channel that the same users have is the answer; for groups.
     func create(
-        channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String]
+        channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
     ) async throws(ChatError) -> ChannelRecord
     func update(
         channel id: String, _ fields: ChannelFields, eTag: String?

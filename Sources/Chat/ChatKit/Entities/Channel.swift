@@ -16,6 +16,8 @@ public struct Channel: Sendable, Identifiable {
     public let data: AnyJSON?
     public let customType: String?
     public let isFrozen: Bool
+    /// Whether creating a distinct conversation of its members returns this one.
+    public let isDistinct: Bool
     /// The users who moderate it.
     public let operators: [String]
     /// The message that is shown first, if one is pinned.
@@ -40,6 +42,7 @@ public struct Channel: Sendable, Identifiable {
         data = record?.data.map { AnyJSON($0) }
         customType = record?.customType
         isFrozen = record?.isFrozen ?? false
+        isDistinct = record?.isDistinct ?? false
         operators = record?.operators ?? []
         pinnedMessageTimetoken = record.flatMap { $0.pinned == .zero ? nil : $0.pinned }
         updated = record?.updated ?? .zero

@@ -30,7 +30,8 @@ extension Chat {
             name: name, custom: custom, description: description, status: status, coverUrl: coverUrl,
             customType: customType)
         return Channel(
-            chat: self, try await backend.create(channel: id, kind: try type.kind, fields, users: []))
+            chat: self, try await backend.create(channel: id, kind: try type.kind, fields, users: [], isDistinct: false)
+        )
     }
 
     /// The conversation of two users: made once, and the same from then on.
@@ -41,19 +42,24 @@ extension Chat {
     }
 
     /// A conversation of several users, who are invited.
+    ///
+    /// - Parameter isDistinct: Whether to return the distinct conversation that the same users have already, in place of a second
+    ///   one. It is distinct until its set of members changes.
     public func createGroupConversation(
         invitedUsers: [User], channelId: String? = nil, name: String? = nil,
-        custom: [String: any JSONCodable]? = nil
+        custom: [String: any JSONCodable]? = nil, isDistinct: Bool = false
     ) async throws(ChatError) -> Conversation {
-        try await converse(channelId, .group, name, custom, with: invitedUsers)
+        try await converse(channelId, .group, name, custom, with: invitedUsers, isDistinct: isDistinct)
     }
 
     private func converse(
-        _ id: String?, _ kind: ChannelKind, _ name: String?, _ custom: [String: any JSONCodable]?, with users: [User]
+        _ id: String?, _ kind: ChannelKind, _ name: String?, _ custom: [String: any JSONCodable]?, with users: [User],
+        isDistinct: Bool = false
     ) async throws(ChatError) -> Conversation {
         let fields = ChannelFields(
             name: name, custom: custom, description: nil, status: nil, coverUrl: nil, customType: nil)
-        let record = try await backend.create(channel: id, kind: kind, fields, users: users.map(\.id))
+        let record = try await backend.create(
+            channel: id, kind: kind, fields, users: users.map(\.id), isDistinct: isDistinct)
         let channel = Channel(chat: self, record)
         let members = try await channel.getMembers(limit: users.count + 1).members
         return Conversation(

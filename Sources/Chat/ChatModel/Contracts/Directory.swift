@@ -65,6 +65,8 @@ public enum RecordKind: Int, Sendable, CaseIterable {
     case memberCounts = 16, channelMetadata = 17, channelCounters = 18, message = 19, block = 23
     /// Deleted channels whose members are still to be removed.
     case sweep = 24
+    /// Which distinct channel a set of users has.
+    case distinctChannel = 25
     case eventType = 20, schemaVersion = 21
     /// What was changed by administration, when and by whom.
     case setting = 30, revokedToken = 31, audit = 32

@@ -38,6 +38,10 @@ public struct ChannelRecord: Sendable, Equatable {
     public var operators: [String] = []
     /// The two of a direct channel, smaller name first; empty for other kinds.
     public var pair: [String] = []
+    /// Whether creating a distinct channel of the same users returns this one. Ends when its set of members changes.
+    public var isDistinct = false
+    /// What a distinct channel's first members are known by; it stays when ``isDistinct`` ends. The store alone keeps it.
+    public var distinctKey: String?
     /// The message that is shown first, if one is pinned.
     public var pinned: Timetoken = .zero
     public var createdBy: String?
@@ -65,6 +69,7 @@ public struct ChannelRecord: Sendable, Equatable {
         writer.member("frozen", isFrozen)
         writer.member("operators", operators)
         if kind == .direct { writer.member("pair", pair) }
+        writer.member("distinct", isDistinct)
         writer.nullable("pinned_timetoken", pinned)
         writer.nullable("created_by", createdBy)
         writer.member("created_timetoken", created.description)
@@ -74,6 +79,7 @@ public struct ChannelRecord: Sendable, Equatable {
         JSONText { writer in
             writer.beginObject()
             printMembers(to: &writer)
+            if let distinctKey { writer.member("distinct_key", distinctKey) }
             writer.endObject()
         }
     }
@@ -93,6 +99,8 @@ public struct ChannelRecord: Sendable, Equatable {
         isFrozen = value.flag("frozen")
         operators = value["operators"]?.strings ?? []
         pair = value["pair"]?.strings ?? []
+        isDistinct = value.flag("distinct")
+        distinctKey = value.text("distinct_key")
         pinned = value.timetoken("pinned_timetoken")
         createdBy = value.text("created_by")
         created = value.timetoken("created_timetoken")

@@ -35,7 +35,7 @@ extension NativeAPI {
     private func postChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(
-            request.body.bytes, limits: limits, known: ChannelEdit.members + ["id", "kind", "users"])
+            request.body.bytes, limits: limits, known: ChannelEdit.members + ["id", "kind", "users", "distinct"])
         let id = try fields.string("id")
         if let id {
             do throws(ChatError) { try Names.check(channel: id) } catch {
@@ -45,6 +45,7 @@ extension NativeAPI {
         var new = NewChannel(
             kind: try fields.required("kind", try fields.word("kind", ChannelKind.self)), id: id)
         new.users = try fields.strings("users") ?? []
+        new.isDistinct = try fields.boolean("distinct") ?? false
         new.edit = try ChannelEdit(fields)
         let made = try await chat(for: caller, request).make(new, by: try fields.actor())
         let location = "/v1/channels/" + Self.pathSegment(made.record.channel.id)

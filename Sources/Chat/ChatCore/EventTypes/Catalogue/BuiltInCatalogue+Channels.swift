@@ -32,7 +32,7 @@ extension BuiltInCatalogue {
                   "changes": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/change"},
-                    "description": "What changed, by the channel's members: `name`, `frozen`, `operators`, …; may be nothing."
+                    "description": "What changed, by the channel's members: `name`, `frozen`, `distinct`, …; may be nothing."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }

@@ -21,7 +21,7 @@ enum SharedTerms {
     static let crew =
         #"{"id":"crew","kind":"group","name":"Crew","description":null,"custom_type":"work","cover_url":null,"#
         + #""type":null,"status":null,"data":null,"custom":{"floor":3},"frozen":false,"operators":["ana"],"#
-        + #""pinned_timetoken":null,"created_by":"ana","created_timetoken":"17324123456789012","member_count":2,"#
+        + #""distinct":false,"pinned_timetoken":null,"created_by":"ana","created_timetoken":"17324123456789012","member_count":2,"#
         + #""joined_member_count":1,"created_at":"2024-11-24T01:39:05.678901Z","etag":"8c1f0b2d4e6a7931","#
         + #""updated_at":"2024-11-24T01:39:05.678901Z"}"#
 
@@ -163,7 +163,7 @@ enum SharedTerms {
             "type": "object",
             "required": [
               "id", "kind", "name", "description", "custom_type", "cover_url", "type", "status", "data", "custom", "frozen",
-              "operators", "pinned_timetoken", "created_by", "created_timetoken", "created_at", "etag", "updated_at"
+              "operators", "distinct", "pinned_timetoken", "created_by", "created_timetoken", "created_at", "etag", "updated_at"
             ],
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
@@ -179,6 +179,10 @@ enum SharedTerms {
               "frozen": {"type": "boolean", "description": "True while only operators may write."},
               "operators": {"type": "array", "items": {"type": "string"}, "description": "The users who moderate it."},
               "pair": {"type": "array", "items": {"type": "string"}, "description": "The two of a direct channel."},
+              "distinct": {
+                "type": "boolean",
+                "description": "True while creating a distinct channel of its members returns this one."
+              },
               "pinned_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
                 "description": "The message that is shown first; null if none is pinned."
