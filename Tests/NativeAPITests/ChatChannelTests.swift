@@ -83,6 +83,35 @@ import Testing
         }
     }
 
+    @Test("show a membership's push preference and whether it is hidden to its user and to keys, and to nobody else")
+    func pushPreference() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/channels/square", #"{"kind":"public"}"#)
+            let path = "/v1/channels/square/members/ben"
+            var tokens: [String: String] = [:]
+            for user in ["ana", "ben"] {
+                let body = #"{"user":"\#(user)","channels":["*"],"scopes":["emit","read"]}"#
+                tokens[user] = await api.call(.post, "/v1/tokens", body)["token"]?.string
+            }
+            let joined = await api.call(.put, path, #"{"push":"mentions"}"#, key: tokens["ben"])
+            #expect(joined.status == 201 && joined["push"]?.string == "mentions")
+            _ = await api.call(.put, "/v1/channels/square/members/ana", "{}", key: tokens["ana"])
+            #expect(await api.call(.get, path)["push"]?.string == "mentions")
+            let own = await api.call(.get, path, key: tokens["ben"])
+            #expect(own["push"]?.string == "mentions" && own["hidden"]?.isNull == true)
+            for target in [path, "/v1/channels/square/members"] {
+                let seen = await api.call(.get, target, key: tokens["ana"])
+                let member = seen["data"]?.elements?.last ?? seen.json
+                #expect(member?["user"]?.string == "ben")
+                #expect(member?["push"] == nil && member?["hidden"] == nil)
+            }
+            #expect(await api.call(.put, path, own.text, key: tokens["ben"]).text == own.text)
+            let refused = await api.call(.patch, path, #"{"push":"loud"}"#, key: tokens["ben"])
+            #expect(refused.code == "bad_member")
+            #expect(await api.call(.patch, path, #"{"push":null}"#, key: tokens["ben"])["push"]?.string == "all")
+        }
+    }
+
     @Test("are made or replaced under their name, with an operator more or less")
     func put() async throws {
         try await APIFixture.run { api in

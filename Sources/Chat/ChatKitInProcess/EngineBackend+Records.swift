@@ -65,6 +65,7 @@ extension EngineBackend {
         if case .keep = edit.type { edit.type = .clear }
         if case .keep = edit.status { edit.status = .clear }
         if case .keep = edit.custom { edit.custom = .clear }
+        if case .keep = edit.push { edit.push = .clear }
         return try await access.join(user, to: channel, edit, by: user).record
     }
 
@@ -159,6 +160,7 @@ extension MembershipEdit {
         type = .given(fields.type)
         status = .given(fields.status)
         custom = .given(fields.custom?.text)
+        push = .given(fields.push)
     }
 }
 

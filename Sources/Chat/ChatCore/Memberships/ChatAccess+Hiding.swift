@@ -31,7 +31,8 @@ extension ChatAccess {
             guard membership.hiding != nil else { return }
             membership.hiding = nil
             change.put(membership)
-            change.announceShown(membership)
+            change.announceOwnChange(
+                "hidden", of: user, from: JSONText { $0.boolean(true) }, to: JSONText { $0.boolean(false) })
         }.record
     }
 }
@@ -49,24 +50,5 @@ extension MemberChange {
                 stamped(membership).show(to: &writer)
                 printChannel(to: &writer)
             })
-    }
-
-    /// A change of the channel as this user sees it; nobody else's business, so it does not enter history.
-    fileprivate mutating func announceShown(_ membership: MembershipRecord) {
-        var event = chat.draft(
-            "channel.updated", on: channel.id, by: actor.user, audience: .rule(.user, subjects: [membership.user])
-        ) { writer in
-            writer.key("changes")
-            writer.beginArray()
-            writer.beginObject()
-            writer.member("key", "hidden")
-            writer.member("old", true)
-            writer.member("new", false)
-            writer.endObject()
-            writer.endArray()
-            printChannel(to: &writer)
-        }
-        event.retention = .passing
-        add(event)
     }
 }

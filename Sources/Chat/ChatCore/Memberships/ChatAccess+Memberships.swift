@@ -2,7 +2,8 @@ public import ChatModel
 
 extension ChatAccess {
     /// Makes a user a member that has joined: who joins a public channel, accepts an invitation, or is let in by an
-    /// operator. Once more changes nothing but what `edit` says.
+    /// operator. Once more changes nothing but what `edit` says. An edit by somebody else that clears the push preference leaves
+    /// it as it is.
     ///
     /// - Parameter named: who does it, where the credential may name somebody.
     /// - Throws: `.notFound` for a channel without a record; `.forbidden` with a slug that says why; `.invalid`, slug
@@ -16,6 +17,9 @@ extension ChatAccess {
             try change.demandJoining(user)
             try demand.check(change.membership(of: user)?.etag)
             if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
+            var edit = edit
+            if case .clear = edit.push, !change.actor.isManager, !change.actor.isUser(user) { edit.push = .keep }
+            try change.demandPush(edit, of: user)
             try change.join([user], edit)
             try change.checkOperators()
         }
@@ -49,7 +53,8 @@ extension ChatAccess {
         }
     }
 
-    /// Changes fields of a membership: the app's own by the member or an operator, the role by an operator.
+    /// Changes fields of a membership: the app's own by the member or an operator, the role by an operator, the push
+    /// preference by the member.
     ///
     /// - Parameter demand: which version must be there, if any.
     public func update(
@@ -61,6 +66,7 @@ extension ChatAccess {
             let before = try change.existing(user)
             try change.actor.demand(over: user, in: change.channel)
             if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
+            try change.demandPush(edit, of: user)
             if let etag { try RecordChange.Demand.etag(etag).check(before.etag) }
             var membership = before
             edit.apply(to: &membership)

@@ -78,7 +78,18 @@ extension MemberChange {
         addWireEvents(of: membership)
     }
 
+    /// Announces a changed push preference to the member alone, and other fields to the members.
     mutating func announceUpdated(_ membership: MembershipRecord, from before: MembershipRecord) {
+        var shared = before
+        shared.push = membership.push
+        if shared != membership { announceShared(membership, from: shared) }
+        guard before.push != membership.push else { return }
+        announceOwnChange(
+            "push", of: membership.user, from: JSONText(string: before.push.rawValue),
+            to: JSONText(string: membership.push.rawValue))
+    }
+
+    private mutating func announceShared(_ membership: MembershipRecord, from before: MembershipRecord) {
         add(
             draft("membership.updated", .rule(.members)) { writer in
                 writer.key("user")
@@ -87,6 +98,22 @@ extension MemberChange {
                 RecordDifference(from: before.body, to: membership.body).print(to: &writer)
             })
         addWireEvents(of: membership)
+    }
+
+    /// Announces a change of the channel as one member sees it: nobody else's business, so it does not enter history.
+    mutating func announceOwnChange(_ name: StaticString, of user: String, from old: JSONText, to new: JSONText) {
+        var event = draft("channel.updated", .rule(.user, subjects: [user])) { writer in
+            writer.key("changes")
+            writer.beginArray()
+            writer.beginObject()
+            writer.member("key", name.description)
+            writer.member("old", old)
+            writer.member("new", new)
+            writer.endObject()
+            writer.endArray()
+        }
+        event.retention = .passing
+        add(event)
     }
 
     var countsChanged: EventDraft {

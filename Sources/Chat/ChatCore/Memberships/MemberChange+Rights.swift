@@ -41,6 +41,14 @@ extension MemberChange {
             slug: "not_of_pair")
     }
 
+    /// The push preference of a member is the member's own affair.
+    ///
+    /// - Throws: `.forbidden`, slug `not_self`, for an edit that alters it.
+    func demandPush(_ edit: MembershipEdit, of user: String) throws(ChatError) {
+        let present = membership(of: user)?.push ?? .all
+        if edit.push.applied(to: present) ?? .all != present { try actor.demand(self: user) }
+    }
+
     /// A member's own affairs.
     ///
     /// - Throws: `.forbidden`, slug `not_self`; `.notFound` when there is no such member.
@@ -59,6 +67,8 @@ extension MemberChange {
 }
 
 extension Actor {
+    func isUser(_ name: String) -> Bool { user.map { ExactText($0) == ExactText(name) } ?? false }
+
     /// What only the user may decide, or a program of the app for the user.
     ///
     /// - Throws: `.forbidden`, slug `not_self`.

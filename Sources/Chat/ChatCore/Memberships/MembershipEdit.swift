@@ -6,6 +6,8 @@ public struct MembershipEdit: Sendable {
     public var type = FieldEdit<String>.keep
     public var status = FieldEdit<String>.keep
     public var custom = FieldEdit<JSONText>.keep
+    /// For the member to set; cleared, it is ``PushPreference/all``.
+    public var push = FieldEdit<PushPreference>.keep
     /// For an operator of the channel to set.
     public var role: MemberRole?
     /// Moves the read mark forward to this place; a mark beyond it stays.
@@ -29,6 +31,7 @@ public struct MembershipEdit: Sendable {
         membership.type = type.applied(to: membership.type)
         membership.status = status.applied(to: membership.status)
         membership.custom = custom.applied(to: membership.custom)
+        membership.push = push.applied(to: membership.push) ?? .all
         membership.role = role ?? membership.role
         if let read { ReceiptKind.read.set(read, on: &membership) }
     }

@@ -97,6 +97,7 @@ public struct MembershipFields: Sendable {
     public var custom: AnyJSON?
     public var status: String?
     public var type: String?
+    public var push: PushPreference?
 
     public init() {}
 }

@@ -18,6 +18,8 @@ public struct Membership: Sendable {
     public let lastDeliveredMessageTimetoken: Timetoken
     /// Whether the channel does not stand in the user's list.
     public let isHidden: Bool
+    /// Which messages the user wants push notifications of. A gateway shows it to the user alone: of others it is `all`.
+    public let pushPreference: PushPreference
     public let updated: Timetoken
     public let eTag: String
 
@@ -33,6 +35,7 @@ public struct Membership: Sendable {
         lastReadMessageTimetoken = record.read
         lastDeliveredMessageTimetoken = record.delivered
         isHidden = record.hiding != nil
+        pushPreference = record.push
         updated = record.updated
         eTag = record.etag
     }
@@ -47,12 +50,14 @@ public struct Membership: Sendable {
 extension Membership {
     /// Changes what is given, keeps the rest, and returns the membership as it is then.
     public func update(
-        custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
+        custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil,
+        pushPreference: PushPreference? = nil
     ) async throws(ChatError) -> Membership {
         var fields = MembershipFields()
         fields.custom = custom?.object
         fields.status = status
         fields.type = type
+        fields.push = pushPreference
         return Membership(
             chat: chat, try await chat.backend.update(member: userId, of: channelId, fields, eTag: nil))
     }

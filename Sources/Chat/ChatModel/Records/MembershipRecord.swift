@@ -5,6 +5,14 @@ public enum MemberState: String, Sendable, CaseIterable { case invited, joined }
 /// What a member may do in its channel beside writing.
 public enum MemberRole: String, Sendable, CaseIterable { case member = "none", `operator` }
 
+/// Which messages of a channel a member wants push notifications of. The gateway sends none: it keeps this for whatever does.
+public enum PushPreference: String, Sendable, CaseIterable {
+    case all
+    /// Messages that mention the member.
+    case mentions
+    case never = "none"
+}
+
 /// A user in a channel with members: one record, seen from both sides.
 ///
 /// Its id is `user/channel` and its parent the channel, so that both sides list theirs.
@@ -40,6 +48,7 @@ public struct MembershipRecord: Sendable, Equatable {
     public var read: Timetoken = .zero
     public var delivered: Timetoken = .zero
     public var hiding: Hiding?
+    public var push = PushPreference.all
     public var updated: Timetoken = .zero
     public var etag = ""
 
@@ -56,12 +65,22 @@ public struct MembershipRecord: Sendable, Equatable {
     /// What the ids of a user's memberships begin with.
     public static func prefix(of user: String) -> String { RecordKey.prefix([user]) }
 
-    /// Prints the membership as the REST API shows it.
+    /// Prints the whole membership: as the REST API shows it to API keys and to its user.
     public func show(to writer: inout JSONWriter) {
-        writer.record(created: created, etag: etag, updated: updated) { printMembers(to: &$0) }
+        writer.record(created: created, etag: etag, updated: updated) { writer in
+            printMembers(to: &writer)
+            writer.member("push", push.rawValue)
+        }
     }
 
-    /// Prints the membership as events hold it (`$defs/membership` of the catalogue): without `hidden`, which is its user's alone.
+    /// Prints the membership as the REST API shows it to a caller.
+    public func show(to caller: Caller, _ writer: inout JSONWriter) {
+        let isOthers = caller.user.map { ExactText($0) != ExactText(user) } ?? false
+        if isOthers { showToMembers(to: &writer) } else { show(to: &writer) }
+    }
+
+    /// Prints the membership as events hold it (`$defs/membership` of the catalogue), and as other users see it: without
+    /// `hidden` and `push`, which are its user's alone.
     public func showToMembers(to writer: inout JSONWriter) {
         writer.record(created: created, etag: etag, updated: updated) { printSharedMembers(to: &$0) }
     }
@@ -103,6 +122,7 @@ public struct MembershipRecord: Sendable, Equatable {
         JSONText { writer in
             writer.beginObject()
             printMembers(to: &writer)
+            writer.member("push", push.rawValue)
             writer.endObject()
         }
     }
@@ -122,6 +142,7 @@ public struct MembershipRecord: Sendable, Equatable {
         custom = text.part("custom")
         read = value.timetoken("read_timetoken")
         delivered = value.timetoken("delivered_timetoken")
+        push = value.text("push").flatMap(PushPreference.init(rawValue:)) ?? .all
         guard let hidden = value["hidden"], hidden.kind == .object else { return }
         hiding = Hiding(
             since: hidden.timetoken("since_timetoken"), hidesHistory: hidden.flag("hide_previous_messages"),

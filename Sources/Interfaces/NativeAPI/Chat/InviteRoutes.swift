@@ -22,7 +22,7 @@ extension NativeAPI {
             writer.beginObject()
             writer.key("data")
             writer.beginArray()
-            for membership in memberships { membership.show(to: &writer) }
+            for membership in memberships { membership.show(to: caller, &writer) }
             writer.endArray()
             writer.endObject()
         }
@@ -35,7 +35,7 @@ extension NativeAPI {
         let fields = try optionalFields(request, known: [ActorName.parameter])
         let membership = try await chat(for: caller, request).acceptInvite(
             of: request.name("user"), to: request.name("channel"), by: try fields?.actor())
-        return Self.shown(membership)
+        return Self.shown(membership, to: caller)
     }
 
     /// `POST /v1/channels/{channel}/invites/{user}/decline`

@@ -28,7 +28,7 @@ extension NativeAPI {
         let listing = try RecordListing(
             Parameters(request.query, known: RecordListing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).members(of: request.name("channel"), listing.list)
-        return Listing.response(page, to: request) { $0.show(to: &$1) }
+        return Listing.response(page, to: request) { $0.show(to: caller, &$1) }
     }
 
     /// `GET /v1/channels/{channel}/members/{user}`
@@ -40,7 +40,7 @@ extension NativeAPI {
                 .notFound, "user '\(request.name("user"))' is no member of channel '\(request.name("channel"))'",
                 slug: "no_such_member")
         }
-        return Self.shown(membership).unlessKnown(EntityTag.quoted(membership.etag), to: request.headers)
+        return Self.shown(membership, to: caller).unlessKnown(EntityTag.quoted(membership.etag), to: request.headers)
     }
 
     /// `PUT /v1/channels/{channel}/members/{user}`: joins, accepts, or lets in.
@@ -54,7 +54,7 @@ extension NativeAPI {
         let written = try await Self.meeting(demand) { () async throws(ChatError) in
             try await chat.join(user, to: channel, edit, demand: demand, by: actor)
         }
-        return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
+        return Self.shown(written.record, to: caller, createdAt: written.isNew ? request.path : nil)
     }
 
     /// `PATCH /v1/channels/{channel}/members/{user}`
@@ -68,7 +68,7 @@ extension NativeAPI {
         let membership = try await chat.update(
             memberOf: channel, user, try MembershipEdit(fields, merging: true), demand: etag,
             by: try fields.actor())
-        return Self.shown(membership)
+        return Self.shown(membership, to: caller)
     }
 
     /// `DELETE /v1/channels/{channel}/members/{user}`: leaves, or is removed.
@@ -93,7 +93,7 @@ extension NativeAPI {
             hidesHistory: try fields?.boolean("hide_previous_messages") ?? false,
             endsWithMessage: try fields?.boolean("allow_auto_unhide") ?? true,
             by: try fields?.actor())
-        return Self.shown(membership)
+        return Self.shown(membership, to: caller)
     }
 
     /// `DELETE /v1/channels/{channel}/members/{user}/hidden`
@@ -104,13 +104,15 @@ extension NativeAPI {
         return .empty()
     }
 
-    static func shown(_ membership: MembershipRecord, createdAt location: String? = nil) -> Response {
-        shown(etag: membership.etag, createdAt: location) { membership.show(to: &$0) }
+    static func shown(
+        _ membership: MembershipRecord, to caller: Caller, createdAt location: String? = nil
+    ) -> Response {
+        shown(etag: membership.etag, createdAt: location) { membership.show(to: caller, &$0) }
     }
 }
 
 extension MembershipEdit {
-    static let members = ["type", "status", "custom", "role", ActorName.parameter]
+    static let members = ["type", "status", "custom", "push", "role", ActorName.parameter]
 
     /// - Parameters:
     ///   - replacing: whether members that are left out are cleared. The role is not: without one, the channel's operators say what a
@@ -121,6 +123,7 @@ extension MembershipEdit {
         type = try fields.edit("type", replacing: replacing)
         status = try fields.edit("status", replacing: replacing)
         custom = try fields.edit(object: "custom", replacing: replacing, merging: merging)
+        if fields.has("push") || replacing { push = FieldEdit(try fields.word("push", PushPreference.self)) }
         role = try fields.word("role", MemberRole.self)
     }
 }

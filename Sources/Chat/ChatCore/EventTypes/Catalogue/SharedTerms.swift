@@ -36,7 +36,7 @@ enum SharedTerms {
         (
             "membership",
             """
-            "description": "The membership as `GET /v1/channels/{channel}/members/{user}` shows it, without `hidden`.",
+            "description": "The membership as `GET /v1/channels/{channel}/members/{user}` shows it, without `hidden` and `push`.",
             "type": "object",
             "required": [
               "user", "channel", "state", "role", "inviter", "invited_timetoken", "joined_timetoken", "type", "status", "custom",
