@@ -95,6 +95,26 @@ import Testing
         }
     }
 
+    @Test("of a channel's activity is made and goes only where that type has been named exactly")
+    func activity() async throws {
+        let (all, below, named) = (try ScriptedServer(), try ScriptedServer(), try ScriptedServer())
+        try await WebhookFixture.with { fixture in
+            try await fixture.webhook(all)
+            try await fixture.webhook(below, types: [.below("channel."), .exact("order.paid")])
+            try await fixture.webhook(named, types: [.exact("channel.activity")])
+            let message = EventDraft(
+                channel: ChannelID("room.1", in: WebhookFixture.space), type: "message.created", kind: .message,
+                data: JSONText(trusted: Array(#"{"text":"hi"}"#.utf8)), user: "ana")
+            _ = try await fixture.engine.log.append([message], claim: nil)
+            await fixture.recorded(2)
+            #expect(named.requests.value.compactMap { $0["webhook-event-type"] } == ["channel.activity"])
+            #expect(all.requests.value.compactMap { $0["webhook-event-type"] } == ["message.created"])
+            try await fixture.emit()
+            await fixture.recorded(4)
+            #expect(below.requests.value.compactMap { $0["webhook-event-type"] } == ["order.paid"])
+        }
+    }
+
     @Test("of the system channel goes only where that is named")
     func system() async throws {
         let (all, named) = (try ScriptedServer(), try ScriptedServer())

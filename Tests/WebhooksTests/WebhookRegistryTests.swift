@@ -280,7 +280,10 @@ import Testing
     @Test("finds what asking each webhook finds", arguments: [UInt64](1...20))
     func index(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let names = ["a", "a.b", "a.b.c", "b", "typing.started", "channel.x_count.updated", "order.paid", "$system"]
+        let names = [
+            "a", "a.b", "a.b.c", "b", "typing.started", "channel.x_count.updated", "order.paid", "$system",
+            "channel.activity",
+        ]
         func patterns() -> [NamePattern] {
             (0..<Int.random(in: 1...3, using: &random)).map { _ in
                 let name = names.randomElement(using: &random) ?? "a"

@@ -33,6 +33,7 @@ public final class ChatService: Sendable {
     let restrictionEnds: RestrictionEnds
     let revokedTokens: RevokedTokens
     let unread: UnreadBoard
+    let activity: ChannelActivity
     let sweeps: Sweeps
     private let deletionCount = Atomic<UInt64>(0)
     private let groupObservers = Lock<[@Sendable (Revision) async -> Void]>([])
@@ -50,12 +51,16 @@ public final class ChatService: Sendable {
         liveLimits = LiveLimits(limits)
         self.clock = clock
         self.vault = vault
-        hub = Hub(log: engine.log, executor: executor, turnTime: limits.hubTurn)
+        activity = ChannelActivity(engine: engine, limits: limits, clock: clock)
+        hub = Hub(log: engine.log, executor: executor, turnTime: limits.hubTurn, activity: activity)
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault, limits: limits)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: liveLimits, clock: clock)
         sweeps = Sweeps(directory: engine.directory)
-        unread = UnreadBoard(engine: engine, sweeps: sweeps, limits: limits)
+        unread = UnreadBoard(engine: engine, sweeps: sweeps, limits: limits, clock: clock) { [activity, hub] users in
+            guard activity.hasFollowers else { return [] }
+            return await hub.namingActivity(users)
+        }
         restrictionEnds = RestrictionEnds(
             directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
         revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
@@ -117,6 +122,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.presence.run() }
             group.addTask { await self.unread.run() }
             group.addTask { await self.unread.keepTelling() }
+            group.addTask { await self.activity.keepTelling() }
             try await restrictionEnds.load()
             group.addTask { await self.endRestrictions() }
             try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }

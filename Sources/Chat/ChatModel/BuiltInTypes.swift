@@ -8,6 +8,12 @@ public enum BuiltInTypes {
     public static let membershipSet = "membership.set"
     public static let membershipRemoved = "membership.removed"
 
+    /// The newest message of a channel, and how much of it a user has not read. See ``namedOnly``.
+    public static let channelActivity = "channel.activity"
+
+    /// Types that are given to those alone who ask for them by name: by no pattern, and not where no type is named.
+    public static let namedOnly: Set<String> = [channelActivity]
+
     /// Events about users, channels and memberships.
     public static let records: Set<String> = [
         "user.created", "user.updated", "user.deleted", "user.blocked", "user.unblocked", "user.mentioned",
@@ -33,7 +39,7 @@ public enum BuiltInTypes {
         "channel.participant_count.updated", "channel.member_count.updated", "unread_count.updated",
         "connection.opened", "connection.reconnecting", "connection.reconnected", "connection.failed",
         "connection.canceled",
-    ])
+    ]).union(namedOnly)
 
     /// Every type of the catalogue except ``custom``, and those of PubNub's wire alone.
     public static let names: Set<String> = records.union(chatty).union([

@@ -110,10 +110,13 @@ public struct EventDraft: Sendable {
 public final class Event: Sendable {
     public let timetoken: Timetoken
     public let draft: EventDraft
+    /// Whether its type is one of ``BuiltInTypes/namedOnly``: asked for every feed.
+    public let isNamedOnly: Bool
 
     public init(timetoken: Timetoken, draft: EventDraft) {
         self.timetoken = timetoken
         self.draft = draft
+        isNamedOnly = draft.type == BuiltInTypes.channelActivity
     }
 
     public var id: String { timetoken.eventID }

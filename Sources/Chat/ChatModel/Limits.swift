@@ -84,6 +84,9 @@ public struct Limits: Sendable {
     public var valuesPerChannel = 100
     /// Channels of users whose unread messages are held in memory: some 200 bytes each.
     public var unreadChannelsHeld = 500_000
+    /// Channels with a last message that is to be told by `channel.activity`, or was in the last second: some 200 bytes each. A
+    /// channel beyond them is told of by its next message.
+    public var activityChannelsHeld = 100_000
     /// Nearest ends of restrictions that are held in memory.
     public var restrictionEndsHeld = 10_000
 

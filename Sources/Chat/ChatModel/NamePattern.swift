@@ -119,3 +119,17 @@ extension Sequence<NamePattern> {
     /// Whether any of the patterns matches.
     public func match(_ name: String) -> Bool { contains { $0.matches(name) } }
 }
+
+extension NamePattern {
+    /// Whether who asks for these types is given events of a type: those of ``BuiltInTypes/namedOnly`` by their names alone.
+    public func selects(type: String) -> Bool {
+        guard matches(type) else { return false }
+        if case .exact = self { return true }
+        return !BuiltInTypes.namedOnly.contains(type)
+    }
+
+    /// Whether it names a type of ``BuiltInTypes/namedOnly``.
+    public var isNamedOnly: Bool {
+        if case .exact(let name) = self { BuiltInTypes.namedOnly.contains(name) } else { false }
+    }
+}

@@ -21,7 +21,7 @@ private let table = """
     e channel.hidden
     k channel.metadata.created channel.metadata.updated channel.metadata.deleted
     k channel.metacounter.created channel.metacounter.updated channel.metacounter.deleted
-    e channel.participant_count.updated channel.member_count.updated unread_count.updated
+    e channel.participant_count.updated channel.member_count.updated unread_count.updated channel.activity
     k report.created
     e connection.opened connection.reconnecting connection.reconnected connection.failed connection.canceled
     k webhook.failing webhook.disabled webhook.recovered source.rejected schema.violated key.expiring stream.lagged

@@ -56,7 +56,9 @@ struct Admission {
         }
     }
 
-    private static let words: Set<String> = [BuiltInTypes.messageCreated, "message.updated", "user.mentioned"]
+    private static let words: Set<String> = [
+        BuiltInTypes.messageCreated, "message.updated", "user.mentioned", BuiltInTypes.channelActivity,
+    ]
     private static let ofBans: Set<String> = ["user.banned", "user.unbanned"]
 }
 

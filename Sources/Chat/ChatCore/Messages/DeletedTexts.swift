@@ -77,6 +77,10 @@ extension Actor {
 extension Event {
     /// The message whose text it holds; nil where it holds none.
     fileprivate var quotedMessage: (channel: String, timetoken: Timetoken)? {
+        if isNamedOnly {
+            let message = data.rawMember("last_message").flatMap { try? JSONDocument($0) }?.root
+            return message?["timetoken"]?.string.flatMap { Timetoken(text: $0) }.map { (channel.name, $0) }
+        }
         guard retention == .kept else { return nil }
         let isReport = type == Self.report
         guard isReport || type == Self.edit else { return isMessage ? (channel.name, timetoken) : nil }
@@ -94,6 +98,7 @@ extension Event {
         switch type {
         case Self.edit: draft.data = Self.editWithoutText(data)
         case Self.report: draft.data = data.replacing("text", with: .null)
+        case BuiltInTypes.channelActivity: draft.data = data.replacing("last_message", with: .null)
         default: draft.data = .null
         }
         return Event(timetoken: timetoken, draft: draft)

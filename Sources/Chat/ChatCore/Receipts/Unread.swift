@@ -21,6 +21,9 @@ struct UnreadChannel: Sendable {
     var added = 0
     /// Has to be counted again before anybody is told.
     var isStale = true
+    /// The number that `channel.activity` told last, and when it may tell the next.
+    var told: Int?
+    var due = Timetoken.zero
     /// How often it became stale: what is counted meanwhile counts for nothing.
     var turns = 0
 

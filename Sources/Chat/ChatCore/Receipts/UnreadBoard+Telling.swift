@@ -11,7 +11,9 @@ extension UnreadBoard {
     func unwatch(_ user: UserID) {
         guard let watchers = holders[user]?.watchers, watchers > 0 else { return }
         holders[user]?.watchers = watchers - 1
-        if watchers == 1 { becameIdle() }
+        guard watchers == 1 else { return }
+        endActivity(of: user)
+        becameIdle()
     }
 
     /// Has a user's devices told, watched or not: who has just read waits for it. Nobody is counted for who was not before.
@@ -46,11 +48,16 @@ extension UnreadBoard {
     private func tell(changesOf users: some Sequence<UserID>) async {
         var news: [(user: UserID, sum: Unread)] = []
         var drafts: [EventDraft] = []
+        var counts: [(user: UserID, channel: ExactText, unread: Int)] = []
+        for user in await following(Array(users)) where holders[user] != nil { holders[user]?.followsActivity = true }
         for user in users {
             guard let sum = try? await unread(of: user) else {
                 untold.insert(user)
                 continue
             }
+            let activity = await activity(of: user)
+            drafts += activity.map(\.draft)
+            counts += activity.map { (user: user, channel: $0.channel, unread: $0.unread) }
             holders[user]?.isOwed = false
             let told = holders[user]?.told
             guard told != sum else { continue }
@@ -61,8 +68,13 @@ extension UnreadBoard {
         do throws(ChatError) {
             _ = try await log.append(drafts, claim: nil)
             for (user, sum) in news { holders[user]?.told = sum }
+            let due = clock.now.adding(ChannelActivity.interval)
+            for (user, channel, unread) in counts {
+                holders[user]?.channels[channel]?.told = unread
+                holders[user]?.channels[channel]?.due = due
+            }
         } catch {
-            for (user, _) in news {
+            for user in Set(news.map(\.user) + counts.map(\.user)) {
                 holders[user]?.isOwed = true
                 untold.insert(user)
             }

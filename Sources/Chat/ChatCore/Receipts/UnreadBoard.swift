@@ -11,6 +11,8 @@ actor UnreadBoard {
         var channels: [ExactText: UnreadChannel] = [:]
         var isLoaded = false
         var watchers = 0
+        /// Whether a device of the user has named `channel.activity` while the user was watched.
+        var followsActivity = false
         /// Who is waiting for its numbers: it cannot be let go meanwhile.
         var asking = 0
         /// To be told once, watched or not.
@@ -32,6 +34,9 @@ actor UnreadBoard {
     let log: any EventLog
     let directory: any Directory
     let sweeps: Sweeps
+    let clock: WallClock
+    /// Which of these users follow `channel.activity` now.
+    let following: @Sendable ([UserID]) async -> Set<UserID>
     private let capacity: Int
     private enum Phase { case idle, running, over }
     private(set) var position = Timetoken.zero
@@ -56,7 +61,12 @@ actor UnreadBoard {
     /// False while all that is held is known to be in use: too much of it is not looked for again and again.
     private var mayHaveIdle = true
 
-    init(engine: any Engine, sweeps: Sweeps, limits: Limits) {
+    init(
+        engine: any Engine, sweeps: Sweeps, limits: Limits, clock: WallClock,
+        following: @escaping @Sendable ([UserID]) async -> Set<UserID>
+    ) {
+        self.clock = clock
+        self.following = following
         log = engine.log
         directory = engine.directory
         self.sweeps = sweeps

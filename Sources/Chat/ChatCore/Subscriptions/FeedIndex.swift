@@ -6,15 +6,21 @@ struct FeedIndex {
     /// By their numbers.
     private var feeds: [Feed?] = []
     private var free: [UInt32] = []
+    /// Hears of the feeds that have named `channel.activity`.
+    var activity: ChannelActivity?
 
     mutating func insert(_ feed: Feed) {
         feed.number = free.popLast() ?? UInt32(feeds.count)
         if feed.number == feeds.count { feeds.append(feed) } else { feeds[Int(feed.number)] = feed }
         let selection = feed.selection
+        if selection.viewer != nil { feed.heard = Set(selection.heardNames) }
+        if selection.namesActivity {
+            let heard = selection.viewer == nil ? nil : feed.heard
+            activity?.change { $0.insert(selection, on: heard) }
+        }
         guard selection.viewer != nil else {
             return spaces[selection.channels.space, default: SelectionIndex()].insert(feed.number, selection)
         }
-        feed.heard = Set(selection.heardNames)
         spaces[selection.channels.space, default: SelectionIndex()].insert(feed.number, selection, on: feed.heard)
     }
 
@@ -22,12 +28,14 @@ struct FeedIndex {
     mutating func extend(_ feed: Feed, to channel: ExactText) {
         guard feed.selection.covers(channel), feed.heard.insert(channel).inserted else { return }
         spaces[feed.selection.channels.space]?.insert(feed.number, feed.selection, on: [channel])
+        if feed.selection.namesActivity { activity?.change { $0.extend(feed.selection, to: channel) } }
     }
 
     /// From the next event on it is found there no more, unless it has named the channel.
     mutating func narrow(_ feed: Feed, from channel: ExactText) {
         guard !feed.selection.channels.names.contains(channel), feed.heard.remove(channel) != nil else { return }
         spaces[feed.selection.channels.space]?.remove(feed.number, feed.selection, on: [channel])
+        if feed.selection.namesActivity { activity?.change { $0.narrow(feed.selection, from: channel) } }
     }
 
     mutating func remove(_ feed: Feed) {
@@ -38,6 +46,7 @@ struct FeedIndex {
             spaces[space]?.remove(feed.number, feed.selection, on: feed.heard)
         }
         if spaces[space]?.isEmpty == true { spaces[space] = nil }
+        if feed.selection.namesActivity { activity?.change { $0.end(feed.selection) } }
         feeds[Int(feed.number)] = nil
         free.append(feed.number)
     }

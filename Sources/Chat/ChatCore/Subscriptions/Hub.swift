@@ -12,6 +12,7 @@ public actor Hub {
         static let weight = 256 * 1024
     }
     private let turnTime: Duration
+    private let activity: ChannelActivity
 
     let log: any EventLog
     private let executor: any SerialExecutor
@@ -39,8 +40,10 @@ public actor Hub {
     private var trial: FeedTrial?
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
 
-    init(log: any EventLog, executor: any SerialExecutor, turnTime: Duration) {
+    init(log: any EventLog, executor: any SerialExecutor, turnTime: Duration, activity: ChannelActivity) {
         self.log = log
+        self.activity = activity
+        index.activity = activity
         self.turnTime = turnTime
         self.executor = executor
     }
@@ -196,7 +199,21 @@ extension Hub {
         return end
     }
 
-    private func note(_ event: Event) { positions[event.channel.space] = event.timetoken }
+    private func note(_ event: Event) {
+        positions[event.channel.space] = event.timetoken
+        activity.note(event)
+    }
+
+    /// Those of the users who have a stream, poll or listener that names `channel.activity`.
+    func namingActivity(_ users: [UserID]) -> Set<UserID> {
+        Set(
+            users.filter { user in
+                roster.attendance(of: ExactText(user.name), in: user.space)?.feeds.contains {
+                    $0.selection.namesActivity
+                }
+                    ?? false
+            })
+    }
 
     /// Hands an event to the feeds that want it; false when the time is over before all of them were asked, and nothing was
     /// handed out.

@@ -13,6 +13,7 @@ public struct Selection: Sendable {
         let viewer: Viewer?
         let isOfUser: Bool
         let isWire: Bool
+        let namesActivity: Bool
         /// Hashed once: there may be hundreds of channels, and a table asks each time it grows.
         let hash: Int
 
@@ -26,6 +27,7 @@ public struct Selection: Sendable {
             self.viewer = viewer
             self.isOfUser = isOfUser
             self.isWire = isWire
+            namesActivity = types.contains { $0.isNamedOnly }
             var hasher = Hasher()
             hasher.combine(channels)
             hasher.combine(types)
@@ -52,6 +54,8 @@ public struct Selection: Sendable {
     public var isOfUser: Bool { parts.isOfUser }
     /// Whether the subscriber reads another service's wire: it alone gets the events with the audience ``Audience/wire``.
     public var isWire: Bool { parts.isWire }
+    /// Whether it names a type of `BuiltInTypes.namedOnly`.
+    public var namesActivity: Bool { parts.namesActivity }
 
     /// - Parameters:
     ///   - types: empty means every type.
@@ -79,7 +83,7 @@ public struct Selection: Sendable {
     /// The same, for a caller that found the selection by the event's channel.
     public func admitsBesideChannel(_ subject: FilterSubject) -> Bool {
         guard subject.event.audience != .webhooks, isWire || subject.event.audience != .wire,
-            types.match(subject.event.type)
+            types.match(subject.event.type), !subject.event.isNamedOnly || namesActivity
         else { return false }
         guard !isOfUser || isOpen(subject.event) else { return false }
         return filter?.accepts(subject) ?? true
@@ -93,9 +97,13 @@ public struct Selection: Sendable {
     }
 
     private static func normalized(_ types: [NamePattern]) -> [NamePattern] {
-        guard !types.isEmpty, !types.contains(.all) else { return everyType }
+        // No pattern covers what must be named.
+        let named = types.filter(\.isNamedOnly)
+        guard !types.isEmpty, !types.contains(.all) else {
+            return named.isEmpty ? everyType : Set(everyType + named).sorted()
+        }
         let wide = types.filter { if case .below = $0 { true } else { false } }
-        let kept = Set(types).filter { type in !wide.contains { $0 != type && $0.covers(type) } }
+        let kept = Set(types).filter { type in type.isNamedOnly || !wide.contains { $0 != type && $0.covers(type) } }
         return kept.sorted()
     }
 }
@@ -204,9 +212,13 @@ extension ChatAccess {
 
     private func typePatterns(_ texts: [String]) throws(ChatError) -> [NamePattern] {
         try checkCount(texts, "types", "types")
-        return try Selection.narrow(
+        let types = try Selection.narrow(
             try Self.patterns(texts, "type") { name throws(ChatError) in try Names.check(type: name) },
             to: caller.types, what: "type")
+        guard texts.isEmpty else { return types }
+        // A credential's right to a type asks for it no more than a pattern does, unless it reaches nothing else.
+        let others = types.filter { !$0.isNamedOnly }
+        return others.isEmpty ? types : others
     }
 
     private func checkCount(_ texts: [String], _ what: String, _ field: String) throws(ChatError) {

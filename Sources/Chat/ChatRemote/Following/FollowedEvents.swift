@@ -5,13 +5,13 @@ import ChatModel
 struct WantedNames: Sendable {
     /// Nil: every channel of the stream.
     private let channels: [NamePattern]?
-    /// Nil: every type.
-    private let types: [NamePattern]?
+    /// Every type, unless some are named.
+    private let types: [NamePattern]
 
     init(_ selection: EventSelection) {
         let isByName = StreamKey(selection).scope == .named
         channels = isByName ? selection.channels.compactMap { NamePattern($0) } : nil
-        types = selection.types.isEmpty ? nil : selection.types.compactMap { NamePattern($0) }
+        types = selection.types.isEmpty ? [.all] : selection.types.compactMap { NamePattern($0) }
     }
 
     /// Whether every channel that is wanted is among those followed.
@@ -20,7 +20,7 @@ struct WantedNames: Sendable {
     }
 
     func admits(_ event: Event) -> Bool {
-        (channels?.match(event.channel.name) ?? true) && (types?.match(event.type) ?? true)
+        (channels?.match(event.channel.name) ?? true) && types.contains { $0.selects(type: event.type) }
     }
 }
 
@@ -55,18 +55,22 @@ struct StreamKey: Hashable, Sendable {
 struct FollowedEvents: Equatable, Sendable {
     /// Where listeners name channels.
     private(set) var channels: Set<ExactText> = []
-    /// Nil: every type.
-    private(set) var types: Set<ExactText>? = []
+    /// `*` where a listener names none.
+    private var types: Set<ExactText> = []
 
     init(_ selections: some Sequence<EventSelection>) {
         for selection in selections {
             channels.formUnion(selection.channels.map { ExactText($0) })
-            if selection.types.isEmpty { types = nil } else { types?.formUnion(selection.types.map { ExactText($0) }) }
+            types.formUnion((selection.types.isEmpty ? ["*"] : selection.types).map { ExactText($0) })
         }
     }
 
     var channelNames: [String] { channels.sorted().map(\.text) }
-    var typeNames: [String] { (types ?? []).sorted().map(\.text) }
+    /// `*` stands for all but those that must be named.
+    var typeNames: [String] {
+        let isEvery = types.contains(ExactText("*"))
+        return types.sorted().map(\.text).filter { !isEvery || $0 == "*" || BuiltInTypes.namedOnly.contains($0) }
+    }
 }
 
 extension RequestPath {
@@ -79,7 +83,9 @@ extension RequestPath {
         case .groups(let groups, let channels):
             path = path.adding("channel", each: channels).adding("group", each: groups)
         }
-        path = path.adding("type", each: events.typeNames).adding("filter", key.filter)
+        let types = events.typeNames
+        // None stands for all that the credential reaches.
+        path = path.adding("type", each: types == ["*"] ? [] : types).adding("filter", key.filter)
         return key.isDevice ? path.adding("user", device.user).adding("device", device.id) : path
     }
 }

@@ -374,7 +374,7 @@ extension SharedStream {
         let body = JSONText { writer in
             writer.beginObject()
             if key.scope == .named { writer.member("channels", followed.channelNames) }
-            writer.member("types", followed.types == nil ? ["*"] : followed.typeNames)
+            writer.member("types", followed.typeNames)
             writer.endObject()
         }
         var call = Call("PATCH", RequestPath("streams", stream), body: body)

@@ -27,9 +27,9 @@ extension WebhookMatcher {
     ) -> String? {
         let settings = entry.settings
         if !admits(settings.types, event.type, isChatty: isChatty) {
-            return isChatty && settings.types.contains(.all)
-                ? "type \(event.type) is left out by '*' and must be named"
-                : "type \(event.type) is not among its types"
+            return settings.types.first { $0.matches(event.type) }.map {
+                "type \(event.type) is left out by '\($0)' and must be named"
+            } ?? "type \(event.type) is not among its types"
         }
         if !settings.channels.match(event.channel.name) {
             return event.channel.isSystem && settings.channels.contains(.all)

@@ -66,12 +66,13 @@ struct WebhookMatcher: Sendable {
         }
     }
 
-    /// Whether the types a webhook names include this one. `*` leaves out the chatty ones (`product.md` 6).
+    /// Whether the types a webhook names include this one. `*` leaves out the chatty ones (`product.md` 6), and every pattern
+    /// those that must be named.
     static func admits(_ patterns: [NamePattern], _ type: String, isChatty: @autoclosure () -> Bool) -> Bool {
         for pattern in patterns {
             if case .all = pattern {
                 if !isChatty() { return true }
-            } else if pattern.matches(type) {
+            } else if pattern.selects(type: type) {
                 return true
             }
         }

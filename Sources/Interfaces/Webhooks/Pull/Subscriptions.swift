@@ -187,7 +187,10 @@ public final class Subscriptions: Sendable {
         }
         let isDeleted = subscription?.isDeleted ?? false
         if isDeleted { _ = deleted.withLock { $0.insert(endpoint) } }
-        registry.snapshot.withLock { $0.apply(endpoint, subscription: isDeleted ? nil : subscription) }
+        registry.snapshot.withLock { snapshot in
+            snapshot.apply(endpoint, subscription: isDeleted ? nil : subscription)
+            registry.followActivity(snapshot, of: endpoint.space)
+        }
     }
 
     private func write(

@@ -68,6 +68,15 @@ struct RegistrySnapshot: Sendable {
     /// Before this nothing of the app can match; nil where there is nobody to tell.
     mutating func earliestSince(in space: SpaceID) -> Timetoken? { told(in: space)?.since }
 
+    /// The channels of webhooks that are enabled, and of subscriptions, which have named `channel.activity`.
+    func activityChannels(in space: SpaceID) -> [ChannelSet] {
+        guard let app = apps[space] else { return [] }
+        let webhooks = app.webhooks.values.map(\.webhook).filter { $0.status == .enabled }.map(\.settings)
+        let settings = webhooks + app.subscriptions.values.map(\.settings.selection)
+        return settings.filter { $0.types.contains(where: \.isNamedOnly) }
+            .map { ChannelSet(space: space, patterns: $0.channels) }
+    }
+
     mutating func matcher(for space: SpaceID) -> WebhookMatcher? { told(in: space)?.matcher }
 
     private mutating func told(in space: SpaceID) -> Told? {

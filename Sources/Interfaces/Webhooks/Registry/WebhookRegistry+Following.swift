@@ -57,15 +57,24 @@ extension WebhookRegistry {
                 } else {
                     snapshot.apply(endpoint, webhook)
                 }
+                followActivity(snapshot, of: endpoint.space)
             }
             return snapshot.isUnreadable(endpoint)
         }
         if isUnreadable || wasUnreadable { unsettled.continuation.yield(endpoint) }
     }
 
+    /// Says which channels are to be told of by `channel.activity`. Under the snapshot's lock, so that the newest comes last.
+    func followActivity(_ snapshot: RegistrySnapshot, of space: SpaceID) {
+        service.followActivity(snapshot.activityChannels(in: space), in: space)
+    }
+
     /// The app is gone: so is what was owed to its webhooks.
     private func drop(_ space: SpaceID) {
-        let endpoints = snapshot.withLock { $0.drop(space) }
+        let endpoints = snapshot.withLock { snapshot in
+            defer { followActivity(snapshot, of: space) }
+            return snapshot.drop(space)
+        }
         for endpoint in endpoints { unsettled.continuation.yield(endpoint) }
     }
 

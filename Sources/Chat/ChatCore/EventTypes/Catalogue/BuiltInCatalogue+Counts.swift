@@ -79,5 +79,47 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"unread_count":4,"by_custom_type":{"work":4,"home":0},"ts":1732412345678}"#],
             refuses: [#"{"unread_count":-1,"ts":1732412345678}"#, #"{"unread_count":4}"#]),
+        BuiltInType(
+            BuiltInTypes.channelActivity, .passing,
+            """
+            A channel has a new last message, told to its readers, or a user has another number of unread messages in it, told to \
+            that user. At most once a second; only those are told who name the type.
+            """,
+            members: """
+                "required": ["channel"],
+                "properties": {
+                  "channel": {
+                    "type": "object",
+                    "description": "Which channel; without a record it has an id alone.",
+                    "required": ["id"],
+                    "properties": {
+                      "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
+                      "kind": {"enum": ["direct", "group", "public", "open"], "description": "As in the channel's record."},
+                      "name": {"type": ["string", "null"], "description": "The name to show."},
+                      "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."}
+                    }
+                  },
+                  "last_message": {
+                    "type": ["object", "null"],
+                    "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it; null where it was \
+                deleted meanwhile. Replies in threads are not told.",
+                    "required": ["timetoken"],
+                    "properties": {
+                      "id": {"type": "string", "description": "The id of the message's event."},
+                      "timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
+                      "user": {"type": ["string", "null"], "description": "Who sent it."},
+                      "data": {"description": "What was sent, or its newest edit."}
+                    }
+                  },
+                  "unread_count": {"$ref": "#/$defs/count", "description": "Messages of the channel that the user has not read."}
+                },
+                "oneOf": [{"required": ["last_message"]}, {"required": ["unread_count"]}]
+                """,
+            accepts: [
+                #"{"channel":{"id":"crew","kind":"group","name":"Crew","custom_type":"work"},"unread_count":4}"#,
+                #"{"channel":{"id":"room"},"last_message":{"id":"e17324123456789012","timetoken":"17324123456789012","#
+                    + #""user":"ana","data":{"text":"Hello"}}}"#,
+            ],
+            refuses: [#"{"channel":{"id":"crew"}}"#, #"{"channel":"crew","unread_count":4}"#]),
     ]
 }

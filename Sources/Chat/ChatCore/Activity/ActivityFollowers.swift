@@ -1,0 +1,113 @@
+import ChatModel
+
+/// Who has named the type `channel.activity`, to be found by a channel: streams, polls and listeners, and the webhooks and
+/// subscriptions of each app.
+///
+/// A stream or poll that ends counts for as long as it may come back and catch up (``grace``): between two polls nobody hangs
+/// on the hub.
+struct ActivityFollowers {
+    /// As long as passing events can be caught up with, and a poll held.
+    static let grace: Duration = .seconds(150)
+
+    private struct Follower {
+        let number: UInt32
+        /// Without types and filter, which say nothing of a channel.
+        let selection: Selection
+        /// For a device's stream, the channels on which it is found.
+        var channels: Set<ExactText>?
+        /// When it ended; nil while it is there.
+        var end: ContinuousClock.Instant?
+    }
+
+    /// How many that have ended are kept; of more the oldest go.
+    private let endedMost: Int
+    private var streams: [SpaceID: SelectionIndex] = [:]
+    private var followers: [Selection: Follower] = [:]
+    private var ended: [(selection: Selection, end: ContinuousClock.Instant)] = []
+    private var free: [UInt32] = []
+    private var webhooks: [SpaceID: SelectionIndex] = [:]
+
+    init(endedMost: Int) { self.endedMost = endedMost }
+
+    var isEmpty: Bool { followers.isEmpty && webhooks.isEmpty }
+
+    /// A feed of the hub is there.
+    ///
+    /// - Parameter channels: of a selection with a viewer, where the hub finds it.
+    mutating func insert(_ selection: Selection, on channels: Set<ExactText>?) {
+        remove(selection)
+        let bare = Selection(channels: selection.channels, viewer: selection.viewer, isOfUser: selection.isOfUser)
+        let number = free.popLast() ?? UInt32(followers.count)
+        followers[selection] = Follower(number: number, selection: bare, channels: channels)
+        let space = selection.channels.space
+        if let channels {
+            streams[space, default: SelectionIndex()].insert(number, bare, on: channels)
+        } else {
+            streams[space, default: SelectionIndex()].insert(number, bare)
+        }
+    }
+
+    mutating func extend(_ selection: Selection, to channel: ExactText) {
+        guard let follower = followers[selection], follower.channels?.contains(channel) == false else { return }
+        followers[selection]?.channels?.insert(channel)
+        streams[selection.channels.space]?.insert(follower.number, follower.selection, on: [channel])
+    }
+
+    mutating func narrow(_ selection: Selection, from channel: ExactText) {
+        guard let follower = followers[selection], follower.channels?.contains(channel) == true else { return }
+        followers[selection]?.channels?.remove(channel)
+        streams[selection.channels.space]?.remove(follower.number, follower.selection, on: [channel])
+    }
+
+    /// The feed is gone, and may come back.
+    mutating func end(_ selection: Selection, now: ContinuousClock.Instant = .now) {
+        guard followers[selection] != nil else { return }
+        followers[selection]?.end = now
+        ended.append((selection, now))
+        forgetEnded(now: now)
+    }
+
+    /// Lets those go that have ended long enough ago.
+    mutating func forgetEnded(now: ContinuousClock.Instant = .now) {
+        var over = 0
+        while over < ended.count, ended.count - over > endedMost || ended[over].end + Self.grace <= now {
+            let (selection, end) = ended[over]
+            // One that has come back stays.
+            if followers[selection]?.end == end { remove(selection) }
+            over += 1
+        }
+        if over > 0 { ended.removeFirst(over) }
+    }
+
+    private mutating func remove(_ selection: Selection) {
+        guard let follower = followers.removeValue(forKey: selection) else { return }
+        let space = selection.channels.space
+        if let channels = follower.channels {
+            streams[space]?.remove(follower.number, follower.selection, on: channels)
+        } else {
+            streams[space]?.remove(follower.number, follower.selection)
+        }
+        free.append(follower.number)
+        if streams[space]?.isEmpty == true { streams[space] = nil }
+        if followers.isEmpty { free = [] }
+    }
+
+    /// The webhooks and subscriptions of an app that have named the type, by their channels.
+    mutating func setWebhooks(_ channels: [ChannelSet], of space: SpaceID) {
+        guard !channels.isEmpty else { return webhooks[space] = nil }
+        var index = SelectionIndex()
+        for (number, channels) in channels.enumerated() { index.insert(UInt32(number), Selection(channels: channels)) }
+        webhooks[space] = index
+    }
+
+    /// Whether anybody follows what goes on in the channel of an event.
+    func follow(_ event: Event) -> Bool {
+        let space = event.channel.space
+        guard streams[space] != nil || webhooks[space] != nil else { return false }
+        let subject = FilterSubject(event)
+        var isFollowed = false
+        streams[space]?.visit(subject) { _ in isFollowed = true }
+        if !isFollowed { webhooks[space]?.visit(subject) { _ in isFollowed = true } }
+        return isFollowed
+    }
+}

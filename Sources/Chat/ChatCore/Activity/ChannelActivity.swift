@@ -1,0 +1,211 @@
+public import ChatModel
+import JSON
+import Locking
+import Synchronization
+
+/// Tells of new last messages by `channel.activity`, where somebody has named that type: of each channel at most once a second,
+/// and always of the newest.
+///
+/// The hub hands it every new message; without a follower that costs one look at a flag. What is kept of a channel is where its
+/// untold messages begin. The message itself is read when it is told, so that none is told that was deleted before.
+final class ChannelActivity: Sendable {
+    /// How often a channel is told of at most.
+    static let interval: Duration = .seconds(1)
+    /// Channels told at a time: the store commits together what waits together.
+    private static let atOnce = 32
+
+    /// A channel that has something untold, or was told of less than ``interval`` ago.
+    private struct Entry {
+        /// The first message that is untold.
+        var first: Timetoken?
+        /// When it may be told next.
+        var due: Timetoken
+    }
+
+    private struct State {
+        var followers: ActivityFollowers
+        var entries: [ChannelID: Entry] = [:]
+    }
+
+    private let engine: any Engine
+    private let clock: WallClock
+    private let channelsMost: Int
+    private let state: Lock<State>
+    private let isFollowed = Atomic(false)
+    private let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    init(engine: any Engine, limits: Limits, clock: WallClock) {
+        self.engine = engine
+        self.clock = clock
+        channelsMost = limits.activityChannelsHeld
+        state = Lock(State(followers: ActivityFollowers(endedMost: limits.activityChannelsHeld)))
+    }
+}
+
+// MARK: - Followers
+
+extension ChannelActivity {
+    /// Whether anybody has named the type. Costs nothing.
+    var hasFollowers: Bool { isFollowed.load(ordering: .acquiring) }
+
+    /// Changes who follows.
+    func change(_ body: (inout ActivityFollowers) -> Void) {
+        state.withLock { state in
+            body(&state.followers)
+            isFollowed.store(!state.followers.isEmpty, ordering: .releasing)
+        }
+    }
+}
+
+// MARK: - Messages
+
+extension ChannelActivity {
+    /// How many channels are untold, or were told of less than a second ago.
+    var channelsHeld: Int { state.withLock { $0.entries.count } }
+}
+
+extension ChannelActivity {
+    /// Takes note of a committed event: a message that is kept, and no reply, is its channel's last.
+    func note(_ event: Event) {
+        guard hasFollowers, event.type == BuiltInTypes.messageCreated,
+            event.retention == .kept, event.draft.thread == nil
+        else { return }
+        let isNew = state.withLock { state in
+            guard state.followers.follow(event) else { return false }
+            guard state.entries[event.channel] == nil else {
+                if state.entries[event.channel]?.first == nil { state.entries[event.channel]?.first = event.timetoken }
+                return false
+            }
+            guard state.entries.count < channelsMost else { return false }
+            state.entries[event.channel] = Entry(first: event.timetoken, due: clock.now)
+            return true
+        }
+        if isNew { news.continuation.yield() }
+    }
+
+    /// Tells of what is due, again and again, until cancelled. Without anything to tell it sleeps.
+    func keepTelling() async {
+        for await _ in news.stream {
+            while !Task.isCancelled {
+                await tell()
+                guard state.withLock({ !$0.entries.isEmpty }) else { break }
+                // Cancellation shows at the loop's head.
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    /// Tells once of every channel that is due.
+    func tell() async {
+        var due = takeDue(at: clock.now)[...]
+        while !due.isEmpty {
+            await withDiscardingTaskGroup { group in
+                for (channel, first) in due.prefix(Self.atOnce) {
+                    group.addTask { await self.tell(channel, since: first) }
+                }
+            }
+            due = due.dropFirst(Self.atOnce)
+        }
+    }
+
+    private func takeDue(at now: Timetoken) -> [(channel: ChannelID, first: Timetoken)] {
+        let next = now.adding(Self.interval)
+        return state.withLock { state in
+            state.followers.forgetEnded()
+            isFollowed.store(!state.followers.isEmpty, ordering: .releasing)
+            var due: [(channel: ChannelID, first: Timetoken)] = []
+            // A clock that was set back makes all of it due.
+            for (channel, entry) in state.entries where entry.due <= now || entry.due > next {
+                guard let first = entry.first else {
+                    state.entries[channel] = nil
+                    continue
+                }
+                state.entries[channel] = Entry(first: nil, due: next)
+                due.append((channel, first))
+            }
+            return due
+        }
+    }
+
+    private func tell(_ channel: ChannelID, since first: Timetoken) async {
+        do throws(ChatError) {
+            try await tellNewest(of: channel, since: first)
+        } catch {
+            // With what comes after it, in the next second.
+            state.withLock { $0.entries[channel, default: Entry(first: first, due: clock.now)].first = first }
+        }
+    }
+
+    /// Tells of the newest message that is still there; of none, when those that came were deleted.
+    private func tellNewest(of channel: ChannelID, since first: Timetoken) async throws(ChatError) {
+        var request = HistoryRequest(
+            channel: channel, after: Timetoken(first.rawValue - 1), order: .newestFirst, limit: 10)
+        request.types = [.exact(BuiltInTypes.messageCreated)]
+        request.thread = .none
+        while true {
+            let page = try await engine.log.history([request])[0]
+            for message in page.items {
+                if try await tell(message) { return }
+            }
+            guard let rest = request.rest(behind: page) else { return }
+            request = rest
+        }
+    }
+
+    /// - Returns: false for a message that is deleted.
+    private func tell(_ message: Event) async throws(ChatError) -> Bool {
+        let space = message.channel.space
+        let keys = [
+            MessageRecord.key(message.channel.name, message.timetoken, in: space),
+            ChannelRecord.key(message.channel.name, in: space),
+        ]
+        do throws(ChatError) {
+            return try await engine.directory.decide(keys) { situation in
+                let shown = Message(message, situation[keys[0]].flatMap { MessageRecord($0) })
+                guard !shown.isDeleted else { return Decision(false) }
+                let channel = situation[keys[1]].flatMap { ChannelRecord($0) }
+                // What was said among members stays among them when the channel's record is gone.
+                guard channel != nil || message.audience == .subscribers else { return Decision(true) }
+                var decision = Decision(true, events: [Self.event(of: shown, in: channel)])
+                decision.requires = [(message.channel, message.timetoken)]
+                return decision
+            }.value
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return false
+        }
+    }
+
+    private static func event(of message: Message, in channel: ChannelRecord?) -> EventDraft {
+        var draft = draft(on: message.event.channel, about: message.event.channel.name, channel) { writer in
+            writer.key("last_message")
+            message.print(to: &writer)
+        }
+        draft.user = message.event.user
+        draft.audience = channel.audience(members: .joined, inside: .participants)
+        return draft
+    }
+
+    /// An event that says something of a channel.
+    static func draft(
+        on place: ChannelID, about name: String, _ channel: ChannelRecord?, _ print: (inout JSONWriter) -> Void
+    ) -> EventDraft {
+        let data = JSONText { writer in
+            writer.beginObject()
+            writer.key("channel")
+            writer.beginObject()
+            if let channel { channel.printReferenceMembers(to: &writer) } else { writer.member("id", name) }
+            writer.endObject()
+            print(&writer)
+            writer.endObject()
+        }
+        return EventDraft(channel: place, type: BuiltInTypes.channelActivity, retention: .passing, data: data)
+    }
+}
+
+extension ChatService {
+    /// Says which channels the webhooks and subscriptions of an app want `channel.activity` of: those that have named the type.
+    public func followActivity(_ channels: [ChannelSet], in space: SpaceID) {
+        activity.change { $0.setWebhooks(channels, of: space) }
+    }
+}

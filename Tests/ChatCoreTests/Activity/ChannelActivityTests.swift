@@ -1,0 +1,249 @@
+import ChatModel
+import ChatSupport
+import JSON
+import Locking
+import TestSupport
+import Testing
+
+@testable import ChatCore
+
+/// Keeps what a feed hands it.
+private final class ActivitySink: FeedSink {
+    private let events = Lock<[Event]>([])
+    func take(_ events: [Event]) { self.events.withLock { $0 += events } }
+    var all: [Event] { events.withLock { $0 } }
+
+    /// The texts of the last messages that were told, and the counts, in their order.
+    var told: [String] {
+        all.map { event in
+            let root = event.json
+            if let count = root?["unread_count"]?.integer { return "\(root?["channel"]?["id"]?.string ?? "") \(count)" }
+            return root?["last_message"]?["data"]?["text"]?.string ?? "\(event.type)"
+        }
+    }
+}
+
+extension Room {
+    fileprivate func follow(
+        _ channels: [String] = [], types: [String] = ["channel.activity"], by access: ChatAccess? = nil,
+        as user: String? = nil
+    ) async throws -> (sink: ActivitySink, selection: Selection) {
+        let access = access ?? chat
+        var selection = try access.selection(channels: channels, types: types)
+        if let user { selection = try await access.selection(selection, heardBy: user, on: "phone") }
+        let sink = ActivitySink()
+        await service.hub.attach(sink, to: selection)
+        return (sink, selection)
+    }
+
+    /// Waits until the sink was told so many events, after what is due was told.
+    fileprivate func told(_ count: Int, _ sink: ActivitySink) async -> [String] {
+        await service.activity.tell()
+        await waitUntil { sink.all.count >= count }
+        return sink.told
+    }
+
+    /// An event behind everything that was told: nothing else will come before it.
+    fileprivate func settled() async throws {
+        await service.activity.tell()
+        let end = try await service.engine.log.watermark(of: ChatFixture.space)
+        #expect(await service.hub.reach(end))
+    }
+}
+
+@Suite("channel.activity", .timeLimit(.minutes(1))) struct ChannelActivityTests {
+    @Test("tells of a new last message at once, then once a second at most, and always of the newest")
+    func coalesced() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana"])
+            let (sink, _) = try await room.follow(["crew"])
+            try await room.say("1", in: "crew", by: "ana")
+            #expect(await room.told(1, sink) == ["1"])
+            for text in ["2", "3", "4"] { try await room.say(text, in: "crew", by: "ana") }
+            try await room.settled()
+            #expect(sink.told == ["1"])
+            room.advance(.milliseconds(999))
+            try await room.settled()
+            #expect(sink.told == ["1"])
+            room.advance(.milliseconds(1))
+            #expect(await room.told(2, sink) == ["1", "4"])
+            room.advance(.seconds(5))
+            try await room.settled()
+            #expect(sink.told == ["1", "4"])
+
+            let event = try #require(sink.all.last)
+            #expect(event.user == "ana" && event.audience == .rule(.joined) && event.retention == .passing)
+            try expectValid([event])
+            #expect(event.json?["channel"]?["kind"]?.string == "group")
+            let message = try #require(
+                try await room.chat.messages(
+                    HistoryRequest(channel: room.chat.channel("crew"), order: .newestFirst, limit: 1)
+                ).items.first)
+            #expect(event.data.rawMember("last_message") == JSONText { message.print(to: &$0) })
+            #expect(try await room.chat.kept(on: "crew").allSatisfy { $0.type != "channel.activity" })
+        }
+    }
+
+    @Test("tells of no message that was deleted before, and of the one before it if that is new")
+    func deleted() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana"])
+            let (sink, _) = try await room.follow(["crew"])
+            try await room.say("1", in: "crew", by: "ana")
+            _ = await room.told(1, sink)
+            try await room.say("2", in: "crew", by: "ana")
+            let third = try await room.say("3", in: "crew", by: "ana").timetoken
+            let fourth = try await room.say("4", in: "crew", by: "ana").timetoken
+            try await room.chat.delete(fourth, in: "crew", isHard: false, by: nil)
+            try await room.chat.delete(third, in: "crew", isHard: true, by: nil)
+            room.advance(.seconds(1))
+            #expect(await room.told(2, sink) == ["1", "2"])
+            let fifth = try await room.say("5", in: "crew", by: "ana").timetoken
+            try await room.chat.delete(fifth, in: "crew", isHard: true, by: nil)
+            room.advance(.seconds(1))
+            try await room.settled()
+            #expect(sink.told == ["1", "2"])
+        }
+    }
+
+    @Test("is caught up with, without a message that was deleted meanwhile")
+    func caughtUp() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana"])
+            let (sink, selection) = try await room.follow(["crew"])
+            let start = try await room.chat.now
+            let said = try await room.say("1", in: "crew", by: "ana").timetoken
+            _ = await room.told(1, sink)
+            for isDeleted in [false, true] {
+                if isDeleted { try await room.chat.delete(said, in: "crew", isHard: true, by: nil) }
+                var reading = room.chat.catchUp(selection, after: start, upTo: try await room.chat.now)
+                let read = try await reading.nextPage(limit: 100)
+                #expect(read.map(\.type) == ["channel.activity"])
+                #expect((read.first?.data.rawMember("last_message") == .null) == isDeleted)
+                try expectValid(read)
+            }
+        }
+    }
+
+    @Test("is for those who name the type, whatever else they ask for")
+    func named() async throws {
+        try await Room.open { room in
+            let named = try await room.follow(["a"])
+            let besides = try await room.follow(["a"], types: ["*", "channel.activity"])
+            let below = try await room.follow(["a"], types: ["channel.*"])
+            let all = try await room.follow(["a"], types: ["*"])
+            let absent = try await room.follow(["a"], types: [])
+            let rights: [NamePattern] = [.exact("channel.activity"), .exact("message.created")]
+            let narrow = room.service.chat(
+                for: Caller(space: ChatFixture.space, credential: "key_n", scopes: [.read], types: rights))
+            let byRights = try await room.follow(["a"], types: [], by: narrow)
+            try await room.say("1", in: "a", by: "ana")
+            _ = await room.told(1, named.sink)
+            try await room.settled()
+            #expect(besides.sink.all.map(\.type) == ["message.created", "channel.activity"])
+            #expect(below.sink.all.isEmpty)
+            for other in [all, absent, byRights] { #expect(other.sink.all.map(\.type) == ["message.created"]) }
+        }
+    }
+
+    @Test("is told to readers of the channel alone, and not of those whom they block")
+    func rights() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana", "ben", "carl"])
+            _ = try await room.chat.block("ana", for: "carl")
+            let ben = try await room.follow([], as: "ben")
+            let carl = try await room.follow([], as: "carl")
+            let dora = try await room.follow([], as: "dora")
+            let token = try await room.follow(["*"], by: room.chat(of: "eve"))
+            try await room.say("1", in: "crew", by: "ana")
+            _ = await room.told(1, ben.sink)
+            try await room.settled()
+            #expect(ben.sink.told.filter { $0 == "1" } == ["1"])
+            for other in [carl, dora, token] { #expect(!other.sink.told.contains("1")) }
+        }
+    }
+
+    @Test("costs nothing for channels that nobody who names it follows")
+    func unfollowed() async throws {
+        try await Room.open { room in
+            try await room.say("0", in: "a", by: "ana")
+            #expect(!room.service.activity.hasFollowers)
+            let (sink, selection) = try await room.follow(["a", "b.*"])
+            for channel in ["c", "b", "bb.x"] { try await room.say("1", in: channel, by: "ana") }
+            try await room.settled()
+            #expect(room.service.activity.channelsHeld == 0)
+            try await room.say("2", in: "b.x", by: "ana")
+            #expect(await room.told(1, sink) == ["2"])
+            #expect(room.service.activity.channelsHeld == 1)
+            room.advance(.seconds(1))
+            try await room.settled()
+            await waitUntil { room.service.activity.channelsHeld == 0 }
+            // It may come back: what is said meanwhile can be caught up with.
+            await room.service.hub.detach(sink, from: selection)
+            #expect(room.service.activity.hasFollowers)
+            room.service.activity.change { $0.forgetEnded(now: .now + ActivityFollowers.grace) }
+            #expect(!room.service.activity.hasFollowers)
+        }
+    }
+
+    @Test("is told for webhooks that follow the channel, and no replies")
+    func webhooks() async throws {
+        try await Room.open { room in
+            room.service.followActivity(
+                [ChannelSet(space: ChatFixture.space, patterns: [.below("a.")])], in: ChatFixture.space)
+            let start = try await room.chat.now
+            let root = try await room.say("1", in: "a.b", by: "ana").timetoken
+            _ = try await room.chat.post(
+                Emission.message(channel: "a.b", data: Room.text("2"), user: "ana", meta: nil),
+                MessageTies(threadOf: root))
+            try await room.say("3", in: "b", by: "ana")
+            await room.service.activity.tell()
+            func told() async throws -> [Event] {
+                try await room.chat.events(after: start).filter { $0.type == "channel.activity" }
+            }
+            await waitUntil { (try? await told().count) == 1 }
+            room.advance(.seconds(1))
+            await room.service.activity.tell()
+            #expect(try await told().map { $0.json?["last_message"]?["data"]?["text"]?.string } == ["1"])
+            room.service.followActivity([], in: ChatFixture.space)
+            #expect(!room.service.activity.hasFollowers)
+        }
+    }
+
+    @Test("tells a user of unread counts by channel, at most once a second for each, until nobody follows")
+    func unread() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana", "ben"])
+            try await room.establish("work", members: ["ana", "ben"])
+            room.advance(.seconds(1))
+            let (sink, selection) = try await room.follow(["ben"], as: "ben")
+            let user = UserID("ben", in: ChatFixture.space)
+            await room.service.watchUnread(of: user, isOn: true)
+            await room.service.unread.tellChanges()
+            func tell(_ count: Int) async -> [String] {
+                await room.service.unread.tellChanges()
+                await waitUntil { sink.all.count >= count }
+                return sink.told
+            }
+            for _ in 0..<2 { try await room.say("hello", in: "crew", by: "ana") }
+            try await room.say("hello", in: "work", by: "ana")
+            let first = await tell(2)
+            #expect(Set(first) == ["crew 2", "work 1"])
+            let event = try #require(sink.all.first)
+            #expect(event.audience == .rule(.user, subjects: ["ben"]) && event.channel.name == "ben")
+            try expectValid(sink.all)
+            _ = try await room.chat.mark(.read, "ben", in: "crew")
+            await room.service.unread.tellChanges()
+            #expect(sink.told.count == 2)
+            room.advance(.seconds(1))
+            #expect(await tell(3).last == "crew 0")
+            await room.service.hub.detach(sink, from: selection)
+            await room.service.watchUnread(of: user, isOn: false)
+            let start = try await room.chat.now
+            room.advance(.seconds(1))
+            try await room.say("more", in: "work", by: "ana")
+            await room.service.unread.tellChanges()
+            #expect(try await room.chat.events(on: "ben", after: start).isEmpty)
+        }
+    }
+}
