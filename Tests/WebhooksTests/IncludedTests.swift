@@ -17,7 +17,8 @@ extension WebhookFixture {
     fileprivate func including(
         _ receiver: ScriptedServer, _ objects: Set<IncludedObject>, template: String? = nil, batch: WebhookBatch? = nil
     ) async throws -> Webhook {
-        var settings = WebhookSettings(url: receiver.url("/hook"))
+        // Changes of users are events, too.
+        var settings = WebhookSettings(url: receiver.url("/hook"), channels: [.below("orders.")])
         settings.included = objects
         settings.batch = batch
         if let template {
