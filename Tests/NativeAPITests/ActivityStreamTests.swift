@@ -55,7 +55,7 @@ import Testing
             try await say("1", in: "a", gateway)
             var cursor = "latest"
             for text in ["1", "2"] {
-                let answer = text == "1" ? try await first : try await gateway.call("GET", path + cursor)
+                let answer = if text == "1" { try await first } else { try await gateway.call("GET", path + cursor) }
                 let events = try #require(answer.json?["data"]?.elements)
                 #expect(events.map { $0["data"]?["last_message"]?["data"]?["text"]?.string } == [text])
                 cursor = try #require(answer.json?["cursor"]?.string)
