@@ -116,6 +116,8 @@ def test_emit_see_it_break_a_webhook_replay_and_trace(pages, gateway, moody):
     pages.wait.until(is_dead)
     assert len(moody.bodies) == 2
 
+    pages.open("webhooks")
+    pages.text("500", "main td code")
     moody.status = 200
     pages.open(f"webhooks/{hook}")
     Select(pages.find("#replay select")).select_by_value("dead")

@@ -50,7 +50,10 @@ import Testing
             #expect(made["max_outstanding"]?.integer == 1000 && made["max_attempts"]?.integer == 10)
             let tag = try #require(made.header("ETag"))
             let path = "/v1/subscriptions/\(id)"
-            #expect(await api.call(.get, path, headers: [("If-None-Match", tag)]).status == 304)
+            let read = try #require(await api.call(.get, path).header("ETag"))
+            #expect(await api.call(.get, path, headers: [("If-None-Match", read)]).status == 304)
+            // Its backlog may have changed all the same.
+            #expect(await api.call(.get, path, headers: [("If-None-Match", tag)]).status == 200)
             let changed = await api.call(
                 .patch, path, #"{"filter":null,"ack_deadline_seconds":null,"ordering":"strict"}"#,
                 headers: [("If-Match", tag)])

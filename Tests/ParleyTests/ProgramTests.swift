@@ -69,7 +69,7 @@ import Testing
             (["webhooks", "show"], "webhooks get"), (["webhooks", "gt"], "webhooks get"),
             (["sources", "gut"], "sources get"),
             (["sources", "view"], "sources get"), (["apps", "ls"], "apps list"), (["schema", "get"], nil),
-            (["webhooks", "rest"], nil), (["webhooks", "status"], "webhooks get"), (["jobs", "stop"], nil),
+            (["webhooks", "send"], nil), (["webhooks", "status"], "webhooks get"), (["jobs", "stop"], nil),
             (["webhooks", "delet"], "webhooks delete"), (["emti"], "emit"), (["lsten"], "listen"),
         ] as [([String], String?)])
     func suggestion(_ arguments: [String], _ command: String?) async throws {
@@ -85,10 +85,9 @@ import Testing
     @Test("knows which commands read: every command but these acts")
     func reading() {
         let words: Set = [
-            "audit", "check", "compat", "diff", "doctor", "explain", "get", "history", "infer", "list", "listen",
-            "mappings",
-            "preview", "print", "profiles", "pubnub", "requests", "stats", "suite", "test", "url", "validate",
-            "versions",
+            "audit", "bench", "check", "compat", "diff", "doctor", "explain", "get", "history", "infer", "list",
+            "listen", "mappings", "members", "preview", "print", "profiles", "pubnub", "requests", "stats",
+            "suite", "test", "url", "validate", "versions",
         ]
         for (path, command) in CommandTree.leaves where Spelling.isReading(command) {
             #expect(words.contains(command._commandName), "\(path)")

@@ -12,7 +12,7 @@ import Testing
         arguments: [
             (
                 [
-                    "sources", "create", "s", "--scheme", "generic", "--option", "header=X-Sig", "--option",
+                    "sources", "put", "s", "--scheme", "generic", "--option", "header=X-Sig", "--option",
                     "prefix=a=b",
                     "--secret", "x", "--handshake", "meta", "--verify-token", "vt", "--mapping", "{}",
                 ],

@@ -43,6 +43,9 @@ export default function webhooks(view) {
   return id ? one(view, id) : all();
 }
 
+/** The newest failed attempt: its status or error, and when. */
+const failure = ({ at, error, status }) => [h("code", {}, status ?? error), " ", time(at)];
+
 async function all() {
   const list = await pages((cursor) => get("/v1/webhooks" + query({ cursor })), (rows) =>
     table(
@@ -56,6 +59,7 @@ async function all() {
             row.circuit !== "closed" && row.circuit && badge("circuit " + row.circuit.replace("_", " "), "warn"),
           ],
         ],
+        ["Last failure", (row) => row.last_error ? failure(row.last_error) : "–"],
         ["Types", (row) => row.types.join(", ")],
         ["Channels", (row) => row.channels.join(", ")],
         ["What for", (row) => row.description || "–"],
@@ -220,6 +224,7 @@ function health(hook, stats) {
         h("p", { class: "figure" }, stats.circuit.replace("_", " ")),
         stats.open_until && h("p", {}, "no attempt before ", time(stats.open_until)),
         hook.failing_since && h("p", {}, "failing since ", time(hook.failing_since)),
+        hook.last_error && h("p", {}, "last failure ", ...failure(hook.last_error)),
       ),
       h(
         "div",
