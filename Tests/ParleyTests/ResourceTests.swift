@@ -110,6 +110,36 @@ import Testing
             ])
     }
 
+    @Test("that are deliveries say when they are attempted, and why not before")
+    func schedule() async throws {
+        @Sendable func delivery(_ id: String, _ webhook: String, _ due: String) -> String {
+            #"{"id":"\#(id)","status":"failed","webhook":"\#(webhook)","next_attempt_at":\#(due),"reason":null}"#
+        }
+        let gateway = try ScriptedServer { request in
+            if request.target.hasPrefix("/v1/webhooks") {
+                let webhook = #"{"id":"wh_1","open_until":"2024-11-24T15:04:28.000000Z"}"#
+                return .answer(200, #"{"data":[\#(webhook),{"id":"wh_2","open_until":null}],"next_cursor":null}"#)
+            }
+            let rows = [
+                delivery("dlv_1", "wh_1", #""2024-11-24T15:00:33.000000Z""#),
+                delivery("dlv_2", "wh_2", #""2024-11-24T15:00:33.000000Z""#),
+                delivery("dlv_3", "sub_1", #""2024-11-24T15:00:33.000000Z""#), delivery("dlv_4", "wh_2", "null"),
+            ]
+            if request.target == "/v1/deliveries/dlv_1" { return .answer(200, rows[0]) }
+            return .answer(200, #"{"data":[\#(rows.joined(separator: ","))],"next_cursor":null}"#)
+        }
+        let run = try await parley("deliveries", "list", at: gateway)
+        let resting = "after 2024-11-24 15:04:28.000Z, the receiver rests"
+        #expect(
+            zip(run.lines.dropFirst(), [resting, "2024-11-24 15:00:33.000Z", "waits to be pulled", "-"])
+                .allSatisfy { $0.hasSuffix($1) }, "\(run.output)")
+        let one = try await parley("deliveries", "get", "dlv_1", at: gateway)
+        #expect(one.lines.contains { $0.hasPrefix("next_attempt_at") && $0.hasSuffix(resting) }, "\(one.output)")
+        let requests = try await parley("deliveries", "list", "--json", at: gateway)
+        #expect(requests.lines.count == 4)
+        #expect(gateway.requests.value.count { $0.target.hasPrefix("/v1/webhooks") } == 2, "programs get what is there")
+    }
+
     @Test("that are none are told on the error output", arguments: ["webhooks", "sources", "keys", "apps"])
     func empty(_ resource: String) async throws {
         let gateway = try ScriptedServer { _ in .answer(200, #"{"data":[],"next_cursor":null}"#) }
@@ -193,7 +223,8 @@ import Testing
         let gateway = try ScriptedServer { _ in .answer(200, #"{"id":"x","data":[]}"#) }
         let run = try await parley(arguments, at: gateway)
         #expect(run.code == 0, "\(run.errors)")
-        let request = try #require(gateway.requests.value.first)
+        // What people are told of deliveries takes a look at the circuits of webhooks first.
+        let request = try #require(gateway.requests.value.first { $0.target != "/v1/webhooks?limit=250" })
         #expect("\(request.method) \(request.target)" == line)
         #expect(request.text == body)
     }

@@ -5,7 +5,10 @@ package import ArgumentParser
 /// They compile beside the server; `ParleyCommands` puts them into `parley`.
 package enum ClientCommands {
     package static let events = CommandGroup(
-        name: "Event", subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self])
+        name: "Event", subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self, EventsCommand.self])
+
+    package static let chat = CommandGroup(
+        name: "Chat", subcommands: [MessagesCommand.self, ChannelsCommand.self, UsersCommand.self])
 
     /// - Parameter keys: `parley keys`, of which ``keys`` are a part.
     package static func resources(keys: any ParsableCommand.Type) -> CommandGroup {
@@ -13,9 +16,12 @@ package enum ClientCommands {
             name: "Resource",
             subcommands: [
                 WebhooksCommand.self, DeliveriesCommand.self, JobsCommand.self, SubscriptionsCommand.self,
-                SourcesCommand.self, keys, AuditCommand.self, AppsCommand.self,
+                SourcesCommand.self, TypesCommand.self, keys, AuditCommand.self, AppsCommand.self,
             ])
     }
+
+    package static let access = CommandGroup(
+        name: "Access", subcommands: [LoginCommand.self, LogoutCommand.self, ProfilesCommand.self])
 
     package static let keys = KeyCommands.all
 

@@ -57,10 +57,10 @@ struct ParleyCommand: AsyncParsableCommand {
         commandName: "parley",
         abstract: "A self-hosted chat-event gateway: serve it, emit into it, listen to it.",
         discussion: """
-            The client commands talk to the gateway at PARLEY_URL (default \(ServerAddress.standard)) with the API key in \
-            PARLEY_KEY (default 'dev', for a loopback address only). PARLEY_TOKEN_COMMAND, or --token-command, is a command \
-            that prints a token instead; it is run again when the token has ended. With --json they print JSON for programs, one value a \
-            line. Colours are used on a terminal unless NO_COLOR is set.
+            The client commands talk to the gateway at PARLEY_URL with the API key in PARLEY_KEY; without these, to the one \
+            that 'parley login' has kept; else to \(ServerAddress.standard), with the key 'dev' of dev mode. PARLEY_TOKEN_COMMAND, or \
+            --token-command, is a command that prints a token instead; it is run again when the token has ended. With --json they \
+            print JSON for programs, one value a line. Colours are used on a terminal unless NO_COLOR is set.
 
             Exit codes: 0 done, 1 failed, 2 wrong usage; those of 'schema' are in its own help.
 
@@ -71,7 +71,8 @@ struct ParleyCommand: AsyncParsableCommand {
             """,
         version: Product.version,
         groupedSubcommands: [
-            ClientCommands.events, ClientCommands.resources(keys: KeysCommand.self),
+            ClientCommands.events, ClientCommands.chat, ClientCommands.resources(keys: KeysCommand.self),
+            ClientCommands.access,
             CommandGroup(name: "Moving", subcommands: [ImportCommand.self, ExportCommand.self]),
             ClientCommands.schemas,
             CommandGroup(

@@ -6,18 +6,23 @@ package actor Credential {
     private var text: String?
     private var fetching: Task<Result<String, CommandFailure>, Never>?
 
-    package init(key: String) {
+    /// - Parameter source: the place to look at when it is refused.
+    package init(key: String, source: String = "PARLEY_KEY") {
         command = nil
         text = key
+        self.source = source
     }
 
-    package init(_ command: TokenCommand) { self.command = command }
+    package init(_ command: TokenCommand) {
+        self.command = command
+        source = "the token command"
+    }
 
     /// Whether another one may be had when the gateway refuses this one.
     package nonisolated var isRenewable: Bool { command != nil }
 
     /// The place to look at when it is refused.
-    package nonisolated var source: String { command == nil ? "PARLEY_KEY" : "the token command" }
+    package nonisolated let source: String
 
     /// What to show now. The first call fetches a token.
     ///

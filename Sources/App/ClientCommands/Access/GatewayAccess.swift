@@ -14,10 +14,15 @@ package struct Call: Sendable {
     package var isHarmlessAgain: Bool
     /// Whether a refusal of what was sent is an answer like others, with its problem as the document.
     package var takesRefusals: Bool
+    /// Whether 404 is an answer like others, with its problem as the document.
+    package var takesMissing: Bool
+    /// Fields beside those that every request has.
+    package var headers: [(name: String, value: String)]
 
     package init(
         method: String = "GET", path: RequestPath, body: JSONText? = nil, idempotencyKey: String? = nil,
-        isHarmlessAgain: Bool = false, takesRefusals: Bool = false
+        isHarmlessAgain: Bool = false, takesRefusals: Bool = false, takesMissing: Bool = false,
+        headers: [(name: String, value: String)] = []
     ) {
         self.method = method
         self.path = path
@@ -25,6 +30,8 @@ package struct Call: Sendable {
         self.idempotencyKey = idempotencyKey
         self.isHarmlessAgain = isHarmlessAgain
         self.takesRefusals = takesRefusals
+        self.takesMissing = takesMissing
+        self.headers = headers
     }
 
     /// Whether it may be sent again when nobody knows what became of the first.
@@ -129,7 +136,7 @@ package final class GatewayAccess: Sendable {
     }
 
     private func request(_ call: Call, _ credential: String) -> OutboundRequest {
-        var headers = [("Authorization", "Bearer \(credential)"), ("Accept", "application/json")]
+        var headers = [("Authorization", "Bearer \(credential)"), ("Accept", "application/json")] + call.headers
         if call.body != nil { headers.append(("Content-Type", "application/json")) }
         if let idempotencyKey = call.idempotencyKey { headers.append(("Idempotency-Key", idempotencyKey)) }
         return OutboundRequest(
@@ -153,7 +160,10 @@ package final class GatewayAccess: Sendable {
         }
         guard let status = result.status else { return .final(CommandFailure("\(url) gave no answer")) }
         hasAnswered.store(true, ordering: .relaxed)
-        guard (200..<300).contains(status) || call.takesRefusals && Self.refusals.contains(status) else {
+        let isAnswer =
+            (200..<300).contains(status) || call.takesRefusals && Self.refusals.contains(status)
+            || call.takesMissing && status == 404
+        guard isAnswer else {
             let failure = failure(status: status, body: result.body)
             return Self.isTransient(result, status) ? .transient(failure) : .final(failure)
         }

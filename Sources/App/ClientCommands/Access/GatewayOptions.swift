@@ -11,6 +11,12 @@ package struct GatewayOptions: ParsableArguments {
             valueName: "command"))
     package var tokenCommand: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Which gateway of those that 'parley login' has kept; default: PARLEY_PROFILE, else 'default'.",
+            valueName: "name"))
+    package var profile: String?
+
     @Flag(name: .customLong("json"), help: "Print JSON, one value a line, for programs.")
     package var isJSON = false
 
@@ -21,10 +27,9 @@ package struct GatewayOptions: ParsableArguments {
         _ body: (GatewayAccess, Surroundings) async throws -> Result
     ) async throws -> Result {
         let surroundings = Surroundings.current
-        let address = try ServerAddress(url ?? surroundings.environment["PARLEY_URL"] ?? ServerAddress.standard)
+        let target = try GatewayTarget(url: url, tokenCommand: tokenCommand, profile: profile, surroundings.environment)
         let access = try GatewayAccess(
-            address: address, credential: try credential(for: address, surroundings.environment),
-            surroundings: surroundings)
+            address: target.address, credential: target.credential, surroundings: surroundings)
         do {
             let result = try await body(access, surroundings)
             await access.close()
@@ -34,30 +39,90 @@ package struct GatewayOptions: ParsableArguments {
             throw error
         }
     }
+}
 
-    /// A token's command goes before a key: it is there to take its place.
-    private func credential(
-        for address: ServerAddress, _ environment: [String: String]
-    ) throws(CommandFailure) -> Credential {
-        let line = tokenCommand ?? environment["PARLEY_TOKEN_COMMAND"] ?? ""
-        guard line.isEmpty else { return Credential(TokenCommand(line)) }
-        return Credential(key: try Self.key(for: address, environment))
+/// The gateway that a command speaks to, and as whom.
+///
+/// An option goes before the environment, which goes before a profile; `--profile` is an option, `PARLEY_PROFILE` is not.
+struct GatewayTarget {
+    let address: ServerAddress
+    let credential: Credential
+
+    /// - Throws: as wrong usage for a profile that is not there, a wrong URL or key, and where there is no key for it.
+    init(
+        url: String?, tokenCommand: String?, profile name: String?, _ environment: [String: String]
+    ) throws(CommandFailure) {
+        let chosen = try Self.profile(name, environment)
+        let isOption = name != nil
+        let variable = environment["PARLEY_URL"].flatMap { $0.isEmpty ? nil : $0 }
+        let address: ServerAddress =
+            if let url {
+                try ServerAddress(url)
+            } else if let chosen, isOption || variable == nil {
+                chosen.address
+            } else {
+                try ServerAddress(variable ?? ServerAddress.standard)
+            }
+        self.address = address
+        // A profile's key is for its own gateway alone.
+        let profile = chosen.flatMap { $0.address == address ? $0 : nil }
+        func kept(_ profile: Profile) -> Credential {
+            Credential(key: profile.key, source: "the profile '\(profile.name)' ('parley login')")
+        }
+        let line = tokenCommand ?? (isOption ? "" : environment["PARLEY_TOKEN_COMMAND"] ?? "")
+        if !line.isEmpty {
+            credential = Credential(TokenCommand(line))
+        } else if let profile, isOption {
+            credential = kept(profile)
+        } else if let profile, (environment["PARLEY_KEY"] ?? "").isEmpty {
+            credential = kept(profile)
+        } else {
+            credential = Credential(key: try GatewayOptions.key(for: address, environment))
+        }
     }
 
+    /// - Returns: nil where none is named and there is no default one.
+    private static func profile(
+        _ option: String?, _ environment: [String: String]
+    ) throws(CommandFailure) -> Profile? {
+        let named = option ?? environment["PARLEY_PROFILE"].flatMap { $0.isEmpty ? nil : $0 }
+        // Variables of a gateway describe all of it: the key of one is not to reach the address of another.
+        let variables = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND"]
+        if named == nil, variables.contains(where: { !(environment[$0] ?? "").isEmpty }) { return nil }
+        // Without a home there are no profiles, which matters to whoever names one.
+        if named == nil, environment["XDG_CONFIG_HOME"] == nil, environment["HOME"] == nil { return nil }
+        let profiles = try ProfileStore(environment).load()
+        if let profile = profiles.first(where: { $0.name == named ?? Profile.standard }) { return profile }
+        guard let named else { return nil }
+        let names =
+            profiles.isEmpty ? "there are none yet" : "there are \(profiles.map(\.name).joined(separator: ", "))"
+        throw CommandFailure(
+            "there is no profile '\(named)'; \(names); 'parley login --profile \(named) --url URL' makes it", code: 2)
+    }
+}
+
+extension GatewayOptions {
     /// The key, from the environment only: an argument would stand in process lists.
     package static func key(
         for address: ServerAddress, _ environment: [String: String]
     ) throws(CommandFailure) -> String {
         if let key = environment["PARLEY_KEY"], !key.isEmpty {
-            guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-                throw CommandFailure("PARLEY_KEY holds characters no key has", code: 2)
-            }
+            try check(key: key, from: "PARLEY_KEY")
             return key
         }
         // Dev mode's key is well known and listens on loopback only; sent anywhere else it could only leak a habit.
         guard address.isLoopback else {
-            throw CommandFailure("PARLEY_KEY is not set; \(address.url) needs an API key", code: 2)
+            throw CommandFailure(
+                "PARLEY_KEY is not set, and 'parley login' has kept no key for \(address.url), which needs one", code: 2
+            )
         }
         return "dev"
+    }
+
+    /// - Throws: as wrong usage for a text that no header can carry.
+    static func check(key: String, from source: String) throws(CommandFailure) {
+        guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw CommandFailure("\(source) holds characters no key has", code: 2)
+        }
     }
 }

@@ -34,11 +34,13 @@ struct DeliveriesCommand: AsyncParsableCommand {
             var path = RequestPath("v1", "deliveries").adding("webhook", webhook).adding("event", event)
             for status in status { path = path.adding("status", status.rawValue) }
             try await gateway.withResources { [path] access, output in
+                // For people alone: it takes a request of its own.
+                let schedule: DeliverySchedule? = try await output.isJSON ? nil : DeliverySchedule(access)
                 try await output.list(
                     PagedList(access: access, path: path), limit: limit,
                     columns: [
                         Column("id"), Column("status"), Column("attempts"), Column("type"), Column("event"),
-                        Column("webhook"), Column("next_attempt_at", title: "due"),
+                        Column("webhook"), Column(title: "next") { row, _ in schedule?.next(of: row) ?? "-" },
                     ],
                     empty: "no deliveries")
             }
@@ -54,8 +56,12 @@ struct DeliveriesCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 let answer = try await access.send(Call(path: RequestPath("v1", "deliveries", id)))
+                var words: [String: String] = [:]
+                if !output.isJSON, let delivery = answer.document?.root {
+                    words["next_attempt_at"] = try await DeliverySchedule(access).next(of: delivery)
+                }
                 output.show(
-                    answer, tabulating: "attempt_log",
+                    answer, wording: words, tabulating: "attempt_log",
                     as: ["at", "status", "error", "message", "duration_ms"].map { Column($0) })
             }
         }

@@ -47,9 +47,11 @@ struct ResourceOutput: Sendable {
     ///
     /// - Parameters:
     ///   - secrets: members that are left out, from the JSON too.
+    ///   - words: what people are shown of members in place of their values, by the members' names.
     ///   - list: a member that holds a list of objects, shown as a table below the others.
     func show(
-        _ answer: Answer, omitting secrets: Set<String> = [], tabulating list: String? = nil, as columns: [Column] = []
+        _ answer: Answer, omitting secrets: Set<String> = [], wording words: [String: String] = [:],
+        tabulating list: String? = nil, as columns: [Column] = []
     ) {
         guard let document = answer.document else { return }
         let members = (document.text.rawMembers() ?? [("", document.text)]).filter { !secrets.contains($0.name) }
@@ -58,7 +60,7 @@ struct ResourceOutput: Sendable {
             return console.output.line(text.onOneLine().bytes)
         }
         let pairs = members.filter { $0.name != list }.map { member in
-            (name: member.name, value: Self.text(document.root[member.name], member.value))
+            (name: member.name, value: words[member.name] ?? Self.text(document.root[member.name], member.value))
         }
         for line in Table.pairs(pairs, console.output.style) { console.output.line(line) }
         guard let list, let texts = document.text.rawMember(list)?.rawElements(),
@@ -126,6 +128,13 @@ extension GatewayOptions {
     func get(_ path: RequestPath, omitting secrets: Set<String> = []) async throws {
         try await withResources { access, output in
             output.show(try await access.send(Call(path: path)), omitting: secrets)
+        }
+    }
+
+    /// Deletes what has this path, and says so.
+    func delete(_ id: String, _ path: RequestPath) async throws {
+        try await withResources { access, output in
+            output.done("deleted", id, try await access.send(Call(method: "DELETE", path: path)))
         }
     }
 

@@ -48,42 +48,24 @@ struct WebhookOptions: ParsableArguments {
 
     /// The settings as a document.
     func document(url: String?) throws -> JSONText {
-        var members: [(name: String, value: JSONText)] =
-            try file.map { text in
-                guard let members = try InputText.json(text, "the document").rawMembers() else {
-                    throw CommandFailure("the document is no JSON object", code: 2)
-                }
-                return members
-            } ?? []
-        for (name, value) in try given(url) {
-            members.removeAll { $0.name == name }
-            members.append((name, value))
-        }
-        return JSONText { writer in
-            writer.beginObject()
-            for (name, value) in members {
-                writer.key(text: name)
-                writer.raw(value)
-            }
-            writer.endObject()
-        }
+        try GivenDocument.object(file, given(url))
     }
 
-    private func given(_ url: String?) throws -> [(name: String, value: JSONText)] {
-        func text(_ text: String?) -> JSONText? { text.map { JSONText(string: $0) } }
-        let all: [(String, JSONText?)] = [
-            ("format", text(format)),
+    private func given(_ url: String?) throws -> [(name: String, value: JSONText?)] {
+        var members: [(name: String, value: JSONText?)] = [("url", JSONText(option: url))]
+        for (name, value) in told.members { members.append((name, value)) }
+        members += [
+            ("format", JSONText(option: format)),
             ("template", try template.map { try InputText.json($0, "the template") }), ("headers", try headers()),
             ("auth", try authentication()), ("signatures", signature.isEmpty ? nil : JSONText(strings: signature)),
-            ("ordering", text(ordering)),
+            ("ordering", JSONText(option: ordering)),
             ("batch", batch.map { JSONText(trusted: Array(#"{"max_events":\#($0)}"#.utf8)) }),
             ("rate_per_second", rate.map { JSONText(trusted: Array("\($0)".utf8)) }),
             ("concurrency", concurrency.map(Self.number)), ("timeout_seconds", timeout.map(Self.number)),
             ("retry", try retrySchedule()),
-            ("verification", text(verification)),
+            ("verification", JSONText(option: verification)),
         ]
-        let address = text(url).map { [("url", $0)] } ?? []
-        return address + told.members + all.compactMap { name, value in value.map { (name, $0) } }
+        return members
     }
 
     private static func number(_ number: Int) -> JSONText { JSONText(trusted: Array(String(number).utf8)) }

@@ -13,7 +13,9 @@ public enum Settings {
     ).sorted()
 
     /// Variables that belong to the client commands or name the file: no settings, and no cause for a warning.
-    static let otherVariables: Set<String> = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND", "PARLEY_CONFIG"]
+    static let otherVariables: Set<String> = [
+        "PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND", "PARLEY_PROFILE", "PARLEY_CONFIG",
+    ]
 
     private static let general: [Setting] = [
         listen,

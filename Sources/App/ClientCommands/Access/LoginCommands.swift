@@ -1,0 +1,144 @@
+import ArgumentParser
+import Glibc
+import JSON
+
+/// `parley login`: keeps a gateway's address and a key for it.
+struct LoginCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "login", abstract: "Keep a gateway's address with an API key, for the commands that follow.",
+        discussion: """
+            parley login --url https://parley.example
+            parley login --profile staging --url https://staging.example < staging-key
+
+            The key is asked for, or is the first line of the standard input; an argument would stand in process lists. It is \
+            tried, and kept in $XDG_CONFIG_HOME/parley/profiles.json (by default below ~/.config), which nobody else can read. \
+            The profile 'default' is used where neither options nor PARLEY_URL and PARLEY_KEY say another; --profile or \
+            PARLEY_PROFILE names another one.
+            """)
+
+    @Option(help: ArgumentHelp("What to keep it as.", valueName: "name")) var profile = Profile.standard
+    @Option(help: ArgumentHelp("The gateway's address.", valueName: "url")) var url: String
+    @Flag(name: .customLong("json"), help: "Print JSON for programs.") var isJSON = false
+
+    func run() async throws {
+        try Profile.check(name: profile)
+        let address = try ServerAddress(url)
+        let surroundings = Surroundings.current
+        let key = try KeyPrompt.read(for: address, surroundings)
+        let store = try ProfileStore(surroundings.environment)
+        let access = try GatewayAccess(
+            address: address, credential: Credential(key: key, source: "the key"), surroundings: surroundings)
+        let session: Answer
+        do { session = try await access.send(Call(path: RequestPath("v1", "session"))) } catch {
+            await access.close()
+            throw error
+        }
+        await access.close()
+        try store.save(Profile(name: profile, address: address, key: key))
+        let console = surroundings.console
+        if address.url.hasPrefix("http://"), !address.isLoopback {
+            console.errors.line("warning: http:// sends the key readable for all that lie between; prefer https://")
+        }
+        guard let document = session.document else { return }
+        guard !isJSON else { return console.output.line(document.text.onOneLine().bytes) }
+        let (app, name) = (document.root["app"]?["id"]?.string ?? "-", document.root["name"]?.string ?? "-")
+        let scopes = document.root["scopes"]?.strings?.joined(separator: ", ") ?? "-"
+        console.output.line(
+            "\(console.output.style.good("logged in")) to \(address.url), app \(PlainText.safe(app)), with the key "
+                + "'\(PlainText.safe(name))' (\(PlainText.safe(scopes))); profile '\(profile)'")
+    }
+}
+
+/// `parley logout`: forgets what `parley login` kept.
+struct LogoutCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logout", abstract: "Forget a gateway's address and key; the key itself stays valid.",
+        discussion: "'parley keys delete ID' takes a key back.")
+
+    @Option(help: ArgumentHelp("What it was kept as.", valueName: "name")) var profile = Profile.standard
+
+    func run() throws {
+        let surroundings = Surroundings.current
+        let store = try ProfileStore(surroundings.environment)
+        guard try store.remove(profile) else {
+            throw CommandFailure("there is no profile '\(PlainText.safe(profile))'; 'parley profiles' lists them")
+        }
+        let output = surroundings.console.output
+        output.line("\(output.style.good("forgotten")) \(PlainText.safe(profile))")
+    }
+}
+
+/// `parley profiles`: what `parley login` has kept.
+struct ProfilesCommand: ParsableCommand, ReadingCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "profiles", abstract: "List the gateways that 'parley login' has kept, without their keys.")
+
+    @Flag(name: .customLong("json"), help: "Print JSON, one value a line, for programs.") var isJSON = false
+
+    func run() throws {
+        let surroundings = Surroundings.current
+        let profiles = try ProfileStore(surroundings.environment).load()
+        let console = surroundings.console
+        var table = Table(["profile", "url"])
+        for profile in profiles {
+            table.add([profile.name, profile.address.url])
+            guard isJSON else { continue }
+            console.output.line(
+                JSONText { writer in
+                    writer.beginObject()
+                    writer.member("name", profile.name)
+                    writer.member("url", profile.address.url)
+                    writer.endObject()
+                }.bytes)
+        }
+        guard !isJSON else { return }
+        guard !profiles.isEmpty else { return console.errors.line("no profiles; 'parley login --url URL' makes one") }
+        for line in table.lines(console.output.style) { console.output.line(line) }
+    }
+}
+
+/// Reads a key without showing it.
+private enum KeyPrompt {
+    private static let keyBytes = 16 * 1024
+
+    static func read(for address: ServerAddress, _ surroundings: Surroundings) throws(CommandFailure) -> String {
+        let input = surroundings.input
+        let isTerminal = isatty(input) == 1
+        if isTerminal { surroundings.console.errors.text("API key for \(address.url): ") }
+        let bytes = try isTerminal ? hidden(input, surroundings.console) : line(input)
+        guard let key = String(validating: bytes, as: UTF8.self), !key.isEmpty else {
+            throw CommandFailure("no key was given; it is the first line of the standard input", code: 2)
+        }
+        try GatewayOptions.check(key: key, from: "the key")
+        return key
+    }
+
+    private static func hidden(_ input: Int32, _ console: Console) throws(CommandFailure) -> [UInt8] {
+        var settings = termios()
+        guard tcgetattr(input, &settings) == 0 else { return try line(input) }
+        var silent = settings
+        // Without signals, as getpass(3) does it: an interrupt would leave the terminal silent.
+        silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
+        tcsetattr(input, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(input, TCSAFLUSH, &settings)
+            console.errors.line("")
+        }
+        return try line(input)
+    }
+
+    /// Up to the end of the line, which is not part of it.
+    private static func line(_ input: Int32) throws(CommandFailure) -> [UInt8] {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while line.count <= keyBytes {
+            let count = Glibc.read(input, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw CommandFailure("the standard input: \(String(cString: strerror(errno)))") }
+            if count == 0 || byte == 0x0A { break }
+            line.append(byte)
+        }
+        if line.last == 0x0D { line.removeLast() }
+        return line
+    }
+}

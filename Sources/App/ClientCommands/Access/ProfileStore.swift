@@ -1,0 +1,136 @@
+import Glibc
+import JSON
+
+/// A gateway's address with an API key for it, under a name.
+package struct Profile: Equatable, Sendable {
+    package var name: String
+    package var address: ServerAddress
+    package var key: String
+
+    /// The name that is meant where none is given.
+    package static let standard = "default"
+
+    /// - Throws: as wrong usage for what cannot be a profile's name: 1 to 64 of `A-Z a-z 0-9 . _ -`.
+    static func check(name: String) throws(CommandFailure) {
+        let isGood = name.utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains(byte)
+        }
+        guard isGood, (1...64).contains(name.utf8.count) else {
+            throw CommandFailure(
+                "a profile's name must be 1 to 64 letters, digits, '.', '_' or '-'; got '\(name)'", code: 2)
+        }
+    }
+}
+
+/// The profiles of the person at the keyboard: `$XDG_CONFIG_HOME/parley/profiles.json`, by default below `~/.config`.
+///
+/// The file holds keys: it is made with mode 0600 in a directory of mode 0700, and is not read when others may read it.
+package struct ProfileStore: Sendable {
+    package let path: String
+    private let folder: String
+
+    private static let limit = 1024 * 1024
+
+    /// - Throws: where the environment names no home.
+    package init(_ environment: [String: String]) throws(CommandFailure) {
+        var base = environment["XDG_CONFIG_HOME"] ?? ""
+        // A relative path is to be passed over (XDG Base Directory Specification).
+        if !base.hasPrefix("/") {
+            guard let home = environment["HOME"], home.hasPrefix("/") else {
+                throw CommandFailure("there is no place for profiles: neither XDG_CONFIG_HOME nor HOME is set")
+            }
+            base = home + "/.config"
+        }
+        folder = base + "/parley"
+        path = folder + "/profiles.json"
+    }
+
+    /// All of them by name; none where there is no file.
+    ///
+    /// - Throws: when the file cannot be read, is not ours, or others may read it.
+    package func load() throws(CommandFailure) -> [Profile] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return [] }
+            throw failure()
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure() }
+        guard status.st_mode & 0o077 == 0 else {
+            throw CommandFailure("\(path) holds keys and others may read it; 'chmod 600 \(path)' mends that")
+        }
+        let bytes = try InputText.file(path, limit: Self.limit)
+        guard let members = (try? JSONDocument(bytes))?.root["profiles"]?.members else {
+            throw CommandFailure("\(path) is no file of profiles; remove it and use 'parley login' again")
+        }
+        var profiles: [Profile] = []
+        for (name, value) in members {
+            guard let url = value["url"]?.string, let key = value["key"]?.string else {
+                throw CommandFailure("\(path): profile '\(name)' lacks its url or key; use 'parley login' again")
+            }
+            profiles.append(Profile(name: name, address: try ServerAddress(url), key: key))
+        }
+        return profiles.sorted { $0.name < $1.name }
+    }
+
+    /// Adds a profile, or replaces the one of its name.
+    package func save(_ profile: Profile) throws(CommandFailure) {
+        try write(try load().filter { $0.name != profile.name } + [profile])
+    }
+
+    /// - Returns: whether there was one of this name.
+    package func remove(_ name: String) throws(CommandFailure) -> Bool {
+        let profiles = try load()
+        guard profiles.contains(where: { $0.name == name }) else { return false }
+        try write(profiles.filter { $0.name != name })
+        return true
+    }
+
+    /// Writes beside the file and takes its place, so that a reader sees the old profiles or the new ones.
+    private func write(_ profiles: [Profile]) throws(CommandFailure) {
+        try makeFolder()
+        let text = JSONText { writer in
+            writer.beginObject()
+            writer.key("profiles")
+            writer.beginObject()
+            for profile in profiles {
+                writer.key(text: profile.name)
+                writer.beginObject()
+                writer.member("url", profile.address.url)
+                writer.member("key", profile.key)
+                writer.endObject()
+            }
+            writer.endObject()
+            writer.endObject()
+        }
+        var name = Array((path + ".XXXXXX").utf8CString)
+        // Made with mode 0600.
+        let descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { throw failure() }
+        let bytes = text.bytes + [0x0A]
+        let isWritten = Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
+        let code = errno
+        close(descriptor)
+        guard isWritten, rename(name, path) == 0 else {
+            let reason = failure(isWritten ? errno : code)
+            unlink(name)
+            throw reason
+        }
+    }
+
+    private func makeFolder() throws(CommandFailure) {
+        var path = ""
+        for part in folder.split(separator: "/") {
+            path += "/" + part
+            guard mkdir(path, 0o700) == 0 || errno == EEXIST || errno == EISDIR || errno == EROFS else {
+                throw CommandFailure("\(path): \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+
+    private func failure(_ code: Int32 = errno) -> CommandFailure {
+        CommandFailure("\(path): \(String(cString: strerror(code)))")
+    }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import JSON
+
+/// `parley events`: kept events of all channels, and what became of one.
+struct EventsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events", abstract: "Search the events of all channels, and see what became of one.",
+        subcommands: [List.self, Get.self, Explain.self])
+
+    struct List: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print the kept events of all channels, or of those that are asked for.",
+            discussion: "parley events list --type 'order.*' --filter 'data.amount > 1000' --order desc --limit 10")
+
+        @Option(
+            help: ArgumentHelp("Channels or patterns; may be given several times. Default: all.", valueName: "channel"))
+        var channel: [String] = []
+
+        @OptionGroup var selection: EventOptions
+
+        @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+        var filter: String?
+
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            var path = RequestPath("v1", "events")
+            path.add("channel", each: channel)
+            path.add("filter", filter)
+            selection.add(to: &path)
+            try await gateway.print(path, selection, ifNone: "no such events")
+        }
+    }
+
+    struct Get: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(abstract: "Show an event.")
+
+        @Argument(help: "The event's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.get(RequestPath("v1", "events", id)) }
+    }
+
+    struct Explain: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show what became of an event: its schema, who matched it and why, and each delivery.")
+
+        @Argument(help: "The event's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                let answer = try await access.send(Call(path: RequestPath("v1", "events", id, "explain")))
+                // The deliveries stand with the webhooks that they are for, and so do the matches.
+                output.show(
+                    answer, omitting: output.isJSON ? [] : ["deliveries", "would_reach"], tabulating: "webhooks",
+                    as: [
+                        Column("webhook"), Column("match"), Column("why"), Column("delivery.status", title: "delivery"),
+                        Column("delivery.attempts", title: "attempts"),
+                        Column("delivery.next_attempt_at", title: "due"),
+                    ])
+            }
+        }
+    }
+}
+
+/// Which kept events are printed, and how many.
+struct EventOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Only events of this type or pattern; may be given several times.", valueName: "type"))
+    var type: [String] = []
+
+    @Option(help: "Only events caused by this user.")
+    var user: String?
+
+    @Option(help: ArgumentHelp("Only events after this timetoken.", valueName: "timetoken"))
+    var after: String?
+
+    @Option(help: ArgumentHelp("Only events before this timetoken.", valueName: "timetoken"))
+    var before: String?
+
+    @Option(help: "The oldest (asc) or the newest (desc) event first.")
+    var order: HistoryCommand.Order?
+
+    @Option(help: ArgumentHelp("At most so many events; default 50.", valueName: "n"))
+    var limit: Int?
+
+    @Flag(help: "All there are.")
+    var all = false
+
+    func validate() throws {
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1.") }
+        if all, limit != nil { throw ValidationError("--limit and --all exclude each other.") }
+    }
+
+    /// Whether it leaves any events out.
+    var isNarrowing: Bool { !type.isEmpty || user != nil || after != nil || before != nil }
+
+    func add(to path: inout RequestPath) {
+        path.add("type", each: type)
+        path.add("user", user)
+        path.add("after", after)
+        path.add("before", before)
+        path.add("order", order?.rawValue)
+    }
+}
+
+extension GatewayOptions {
+    /// Prints kept events as they are read.
+    ///
+    /// - Parameter none: the line for people where there are none.
+    func print(_ path: RequestPath, _ selection: EventOptions, ifNone none: String) async throws {
+        try await withGateway { access, surroundings in
+            let output = surroundings.console.output
+            let pages = PagedList(access: access, path: path)
+            var isEmpty = true
+            let hasMore = try await pages.each(limit: selection.all ? .max : selection.limit ?? 50) { text, value in
+                isEmpty = false
+                output.line(isJSON ? text.onOneLine().bytes : Array(EventLine.text(text, value, output.style).utf8))
+            }
+            guard !isJSON else { return }
+            if isEmpty, !hasMore { surroundings.console.errors.line(none) }
+            if hasMore, selection.limit == nil { surroundings.console.errors.line("there are more: --limit or --all") }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import ArgumentParser
+import JSON
+
+/// `parley channels`: the records of channels.
+struct ChannelsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "channels", abstract: "List channels and their members; make, change and delete their records.",
+        subcommands: [List.self, Get.self, Members.self, Create.self, Change.self, Delete.self])
+
+    static func path(_ id: String) -> RequestPath { RequestPath("v1", "channels", id) }
+
+    struct List: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the channels that have a record.",
+            discussion: """
+                parley channels list --filter "kind == 'group'" --sort name
+
+                A channel exists by being named and needs no record: 'parley history' reads the events of any.
+                """)
+
+        @OptionGroup var records: RecordListOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                try await output.list(
+                    PagedList(access: access, path: records.path("v1", "channels")), limit: records.length.limit,
+                    columns: [
+                        Column("id"), Column("kind"), Column("name"), Column("member_count", title: "members"),
+                        Column("frozen"), Column("updated_at", title: "updated"),
+                    ],
+                    empty: "no channels have a record; 'parley channels create --kind public' makes one")
+            }
+        }
+    }
+
+    struct Get: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a channel's record.")
+
+        @Argument(help: "The channel.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.get(ChannelsCommand.path(id)) }
+    }
+
+    struct Members: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(abstract: "List a channel's members.")
+
+        @Argument(help: "The channel.") var id: String
+        @OptionGroup var records: RecordListOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                let path = records.path("v1", "channels", id, "members")
+                try await output.list(
+                    PagedList(access: access, path: path), limit: records.length.limit,
+                    columns: [
+                        Column("user"), Column("state"), Column("role"), Column("created_at", title: "since"),
+                        Column("read_timetoken", title: "read up to"),
+                    ],
+                    empty: "no members")
+            }
+        }
+    }
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a channel's record.",
+            discussion: """
+                parley channels create crew --kind group --name Crew --user ana --user ben
+                parley channels create --kind direct --user ana --user ben
+                """)
+
+        enum Kind: String, ExpressibleByArgument, CaseIterable { case direct, group, `public`, open }
+
+        @Argument(help: "The channel; made up when left out.") var id: String?
+        @Option(help: "Who may read and write it.") var kind: Kind
+        @Option(help: ArgumentHelp("A first member; may be given several times.", valueName: "user")) var user:
+            [String] = []
+        @OptionGroup var settings: ChannelOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let options: [(name: String, value: JSONText?)] = [
+                ("id", JSONText(option: id)), ("kind", JSONText(string: kind.rawValue)),
+                ("users", user.isEmpty ? nil : JSONText(strings: user)),
+            ]
+            let body = try GivenDocument.object(settings.file, options + settings.members)
+            try await gateway.withResources { access, output in
+                let call = Call(
+                    method: "POST", path: RequestPath("v1", "channels"), body: body,
+                    idempotencyKey: EmissionForm.freshKey())
+                output.show(try await access.send(call))
+            }
+        }
+    }
+
+    struct Change: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Change what is given of a channel's record; the rest stays.",
+            discussion: "parley channels set crew --name 'The crew' --custom '{\"floor\":3}'")
+
+        @Argument(help: "The channel.") var id: String
+        @OptionGroup var settings: ChannelOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = try GivenDocument.object(settings.file, settings.members)
+            try await gateway.withResources { access, output in
+                output.show(try await access.send(Call(method: "PATCH", path: ChannelsCommand.path(id), body: body)))
+            }
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Delete a channel's record with its memberships.")
+
+        @Argument(help: "The channel.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.delete(id, ChannelsCommand.path(id)) }
+    }
+}
+
+/// The members of a channel's record as options; only what is given is sent.
+struct ChannelOptions: ParsableArguments {
+    @Option(help: "The name that people see.") var name: String?
+    @Option(help: "What it is about.") var description: String?
+    @Option(help: ArgumentHelp("A label for grouping channels.", valueName: "label")) var customType: String?
+    @Option(help: ArgumentHelp("Where its picture is.", valueName: "url")) var coverURL: String?
+    @Option(help: "A kind, in the app's own words.") var type: String?
+    @Option(help: "A state, in the app's own words.") var status: String?
+    @Option(help: ArgumentHelp("Values of the app's own: a JSON object, @FILE or -.", valueName: "json"))
+    var custom: String?
+    @Option(help: ArgumentHelp("A document of members: JSON, @FILE, or -. Options win over it.", valueName: "json"))
+    var file: String?
+
+    var members: [(name: String, value: JSONText?)] {
+        get throws(CommandFailure) {
+            [
+                ("name", JSONText(option: name)), ("description", JSONText(option: description)),
+                ("custom_type", JSONText(option: customType)), ("cover_url", JSONText(option: coverURL)),
+                ("type", JSONText(option: type)), ("status", JSONText(option: status)),
+                ("custom", try JSONText(option: custom, named: "--custom")),
+            ]
+        }
+    }
+}

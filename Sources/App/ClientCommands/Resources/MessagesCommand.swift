@@ -1,0 +1,106 @@
+import ArgumentParser
+import JSON
+
+/// `parley messages`: the chat messages of a channel.
+struct MessagesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "messages", abstract: "List a channel's messages, send and delete them.",
+        subcommands: [List.self, Get.self, Send.self, Delete.self])
+
+    static func path(_ channel: String, _ timetoken: String) -> RequestPath {
+        RequestPath("v1", "channels", channel, "messages", timetoken)
+    }
+
+    struct List: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List a channel's messages, the newest first.",
+            discussion: "parley messages list room.1 --user ana --limit 10")
+
+        @Argument(help: "The channel.") var channel: String
+        @Option(help: "Only messages of this user.") var user: String?
+        @Option(help: ArgumentHelp("Only messages after this timetoken.", valueName: "timetoken")) var after: String?
+        @Option(help: ArgumentHelp("Only messages before this timetoken.", valueName: "timetoken")) var before: String?
+        @Option(help: "The oldest (asc) or the newest (desc) message first.") var order = HistoryCommand.Order.desc
+        @OptionGroup var length: LengthOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let path = RequestPath("v1", "channels", channel, "messages").adding("user", user).adding("after", after)
+                .adding("before", before).adding("order", order.rawValue)
+            try await gateway.withResources { access, output in
+                try await output.list(
+                    PagedList(access: access, path: path), limit: length.limit,
+                    columns: [
+                        Column("timetoken"), Column("timestamp", title: "time"), Column("user"), Self.text,
+                        Column("thread.reply_count", title: "replies"),
+                    ],
+                    empty: "no messages")
+            }
+        }
+
+        /// The message's text; its data where it has none.
+        private static let text = Column(title: "text") { message, raw in
+            if message["deleted"]?.isNull == false { return "(deleted)" }
+            return message["data"]?["text"]?.string ?? raw.rawMember("data")?.onOneLine().description ?? "-"
+        }
+    }
+
+    struct Get: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a message as it is now.")
+
+        @Argument(help: "The channel.") var channel: String
+        @Argument(help: "The message's timetoken.") var timetoken: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.get(MessagesCommand.path(channel, timetoken)) }
+    }
+
+    struct Send: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Send a text.",
+            discussion: """
+                parley messages send room.1 'Good morning' --user ana
+                parley messages send room.1 'So do I' --user ben --thread-of 17000000000000000
+
+                A message with other data is an event: parley emit room.1 '{"text":"hi"}' --type message.created --user ana
+                """)
+
+        @Argument(help: "The channel.") var channel: String
+        @Argument(help: "The text.") var text: String
+        @Option(help: "Who sends it; with a key.") var user: String?
+        @Option(help: ArgumentHelp("The message that it replies to.", valueName: "timetoken")) var threadOf: String?
+        @Option(help: ArgumentHelp("The message that it quotes.", valueName: "timetoken")) var quote: String?
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = try GivenDocument.object(
+                nil,
+                [
+                    ("text", JSONText(string: text)), ("user", JSONText(option: user)),
+                    ("thread_of", JSONText(option: threadOf)), ("quote", JSONText(option: quote)),
+                ])
+            try await gateway.withResources { access, output in
+                let call = Call(
+                    method: "POST", path: RequestPath("v1", "channels", channel, "messages"), body: body,
+                    idempotencyKey: EmissionForm.freshKey())
+                output.show(try await access.send(call))
+            }
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a message. Its place stays, and it can be restored, unless --hard is given.")
+
+        @Argument(help: "The channel.") var channel: String
+        @Argument(help: "The message's timetoken.") var timetoken: String
+        @Flag(help: "Remove it for good.") var hard = false
+        @Option(help: ArgumentHelp("Who deletes it; with a key.", valueName: "user")) var by: String?
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let path = MessagesCommand.path(channel, timetoken).adding("hard", hard ? "true" : nil).adding("by", by)
+            try await gateway.delete(timetoken, path)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import ArgumentParser
+import JSON
+
+/// `parley types`: the event types of an app, and the versions of their schemas.
+struct TypesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "types", abstract: "List event types with their schemas, and declare them.",
+        discussion: "Schemas in files are checked without a gateway by 'parley schema'.",
+        subcommands: [List.self, Get.self, Versions.self, Put.self, AddVersion.self])
+
+    static func path(_ type: String) -> RequestPath { RequestPath("v1", "event-types", type) }
+
+    struct List: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the event types, without those that the gateway brings.",
+            discussion: "parley types list --prefix order.")
+
+        @Option(help: ArgumentHelp("Only types whose name begins with this.", valueName: "text")) var prefix: String?
+        @Flag(help: "Those that the gateway brings, instead of the app's.") var builtIn = false
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let path = RequestPath("v1", "event-types").adding("prefix", prefix)
+                .adding("built_in", builtIn ? "true" : "false")
+            try await gateway.withResources { access, output in
+                try await output.list(
+                    PagedList(access: access, path: path),
+                    columns: [
+                        Column("type"), Column("latest_version", title: "version"), Column("mode"), Column("owner"),
+                        Column("deprecated"), Column("description"),
+                    ],
+                    empty: "no event types; 'parley types put TYPE' declares one")
+            }
+        }
+    }
+
+    struct Get: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show an event type.", discussion: "'parley types versions TYPE VERSION' shows a schema.")
+
+        @Argument(help: "The event type.") var type: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.get(TypesCommand.path(type)) }
+    }
+
+    struct Versions: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the versions of a type's schema, or print the schema of one.",
+            discussion: """
+                parley types versions order.paid
+                parley types versions order.paid 2 > order.paid.json
+
+                With --json the second prints the version's whole object.
+                """)
+
+        @Argument(help: "The event type.") var type: String
+        @Argument(help: "A version; its schema is printed.") var version: Int?
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                if let version {
+                    let path = RequestPath("v1", "event-types", type, "versions", String(version))
+                    let answer = try await access.send(Call(path: path))
+                    guard !output.isJSON, let schema = answer.document?.text.rawMember("schema") else {
+                        return output.show(answer)
+                    }
+                    return output.console.output.line(schema.bytes)
+                }
+                try await output.list(
+                    PagedList(access: access, path: RequestPath("v1", "event-types", type, "versions")),
+                    columns: [
+                        Column("version"), Column("compatibility"), Column("forced"),
+                        Column("created_at", title: "created"),
+                    ],
+                    empty: "no versions; 'parley types add-version \(type) @schema.json' adds one")
+            }
+        }
+    }
+
+    struct Put: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Declare an event type, or replace its settings.",
+            discussion: """
+                parley types put order.paid --owner billing --mode warn
+
+                Settings that are left out take their defaults; the versions of its schema stay.
+                """)
+
+        @Argument(help: "The event type.") var type: String
+        @Option(help: "What events of the type say.") var description: String?
+        @Option(help: "Whom to ask about it.") var owner: String?
+        @Option(help: "What becomes of events that the schema refuses: enforce, warn or off.") var mode: String?
+        @Option(help: "What a new version may change: backward, forward, full, none and their like.")
+        var compatibility: String?
+        @Option(help: ArgumentHelp("Why nobody should emit it any more.", valueName: "reason")) var deprecated: String?
+        @Option(help: ArgumentHelp("Its events are kept for so long, 1 to 876000.", valueName: "hours"))
+        var retentionHours: Int?
+        @Option(
+            help: ArgumentHelp("A document of settings: JSON, @FILE, or -. Options win over it.", valueName: "json"))
+        var file: String?
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = try GivenDocument.object(
+                file,
+                [
+                    ("description", JSONText(option: description)), ("owner", JSONText(option: owner)),
+                    ("mode", JSONText(option: mode)), ("compatibility", JSONText(option: compatibility)),
+                    ("deprecated", JSONText(option: deprecated)),
+                    ("retention_hours", retentionHours.map { JSONText(trusted: Array(String($0).utf8)) }),
+                ])
+            try await gateway.withResources { access, output in
+                output.show(try await access.send(Call(method: "PUT", path: TypesCommand.path(type), body: body)))
+            }
+        }
+    }
+
+    struct AddVersion: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "add-version", abstract: "Add a version to a type's schema.",
+            discussion: "parley types add-version order.paid @schema.json --dry-run")
+
+        @Argument(help: "The event type.") var type: String
+        @Argument(help: ArgumentHelp("The schema: JSON, @FILE, or -.", valueName: "json")) var schema: String
+        @Flag(help: "Only say what would be answered.") var dryRun = false
+        @Option(
+            help: ArgumentHelp("Take it although the versions are incompatible, for this reason.", valueName: "reason"))
+        var force: String?
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = try GivenDocument.object(
+                nil, [("schema", try InputText.json(schema, "the schema")), ("force", JSONText(option: force))])
+            try await gateway.withResources { access, output in
+                let path = RequestPath("v1", "event-types", type, "versions").adding("dry_run", dryRun ? "true" : nil)
+                output.show(
+                    try await access.send(
+                        Call(method: "POST", path: path, body: body, idempotencyKey: EmissionForm.freshKey())))
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import JSON
+
+/// `parley users`: the records of users.
+struct UsersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users", abstract: "List users, and make, change and delete their records.",
+        subcommands: [List.self, Get.self, Change.self, Delete.self])
+
+    static func path(_ id: String) -> RequestPath { RequestPath("v1", "users", id) }
+
+    struct List: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the users.",
+            discussion: "parley users list --filter \"name LIKE 'An*'\" --sort name --limit 20")
+
+        @OptionGroup var records: RecordListOptions
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            try await gateway.withResources { access, output in
+                try await output.list(
+                    PagedList(access: access, path: records.path("v1", "users")), limit: records.length.limit,
+                    columns: [
+                        Column("id"), Column("name"), Column("type"), Column("status"),
+                        Column("updated_at", title: "updated"),
+                    ],
+                    empty: "no users; 'parley users set ID' makes one")
+            }
+        }
+    }
+
+    struct Get: AsyncParsableCommand, ReadingCommand {
+        static let configuration = CommandConfiguration(abstract: "Show a user.")
+
+        @Argument(help: "The user's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.get(UsersCommand.path(id)) }
+    }
+
+    struct Change: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Change what is given of a user; make the user where there is none.",
+            discussion: """
+                parley users set ana --name 'Ana B.' --custom '{"floor":3}'
+                parley users set ana --file @ana.json
+                """)
+
+        @Argument(help: "The user's id.") var id: String
+        @Option(help: "The name that others see.") var name: String?
+        @Option(help: ArgumentHelp("Where the user's picture is.", valueName: "url")) var profileURL: String?
+        @Option(help: "The user's address.") var email: String?
+        @Option(help: ArgumentHelp("The user's id in another system.", valueName: "id")) var externalID: String?
+        @Option(help: "A kind, in the app's own words.") var type: String?
+        @Option(help: "A state, in the app's own words.") var status: String?
+        @Option(help: ArgumentHelp("Values of the app's own: a JSON object, @FILE or -.", valueName: "json"))
+        var custom: String?
+        @Option(help: ArgumentHelp("A document of members: JSON, @FILE, or -. Options win over it.", valueName: "json"))
+        var file: String?
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws {
+            let body = try GivenDocument.object(
+                file,
+                [
+                    ("name", JSONText(option: name)), ("profile_url", JSONText(option: profileURL)),
+                    ("email", JSONText(option: email)), ("external_id", JSONText(option: externalID)),
+                    ("type", JSONText(option: type)), ("status", JSONText(option: status)),
+                    ("custom", try JSONText(option: custom, named: "--custom")),
+                ])
+            try await gateway.withResources { access, output in
+                let path = UsersCommand.path(id)
+                var answer = try await access.send(
+                    Call(method: "PATCH", path: path, body: body, takesMissing: true))
+                if answer.status == 404 {
+                    // Only where there still is none: another client's user is not to be replaced.
+                    answer = try await access.send(
+                        Call(method: "PUT", path: path, body: body, headers: [("If-None-Match", "*")]))
+                }
+                output.show(answer)
+            }
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Delete a user's record with its memberships.")
+
+        @Argument(help: "The user's id.") var id: String
+        @OptionGroup var gateway: GatewayOptions
+
+        func run() async throws { try await gateway.delete(id, UsersCommand.path(id)) }
+    }
+}
