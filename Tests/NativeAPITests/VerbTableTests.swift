@@ -318,6 +318,31 @@ import YAML
     }
 
     @Test(
+        "leave every record with its id or names, when it was made and changed, and its version",
+        // A value has its key for a name alone; a candidate goes with its trial.
+        arguments: resources.filter { !$0.path.hasSuffix("/{key}") && !$0.path.hasSuffix("/candidate") })
+    func records(_ resource: Resource) async throws {
+        try await APIFixture.run { api in
+            await prepare(api)
+            let address = try await make(resource, api)
+            let record = await api.call(.get, address)
+            let name = String(address.split(separator: "/").last ?? "")
+            #expect((record["id"] ?? record["type"] ?? record["user"])?.string == name)
+            let etag = try #require(record["etag"]?.string)
+            #expect(record.header("ETag")?.hasPrefix("\"" + etag) == true)
+            for member in ["created_at", "updated_at"] {
+                #expect(record[member]?.string?.hasSuffix("Z") == true, "\(member)")
+                #expect(record[member]?.string?.hasPrefix("1970") == false, "\(member)")
+            }
+            guard methods(resource, api).contains(.patch) else { return }
+            let changed = await api.call(.patch, address, resource.change)
+            #expect(changed["etag"]?.string != etag && changed["created_at"]?.string == record["created_at"]?.string)
+            let again = await api.call(.get, address)
+            #expect(changed["etag"]?.string == again["etag"]?.string)
+        }
+    }
+
+    @Test(
         "refuse another value of a read-only member, and a version that has passed",
         arguments: [HTTPMethod.put, .patch])
     func readOnly(_ method: HTTPMethod) async throws {

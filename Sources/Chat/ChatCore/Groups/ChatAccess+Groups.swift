@@ -63,7 +63,8 @@ extension ChatAccess {
         let decided = try await decide([key]) { situation throws(ChatError) in
             let before = situation[key].flatMap(GroupRecord.init)
             try demandAll(of: before)
-            let group = GroupRecord(id: name, channels: edit.applied(to: before?.channels ?? []))
+            var group = GroupRecord(id: name, channels: edit.applied(to: before?.channels ?? []))
+            group.created = before?.created ?? situation.now
             guard group.channels.count <= limits.groupChannels else {
                 throw .over(
                     .invalid, "a channel group has at most \(limits.groupChannels) channels; make another one",

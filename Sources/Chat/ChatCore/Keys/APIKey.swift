@@ -24,7 +24,9 @@ public struct APIKey: Sendable {
     /// What it is held to beside its app's rates.
     public var rates = RatePolicies()
     /// The version of its record; empty before it is stored.
-    public var etag = ""
+    public internal(set) var etag = ""
+    /// When its record last changed; zero before it is stored.
+    public internal(set) var updated = Timetoken.zero
 
     public init(
         id: String, space: SpaceID, name: String, proof: Proof, scopes: Scopes, channels: [NamePattern] = [.all],
@@ -77,7 +79,7 @@ extension APIKey {
             expires: root["expires"]?.string.flatMap { Timetoken(text: $0) },
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
         rates = RatePolicies(root)
-        etag = record.etag
+        (etag, updated) = (record.etag, record.updated)
     }
 }
 

@@ -30,7 +30,9 @@ public struct AppRecord: Sendable {
     /// The meters of that; nil where there is nothing to hold, and before the key ring has it.
     public internal(set) var meters: RateMeters?
     /// The version of its record; empty before it is stored.
-    public var etag = ""
+    public internal(set) var etag = ""
+    /// When its record last changed; zero before it is stored.
+    public internal(set) var updated = Timetoken.zero
 
     public init(
         space: SpaceID, name: String, publishKey: String, subscribeKey: String, secretKey: String,
@@ -107,6 +109,6 @@ extension AppRecord {
         publicUserFields =
             names.map { PublicUserFields(Set($0.compactMap(PublicUserFields.Field.init))) } ?? .standard
         rates = RatePolicies(root)
-        etag = record.etag
+        (etag, updated) = (record.etag, record.updated)
     }
 }

@@ -34,7 +34,8 @@ extension Keyring {
             name: name, in: caller.space, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
             types: types.isEmpty ? [.all] : types, expires: expires ?? end, now: clock.now)
         key.rates = rates
-        try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
+        let stored = try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
+        (key.etag, key.updated) = (stored[0].etag, stored[0].updated)
         return key
     }
 
@@ -82,7 +83,8 @@ extension Keyring {
             try Self.check(keyName: key.name)
             let change = RecordChange(key.recordKey, body: key.body, demand: .etag(key.etag))
             do throws(ChatError) {
-                key.etag = try await mirror.write([change], apply)[0].etag
+                let stored = try await mirror.write([change], apply)[0]
+                (key.etag, key.updated) = (stored.etag, stored.updated)
                 return key
             } catch  where error.code == .stale {
                 continue
@@ -194,7 +196,8 @@ extension Keyring {
             try edit(&app)
             let change = RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .etag(record.etag))
             do throws(ChatError) {
-                app.etag = try await mirror.write([change], apply)[0].etag
+                let stored = try await mirror.write([change], apply)[0]
+                (app.etag, app.updated) = (stored.etag, stored.updated)
                 return app
             } catch  where error.code == .stale {
                 // Somebody else's change came between; there is one less of those each time.
@@ -212,10 +215,12 @@ extension Keyring {
         let key = Self.newKey(
             name: "admin", in: app.space, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
             channels: [.all], types: [.all], expires: nil, now: app.created)
-        try await write([
+        let stored = try await write([
             RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent),
             RecordChange(key.recordKey, body: key.body, demand: .absent),
         ])
+        var app = app
+        (app.etag, app.updated) = (stored[0].etag, stored[0].updated)
         return IssuedApp(app: app, admin: IssuedKey(key: key, text: text))
     }
 
@@ -251,7 +256,8 @@ extension Keyring {
     /// How a key's text is looked up: SHA-256 in hex. Keys are random, so a plain digest is enough.
     public static func digest(of text: String) -> String { Hex.encode(sha256(Array(text.utf8))) }
 
-    private func write(_ changes: [RecordChange]) async throws(ChatError) {
-        _ = try await mirror.write(changes, apply)
+    @discardableResult
+    private func write(_ changes: [RecordChange]) async throws(ChatError) -> [Record] {
+        try await mirror.write(changes, apply)
     }
 }

@@ -5,6 +5,7 @@ public struct GroupRecord: Sendable, Equatable {
     public var id: String
     /// In the order they were added; no name twice. At most `Limits.groupChannels`.
     public var channels: [String]
+    public var created: Timetoken = .zero
     public var updated: Timetoken = .zero
     public var etag = ""
 
@@ -21,14 +22,18 @@ public struct GroupRecord: Sendable, Equatable {
         JSONText { writer in
             writer.beginObject()
             printMembers(to: &writer)
+            writer.member("created_timetoken", created.description)
             writer.endObject()
         }
     }
 
     /// Nil for a record that is none of ours.
     public init?(_ record: Record) {
-        guard let channels = (try? JSONDocument(record.body))?.root["channels"]?.strings else { return nil }
+        guard let root = (try? JSONDocument(record.body))?.root, let channels = root["channels"]?.strings else {
+            return nil
+        }
         self.init(id: record.key.id, channels: channels)
+        created = root.timetoken("created_timetoken")
         updated = record.updated
         etag = record.etag
     }

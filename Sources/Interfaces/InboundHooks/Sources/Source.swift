@@ -47,6 +47,7 @@ public struct Source: Sendable {
         writer.member("mapping_version", mappingVersion)
         writer.member("description", settings.description)
         writer.member("created_at", created.timestamp)
+        writer.member("etag", etag)
         writer.member("updated_at", updated.timestamp)
         writer.endObject()
     }

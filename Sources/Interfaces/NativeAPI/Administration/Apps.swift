@@ -163,6 +163,8 @@ extension AppRecord {
         writer.member("public_user_fields", publicUserFields.names)
         rates.print(to: &writer)
         writer.member("created_at", created.timestamp)
+        writer.member("etag", etag)
+        writer.member("updated_at", updated.timestamp)
     }
 
     fileprivate func printSecrets(to writer: inout JSONWriter) {

@@ -161,6 +161,8 @@ extension APIKey {
         if let expires { writer.member("expires_at", expires.timestamp) } else { writer.nullMember("expires_at") }
         rates.print(to: &writer)
         writer.member("created_at", created.timestamp)
+        writer.member("etag", etag)
+        writer.member("updated_at", updated.timestamp)
         writer.endObject()
     }
 }

@@ -28,7 +28,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         let page = try await chat.groups(limit: listing.limit, cursor: listing.cursor)
         return Listing.response(page, to: request) { group, writer in
-            writer.record(id: group.id, etag: group.etag, updated: group.updated) {
+            writer.record(id: group.id, created: group.created, etag: group.etag, updated: group.updated) {
                 $0.member("channel_count", group.channels.count)
             }
         }
@@ -99,7 +99,9 @@ extension NativeAPI {
 
     private static func shown(_ group: GroupRecord, createdAt location: String? = nil) -> Response {
         shown(etag: group.etag, createdAt: location) { writer in
-            writer.record(id: group.id, etag: group.etag, updated: group.updated) { group.printMembers(to: &$0) }
+            writer.record(id: group.id, created: group.created, etag: group.etag, updated: group.updated) {
+                group.printMembers(to: &$0)
+            }
         }
     }
 

@@ -136,9 +136,11 @@ extension EventType {
         }
         if isBuiltIn {
             writer.nullMember("created_at")
+            writer.nullMember("etag")
             writer.nullMember("updated_at")
         } else {
             writer.member("created_at", created.timestamp)
+            writer.member("etag", etag)
             writer.member("updated_at", updated.timestamp)
         }
         writer.endObject()

@@ -120,6 +120,7 @@ extension Subscription {
         settings.print(to: &writer)
         writer.member("backlog", backlog)
         writer.member("created_at", created.timestamp)
+        writer.member("etag", etag)
         writer.member("updated_at", updated.timestamp)
         writer.endObject()
     }

@@ -81,6 +81,7 @@ extension Webhook {
         }
         if let until = secrets.compactMap(\.until).max() { writer.member("previous_secret_until", until.timestamp) }
         writer.member("created_at", created.timestamp)
+        writer.member("etag", etag)
         writer.member("updated_at", updated.timestamp)
     }
 }
