@@ -88,7 +88,9 @@ final class ConversationStage: Sendable {
         let actions = ana.subscription(channels: [Self.room])
         actions.onMessageAction = { event in
             let data = AnyJSON(event.data)
-            let message = data["parent_message_timetoken"] ?? data["message_timetoken"]
+            let message =
+                data["thread_of"] ?? data["message"]?["timetoken"]
+                ?? (data["reaction"] ?? data["action"])?["message_timetoken"]
             heard("\(event.type) \(message?.string ?? "")")
         }
         actions.subscribe()

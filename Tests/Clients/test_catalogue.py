@@ -4,6 +4,7 @@ unless it is of the moment. The list of types is the gateway's own, so that none
 import json
 import threading
 import time
+from collections import defaultdict
 from queue import Empty, Queue
 
 import requests
@@ -70,7 +71,8 @@ class Story:
         path = "/channels/crew/messages"
         root = self.call("POST", path, {"text": "hi ben", "user": "ana", "mentions": ["ben"]})["timetoken"]
         self.call("POST", path, {"text": "hi ana", "user": "ben", "thread_of": root})
-        self.call("PATCH", f"{path}/{root}", {"text": "hello ben"})
+        edited = self.call("PATCH", f"{path}/{root}", {"text": "hello ben"})["edited"]["timetoken"]
+        self.call("DELETE", f"{path}/{root}/actions/{edited}?user=ana")
         self.call("PUT", f"{path}/{root}/reactions/wave?user=ben", {})
         self.call("DELETE", f"{path}/{root}/reactions/wave?user=ben")
         action = self.call("POST", f"{path}/{root}/actions", {"type": "task", "value": "done", "user": "ben"})
@@ -134,7 +136,7 @@ class Story:
 
 def collected(queue, wanted, key, seconds):
     """Events until each of the wanted types was there, or the time is over."""
-    found = {}
+    found = Found()
     end = time.monotonic() + seconds
     while wanted - found.keys() and time.monotonic() < end:
         try:
@@ -143,7 +145,28 @@ def collected(queue, wanted, key, seconds):
             continue
         if event:
             found.setdefault(event["type"], event)
+            if isinstance(event["data"], dict):
+                found.members[event["type"]] |= event["data"].keys()
     return found
+
+
+class Found(dict):
+    """The first event of each type, and the members that the data of all of them have."""
+
+    def __init__(self):
+        super().__init__()
+        self.members = defaultdict(set)
+
+
+def unfilled(gateway, name, members):
+    """The members that the type's schema describes and none of the events has, without those of PubNub SDKs' events."""
+    newest = gateway.call("GET", f"/v1/event-types/{name}").json()["latest_version"]
+    schema = gateway.call("GET", f"/v1/event-types/{name}/versions/{newest}").json()["schema"]
+    described = schema.get("properties", {})
+    return {
+        member for member, schema in described.items()
+        if member not in members and "PubNub SDK" not in schema.get("description", "")
+    }
 
 
 def test_every_type_happens(gateway, receiver):
@@ -163,6 +186,7 @@ def test_every_type_happens(gateway, receiver):
 
     seen = collected(watcher.events, wanted, lambda event: event if "event" not in event else None, 30)
     assert wanted - seen.keys() == set(), "never seen on a stream"
+    assert {name: rest for name in wanted if (rest := unfilled(gateway, name, seen.members[name]))} == {}
     told = collected(receiver.requests, wanted, lambda post: json.loads(post[1]), 30)
     assert wanted - told.keys() == set(), "never told to a webhook"
     for name, event in seen.items():

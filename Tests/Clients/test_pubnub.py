@@ -221,7 +221,7 @@ def test_others_see_what_it_publishes_as_typed_events(gateway, receiver):
     stream.close()
     assert [event["type"] for event in events] == ["order-paid", "typing.started"]
     assert events[0]["schema"] == {"type": "order-paid", "version": 1}
-    assert events[1]["data"] == {"is_typing": True, "user": {"id": "ana"}, "typing_users": [{"id": "ana"}]}
+    assert events[1]["data"] == {"user": {"id": "ana"}, "typing_users": [{"id": "ana"}]}
     posts = [json.loads(receiver.requests.get(timeout=20)[1]) for _ in range(2)]
     assert {post["type"] for post in posts} == {"order-paid", "typing.started"}
 

@@ -69,20 +69,20 @@ class Native:
             case "message.created":
                 return [(ROOM, "message", place, event["user"], data["text"])]
             case "thread.updated":
-                name = data["thread_channel_id"]
+                name = data["thread"]["channel"]
                 new = name not in self.threads
                 self.threads.add(name)
-                return [(ROOM, "thread", data["parent_message_timetoken"], name)] if new else []
+                return [(ROOM, "thread", data["thread_of"], name)] if new else []
             case "user.mentioned":
-                return [(self.user, "mention", data["message_timetoken"], data["mentioned_by_user_id"])]
+                return [(self.user, "mention", data["message"]["timetoken"], data["message"]["user"])]
             case "reaction.added" | "reaction.removed":
-                return [(ROOM, event["type"], data["message_timetoken"], data["reaction"], data["user"]["id"])]
+                return [(ROOM, event["type"], data["reaction"]["message_timetoken"], data["reaction"]["value"], data["user"]["id"])]
             case "message.updated":
-                return [(ROOM, "edit", data["message_timetoken"], data["text"])]
+                return [(ROOM, "edit", data["message"]["timetoken"], data["message"]["data"]["text"])]
             case "message.deleted":
-                return [(ROOM, "deletion", data["message_timetoken"])]
+                return [(ROOM, "deletion", data["message"]["timetoken"])]
             case "receipt.read":
-                return [(ROOM, "read", data["user_id"], data["last_read_timetoken"])]
+                return [(ROOM, "read", data["user"]["id"], data["read_timetoken"])]
             case "user.muted" | "user.banned":
                 return [(data["user"]["id"], "restriction", ROOM, event["type"][5:], data["restriction"]["reason"])]
             case "user.unmuted" | "user.unbanned":

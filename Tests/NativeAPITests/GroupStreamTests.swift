@@ -171,7 +171,7 @@ import Testing
             let joined = try #require(await watcher.next())
             #expect(joined.type == "presence.joined")
             #expect(joined.json?["channel"]?.string == "a")
-            #expect(joined.json?["data"]?["user_id"]?.string == "ana")
+            #expect(joined.json?["data"]?["user"]?["id"]?.string == "ana")
             try await group("crew", ["b"], gateway)
             let moves = [await watcher.next(), await watcher.next()].compactMap { $0 }
             #expect(

@@ -157,7 +157,7 @@ import Testing
                 api, Self.message(1, "[]", more: #","type":"order.paid""#), Self.message(2, "[]", more: mention),
                 Self.message(
                     3,
-                    #"{"message_timetoken":"1","channel_id":"a","parent_channel_id":null,"mentioned_by_user_id":"b"}"#,
+                    #"{"message":{"timetoken":"1","channel":"a","user":"b"}}"#,
                     more: mention))
             #expect(Self.statuses(answer) == [201, 422, 201])
             #expect(await api.history("a").count == 2)

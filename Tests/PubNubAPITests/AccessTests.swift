@@ -221,7 +221,7 @@ import Testing
             let start = try await poller.batch("room,bob", "0", auth).cursor
             try poller.ask("room,bob", start, auth)
             await gateway.untilHeld()
-            let data = #"{"message_timetoken":"17324123456799999","channel_id":"room","mentioned_by_user_id":"ana"}"#
+            let data = #"{"message":{"timetoken":"17324123456799999","channel":"room","user":"ana"}}"#
             var mention = EventDraft(
                 channel: ChannelID("bob", in: PubNubHarness.space), type: "user.mentioned",
                 data: JSONText(trusted: Array(data.utf8)), user: "ana")

@@ -58,7 +58,7 @@ import Testing
             let message = try await gateway.chat.message(place(root), in: "room")
             #expect(message.record.thread.replies == 2 && message.record.thread.channel == thread(of: root))
             let counts = try await gateway.events("room").filter { $0.type == "thread.updated" }
-                .map { try JSONDocument($0.data).root["thread_info"]?["reply_count"]?.integer }
+                .map { try JSONDocument($0.data).root["thread"]?["reply_count"]?.integer }
             #expect(counts == [0, 1, 2])
             // Nothing natively is on the thread's channel, and the wire has the sender's metadata alone.
             #expect(try await gateway.events(thread(of: root)).filter { $0.type == "message.created" }.isEmpty)
@@ -292,8 +292,8 @@ import Testing
             let reply = try await gateway.chat.post(emission, ties).events[0].event.timetoken
             let event = try #require(try await gateway.events("bob").first)
             let data = try JSONDocument(event.data).root
-            #expect(data["channel_id"]?.string == "room" && data["parent_channel_id"]?.string == "room")
-            #expect(data["thread_of"]?.string == root)
+            #expect(data["message"]?["channel"]?.string == "room")
+            #expect(data["message"]?["thread_of"]?.string == root)
             let shown = try #require(ShownPayload(event)).payload
             let payload =
                 #"{"type":"mention","messageTimetoken":"\#(reply)","channel":"\#(thread(of: root))","parentChannel":"room"}"#
@@ -302,8 +302,8 @@ import Testing
             try await gateway.publish("bob", payload)
             let other = try #require(try await gateway.events("bob").last)
             let said = try JSONDocument(other.data).root
-            for name in ["message_timetoken", "channel_id", "parent_channel_id", "thread_of", "mentioned_by_user_id"] {
-                #expect(said[name]?.string == data[name]?.string, "\(name)")
+            for name in ["timetoken", "channel", "thread_of", "user"] {
+                #expect(said["message"]?[name]?.string == data["message"]?[name]?.string, "\(name)")
             }
         }
     }

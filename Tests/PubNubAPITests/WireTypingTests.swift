@@ -34,7 +34,7 @@ import Testing
             channel: "bob", json: #"{"type":"mention","messageTimetoken":"17324123456799999","channel":"room.1"}"#,
             type: "user.mentioned",
             data:
-                #"{"message_timetoken":"17324123456799999","channel_id":"room.1","parent_channel_id":null,"mentioned_by_user_id":"ana"}"#
+                #"{"message":{"timetoken":"17324123456799999","channel":"room.1","user":"ana"}}"#
         ),
         Example(
             channel: "bob", json: #"{"type":"invite","channelType":"group","channelId":"room.1"}"#,
@@ -45,7 +45,7 @@ import Testing
                 #"{"type":"report","text":"bad","reason":"rude","reportedMessageTimetoken":"17324123456799999","reportedMessageChannelId":"room.1","reportedUserId":"mallory","autoModerationId":null}"#,
             type: "report.created",
             data:
-                #"{"reason":"rude","text":"bad","message_timetoken":"17324123456799999","reported_message_channel_id":"room.1","reported_user_id":"mallory","auto_moderation_id":null}"#
+                #"{"reason":"rude","text":"bad","message":{"timetoken":"17324123456799999","channel":"room.1","user":"mallory"},"author":{"id":"mallory"},"user":{"id":"ana"}}"#
         ),
         Example(
             channel: "PUBNUB_INTERNAL_MODERATION.mallory",
@@ -67,13 +67,13 @@ import Testing
     static let signalled: [Example] = [
         Example(
             json: #"{"type":"typing","value":true}"#, type: "typing.started",
-            data: #"{"is_typing":true,"user":{"id":"ana"}}"#),
+            data: #"{"user":{"id":"ana"}}"#),
         Example(
             json: #"{"type":"typing","value":false}"#, type: "typing.stopped",
-            data: #"{"is_typing":false,"user":{"id":"ana"}}"#),
+            data: #"{"user":{"id":"ana"}}"#),
         Example(
             json: #"{"type":"receipt","messageTimetoken":"17324123456799999"}"#, type: "receipt.read",
-            data: #"{"user_id":"ana","last_read_timetoken":"17324123456799999"}"#),
+            data: #"{"user":{"id":"ana"},"read_timetoken":"17324123456799999"}"#),
         Example(json: #"{"type":"custom","a":1}"#, type: "custom"),
         Example(json: #"{"x":1}"#, label: "cursor", type: "signal.sent", customType: "cursor"),
         Example(json: #"{"type":"typing","value":"x"}"#, type: "signal.sent"),
@@ -193,10 +193,9 @@ import Testing
             Example(type: "user.shouted", data: "[1]", shown: "[1]"),
             Example(type: "custom", data: "{}", shown: "{}"),
             Example(type: "signal.sent", kind: .signal, data: "1", shown: "1", e: 1),
+            Example(type: "typing.started", data: "{}", shown: #"{"type":"typing","value":true}"#, e: 1),
             Example(
-                type: "typing.started", data: #"{"is_typing":true}"#, shown: #"{"type":"typing","value":true}"#, e: 1),
-            Example(
-                type: "receipt.read", data: #"{"user_id":"ana","last_read_timetoken":"17324123456799999"}"#,
+                type: "receipt.read", data: #"{"user":{"id":"ana"},"read_timetoken":"17324123456799999"}"#,
                 shown: #"{"type":"receipt","messageTimetoken":"17324123456799999"}"#, e: 1),
             Example(
                 channel: "bob", type: "member.invited",

@@ -146,6 +146,29 @@ private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array
         }
     }
 
+    @Test("names users, channels and times as the REST API does, in every type", arguments: everyName)
+    func vocabulary(_ name: String) throws {
+        let former: Set<String> = [
+            "user_id", "channel_id", "nickname", "freeze", "agent", "start_at", "end_at", "ts", "message_id",
+            "is_typing",
+        ]
+        var names: [String] = []
+        walk(try parsed(try #require(BuiltInCatalogue.named(name)).schema)) { member, schema in
+            names.append(member)
+            #expect(!former.contains(member) && !member.hasSuffix("_ts") && !member.hasSuffix("_ids"), "\(member)")
+            guard member.hasSuffix("_at") else { return }
+            #expect(schema["type"]?.string != "integer" && schema["type"]?.string != "number", "\(member)")
+        }
+        #expect(names.isEmpty == (BuiltInCatalogue.named(name)?.acceptsAnything ?? true))
+    }
+
+    /// Visits every member that a schema describes, at any depth.
+    private func walk(_ schema: JSONValue, _ visit: (_ name: String, _ schema: JSONValue) -> Void) {
+        for (name, property) in schema["properties"]?.members ?? [] { visit(name, property) }
+        for (_, inner) in schema.members ?? [] where inner.kind == .object { walk(inner, visit) }
+        for (_, inner) in schema.members ?? [] { for element in inner.elements ?? [] { walk(element, visit) } }
+    }
+
     /// Every member has a description, its own or that of the definition it refers to.
     private func expectDescriptions(in schema: JSONValue, of root: JSONValue) {
         for (name, member) in schema["properties"]?.members ?? [] {

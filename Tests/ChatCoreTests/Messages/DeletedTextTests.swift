@@ -1,18 +1,21 @@
 import ChatModel
 import JSON
+import JSONSchema
 import Testing
 
 @testable import ChatCore
 
 @Suite("The text of a message that is marked as deleted", .timeLimit(.minutes(2))) struct DeletedTextTests {
-    /// A message of ana's that says `secret`, was edited and reported, and is marked as deleted by somebody.
+    /// A message of ana's that says `secret`, mentions ben, was edited and reported, and is marked as deleted by somebody.
     private static func with(
         deletedBy user: String, _ body: @escaping @Sendable (ChatAccess, Timetoken) async throws -> Void
     ) async throws {
         try await withChat { chat in
             try await chat.make("room", .public, operators: ["mod"])
             try await chat.join("ana", "ben", "mod")
-            let sent = try await chat.say("secret one", by: "ana")
+            let message = Emission.message(
+                channel: "room", data: json(#"{"text":"secret one"}"#), user: "ana", meta: nil)
+            let sent = try await chat.post(message, MessageTies(mentions: .users(["ben"]))).events[0].event.timetoken
             _ = try await chat.of("ana").edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)
             _ = try await chat.of("ben").report(sent, in: "room", for: "rude", by: nil)
             try await chat.of(user).delete(sent, in: "room", isHard: false, by: nil)
@@ -38,9 +41,16 @@ import Testing
             #expect(try await Self.read(chat, sent).contains { $0.contains("secret") }, "the scope manage")
             let program = chat.service.chat(for: Caller(space: chat.space, credential: "key", scopes: [.read]))
             #expect(try await !Self.read(program, sent).contains { $0.contains("secret") })
+            for reader in [program, chat.of("ben")] {
+                let mentions = HistoryRequest(channel: ChannelID("ben", in: chat.space), limit: 9)
+                let told = try await reader.history([mentions])[0].items
+                #expect(told.map { $0.value?["message"]?["data"]?.isNull } == [true])
+                #expect(try await reader.event(told[0].timetoken).data == told[0].data)
+            }
             let reports = HistoryRequest(
                 channel: ChannelID("PUBNUB_INTERNAL_MODERATION_room", in: chat.space), limit: 9)
-            #expect(try await program.history([reports])[0].items.map { $0.value?["text"]?.isNull } == [true])
+            #expect(
+                try await program.history([reports])[0].items.map { $0.value?["message"]?["data"]?.isNull } == [true])
         }
     }
 
@@ -51,7 +61,14 @@ import Testing
             let events = try await chat.of("ben").history([request])[0].items
             #expect(events.map(\.type) == ["message.created", "message.updated", "message.deleted"])
             #expect(events[0].timetoken == sent && events[0].data == .null && events[0].user == "ana")
-            #expect(events[1].data.description == #"{"message_timetoken":"\#(sent)","data":null}"#)
+            #expect(events[1].value?["message"]?["timetoken"]?.string == sent.description)
+            #expect(events[1].value?["message"]?["data"]?.isNull == true)
+            #expect(events[1].value?["changes"]?.elements?.isEmpty == true)
+            for event in events.dropFirst() {
+                let type = try #require(BuiltInCatalogue.named(event.type))
+                let schema = try Schema(JSONDocument(Array(type.schema.utf8)))
+                #expect(schema.report(on: try JSONDocument(event.data).root).violations.isEmpty)
+            }
         }
     }
 

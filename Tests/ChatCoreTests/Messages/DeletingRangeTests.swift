@@ -94,7 +94,7 @@ extension ChatAccess {
             #expect(channel.flatMap { ChannelRecord($0) }?.pinned == .zero)
             let told = try await chat.told().suffix(3)
             #expect(told.map(\.type) == ["channel.events_deleted", "thread.updated", "channel.updated"], "\(before)")
-            #expect(told.dropFirst().first?.value?["thread_info"]?["reply_count"]?.integer == 1)
+            #expect(told.dropFirst().first?.value?["thread"]?["reply_count"]?.integer == 1)
             // The message replied to and its reply go together.
             _ = try await chat.deleteEvents(after: .zero, before: .distantFuture, in: "room")
             #expect(try await chat.kept(on: "room").map(\.type) == ["channel.events_deleted"])

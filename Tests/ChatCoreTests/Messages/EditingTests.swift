@@ -19,7 +19,7 @@ import Testing
             #expect(read.event.data == data, "the event never changes")
             let told = try await chat.told()
             #expect(told.map(\.type) == ["message.updated"])
-            #expect(told[0].value?["text"]?.string == "hello")
+            #expect(told[0].value?["message"]?["data"]?["text"]?.string == "hello")
             #expect(told[0].timetoken == read.record.edit?.at)
             #expect(told[0].draft.originDevice == "phone" && told[0].draft.cause == nil && told[0].user == "ana")
             _ = try await ana.edit(sent, in: "room", to: .data(json("[1]")), by: nil)
@@ -92,7 +92,35 @@ import Testing
             try await expect(.notFound) { _ = try await chat.event(sent) }
             let told = try await chat.told()
             #expect(told.map { $0.value?["hard"]?.boolean } == [false, true])
-            #expect(told.allSatisfy { $0.value?["user_id"]?.string == "ana" })
+            #expect(told.allSatisfy { $0.value?["message"]?["user"]?.string == "ana" })
+        }
+    }
+
+    @Test("removes mentions that hold the message, and ends them no later than it")
+    func mentions() async throws {
+        try await withChat { chat in
+            var emission = Emission.message(
+                channel: "room", data: json(#"{"text":"secret"}"#), user: "ana", meta: nil)
+            emission.timeToLive = .seconds(7200)
+            for mentions in [MessageTies.Mentions.users(["ben", "cleo"]), .channel] {
+                let sent = try await chat.post(emission, MessageTies(mentions: mentions)).events[0].event
+                let places = ["room", "ben", "cleo"]
+                var told: [Event] = []
+                for place in places { told += try await chat.kept(on: place).filter { $0.type == "user.mentioned" } }
+                #expect(told.count == (sent.meta?.rawMember("mentionType") == nil ? 2 : 1))
+                for event in told {
+                    #expect(event.value?["message"]?["data"]?["text"]?.string == "secret")
+                    #expect(event.draft.expires == sent.draft.expires && event.draft.expires != nil)
+                }
+                try await chat.delete(sent.timetoken, in: "room", isHard: true, by: nil)
+                for place in places {
+                    #expect(try await !chat.kept(on: place).contains { $0.data.description.contains("secret") })
+                }
+                for event in told { try await expect(.notFound) { _ = try await chat.event(event.timetoken) } }
+                let selection = Selection(channels: ChannelSet(space: chat.space, names: places))
+                let missed = try await chat.missed(selection, after: .zero, upTo: try await chat.watermark()).events
+                #expect(!missed.contains { $0.data.description.contains("secret") })
+            }
         }
     }
 

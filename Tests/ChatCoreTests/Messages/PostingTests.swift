@@ -54,8 +54,8 @@ import Testing
                 let told = try await chat.told(on: user)
                 #expect(told.map(\.type) == (index < 10 ? ["user.mentioned"] : []))
                 guard let event = told.first else { continue }
-                #expect(event.value?["message_timetoken"]?.string == sent.timetoken.description)
-                #expect(event.value?["mentioned_user_ids"]?.strings == Array(users.prefix(10)))
+                #expect(event.value?["message"]?["timetoken"]?.string == sent.timetoken.description)
+                #expect(event.value?["mentions"]?.strings == Array(users.prefix(10)))
                 #expect(event.audience == .rule(.mentionedButOrigin, subjects: [user]))
                 #expect(event.timetoken > sent.timetoken && event.draft.cause == "req")
             }
@@ -69,7 +69,7 @@ import Testing
             let sent = try await chat.post(message("all"), MessageTies(mentions: .channel)).events[0].event
             let told = try await chat.told()
             #expect(told.map(\.type) == ["user.mentioned"])
-            #expect(told[0].value?["mention_type"]?.string == "channel")
+            #expect(told[0].value?["mentions"]?.string == "channel")
             #expect(sent.meta?.description == #"{"mentionType":"channel"}"#)
         }
     }
@@ -109,7 +109,7 @@ import Testing
             #expect(page.items[0].record.threadOf == root)
             let told = try await chat.told()
             #expect(told.map(\.type) == ["thread.updated", "thread.updated", "thread.updated"])
-            #expect(told[2].value?["thread_info"]?["reply_count"]?.integer == 3)
+            #expect(told[2].value?["thread"]?["reply_count"]?.integer == 3)
             #expect(
                 told[2].audience == .rule(.joinedAndThreadButOrigin, subjects: ["ben", "cleo", "ana"]))
             try await expect(.conflict) {
@@ -139,7 +139,7 @@ import Testing
             }
             let thread = try await chat.message(root, in: "room").record.thread
             #expect(thread.replies == 100 && thread.authors.count == MessageThread.authorsMost)
-            let told = try await chat.told().compactMap { $0.value?["thread_info"]?["reply_count"]?.integer }
+            let told = try await chat.told().compactMap { $0.value?["thread"]?["reply_count"]?.integer }
             #expect(told == Array(1...100))
         }
     }

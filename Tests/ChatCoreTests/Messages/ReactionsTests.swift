@@ -28,8 +28,9 @@ import Testing
                 ])
             #expect(told.map(\.user) == ["ben", "cleo", "cleo", "ben", "cleo"])
             #expect(told.allSatisfy { $0.audience == .rule(.joined) })
-            #expect(told[0].value?["action_timetoken"]?.string == told[0].timetoken.description)
+            #expect(told[0].value?["reaction"]?["action_timetoken"]?.string == told[0].timetoken.description)
             #expect(listed[1].timetoken == told[0].timetoken)
+            #expect(told.map { $0.value?["reaction_count"]?.integer } == [1, 2, 1, 1, 0])
         }
     }
 

@@ -63,7 +63,7 @@ struct PresenceHouse: Sendable {
     /// The types in order, without the subject.
     func story(_ pattern: NamePattern = .all) async throws -> [String] {
         try await events(pattern).map { event in
-            let user = try JSONDocument(event.data).root["user_id"]?.string ?? ""
+            let user = try JSONDocument(event.data).root["user"]?["id"]?.string ?? ""
             return user.isEmpty ? event.type : "\(event.type) \(user)"
         }
     }

@@ -19,7 +19,7 @@ private let presence = NamePattern.below("presence.")
             let events = try await house.events(presence)
             #expect(
                 events.map(\.data.description) == [
-                    #"{"user_id":"ana","occupancy":1}"#, #"{"user_id":"ana","occupancy":0}"#,
+                    #"{"user":{"id":"ana"},"occupancy":1}"#, #"{"user":{"id":"ana"},"occupancy":0}"#,
                 ])
             #expect(events.allSatisfy { $0.kind == .presence && $0.retention == .passing && $0.channel.name == "room" })
         }

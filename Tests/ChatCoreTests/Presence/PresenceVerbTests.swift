@@ -41,11 +41,11 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
             let told = try await house.events(presence).map { "\($0.type) \($0.data)" }
             #expect(
                 told == [
-                    #"presence.joined {"user_id":"ana","occupancy":1}"#,
-                    #"presence.state_changed {"user_id":"ana","occupancy":1,"state":{"mood":"busy"}}"#,
-                    #"presence.state_changed {"user_id":"ana","occupancy":1,"state":{}}"#,
-                    #"presence.state_changed {"user_id":"ana","occupancy":1,"state":{"at":1}}"#,
-                    #"presence.left {"user_id":"ana","occupancy":0,"state":{"at":1}}"#,
+                    #"presence.joined {"user":{"id":"ana"},"occupancy":1}"#,
+                    #"presence.state_changed {"user":{"id":"ana"},"occupancy":1,"state":{"mood":"busy"}}"#,
+                    #"presence.state_changed {"user":{"id":"ana"},"occupancy":1,"state":{}}"#,
+                    #"presence.state_changed {"user":{"id":"ana"},"occupancy":1,"state":{"at":1}}"#,
+                    #"presence.left {"user":{"id":"ana"},"occupancy":0,"state":{"at":1}}"#,
                 ])
             await house.refusal(.notFound, "not_present") { try await chat.show(.emptyObject, as: "ana", on: "room") }
             await house.refusal(.malformed, "wrong_type") { try await chat.show(object("[]"), as: "ana", on: "room") }
@@ -204,10 +204,10 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
             let ana = #"{"id":"ana"}"#
             #expect(
                 told == [
-                    #"typing.started {"is_typing":true,"user":\#(ana),"typing_users":[\#(ana)]}"#,
-                    #"typing.started {"is_typing":true,"user":\#(ben),"typing_users":[\#(ana),\#(ben)]}"#,
-                    #"typing.stopped {"is_typing":false,"user":\#(ana),"typing_users":[\#(ben)]}"#,
-                    #"typing.stopped {"is_typing":false,"user":\#(ben),"typing_users":[]}"#,
+                    #"typing.started {"user":\#(ana),"typing_users":[\#(ana)]}"#,
+                    #"typing.started {"user":\#(ben),"typing_users":[\#(ana),\#(ben)]}"#,
+                    #"typing.stopped {"user":\#(ana),"typing_users":[\#(ben)]}"#,
+                    #"typing.stopped {"user":\#(ben),"typing_users":[]}"#,
                 ])
             #expect(try await house.events().map(\.audience) == Array(repeating: .subscribers, count: 4))
         }

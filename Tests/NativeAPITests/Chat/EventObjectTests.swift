@@ -224,4 +224,157 @@ private func expectPart(
             try expectSame(event.rawMember("data")?.rawMember("membership"), as: hidden.body)
         }
     }
+
+    /// Makes users ana and ben, and the group crew with both of them as joined members.
+    private static func crew(_ api: APIFixture) async throws -> (ana: JSONText, ben: JSONText) {
+        let ana = await api.call(.put, "/v1/users/ana", #"{"name":"Ana"}"#)
+        let ben = await api.call(.put, "/v1/users/ben", #"{"name":"Ben"}"#)
+        _ = await api.call(.post, "/v1/channels", #"{"id":"crew","kind":"group","by":"ana","users":["ben"]}"#)
+        #expect(await api.call(.post, "/v1/channels/crew/invites/ben/accept", #"{"by":"ben"}"#).status == 200)
+        return (ana.body, ben.body)
+    }
+
+    /// Sends a message to the channel crew and returns its path.
+    private static func send(_ body: String, _ api: APIFixture) async throws -> String {
+        let sent = await api.call(.post, "/v1/channels/crew/messages", body)
+        #expect(sent.status == 201)
+        return "/v1/channels/crew/messages/\(try #require(sent["timetoken"]?.string))"
+    }
+
+    @Test("of a message are what GET /v1/channels/{channel}/messages/{timetoken} shows after the event")
+    func messages() async throws {
+        try await APIFixture.run { api in
+            _ = try await Self.crew(api)
+            let path = try await Self.send(
+                #"{"text":"one","user":"ana","custom_type":"note","meta":{"rate":1.50}}"#, api)
+            let sent = await api.call(.get, path)
+            let edited = await api.call(.patch, path, #"{"text":"two","by":"ana"}"#)
+            #expect(edited.status == 200)
+            #expect(await api.call(.put, path + "/pin").status < 300)
+            #expect(await api.call(.delete, path).status == 204)
+            let deleted = await api.call(.get, path)
+            let channel = await api.call(.get, "/v1/channels/crew")
+            #expect(await api.call(.delete, path + "?hard=true").status == 204)
+
+            let removals = try await api.data("message.deleted", on: "crew")
+            try expectSame(removals[0].rawMember("message"), as: deleted.body)
+            try expectSame(removals[0].rawMember("channel"), as: channel.body)
+            #expect(removals[1].rawMember("hard") == JSONText(trusted: Array("true".utf8)))
+            try expectSame(
+                removals[1].rawMember("message"), as: deleted.body,
+                without: ["etag", "deleted", "edited", "updated_at"],
+                besides: ["etag", "deleted", "edited", "updated_at"])
+
+            let other = try await Self.send(#"{"text":"one","user":"ana"}"#, api)
+            let before = await api.call(.get, other)
+            let after = await api.call(.patch, other, #"{"text":"two","by":"ana"}"#)
+            let data = try #require(try await api.data("message.updated", on: "crew").first)
+            try expectSame(data.rawMember("message"), as: after.body)
+            try expectSame(data.rawMember("channel"), as: (await api.call(.get, "/v1/channels/crew")).body)
+            let changes = try #require(data.rawMember("changes")?.rawElements())
+            #expect(changes.count == 2)
+            for change in changes {
+                let name = try #require(JSONDocument(change).root["key"]?.string)
+                #expect(change.rawMember("new") == (try members(after.body))[name])
+                let old = try members(before.body)[name]
+                #expect(change.rawMember("old") == (old == .null ? nil : old))
+            }
+            #expect(sent["custom_type"]?.string == "note" && sent["kind"]?.string == "message")
+        }
+    }
+
+    @Test("of a mention and a report are the message and the channel as the REST API shows them")
+    func mentionsAndReports() async throws {
+        try await APIFixture.run { api in
+            let users = try await Self.crew(api)
+            let path = try await Self.send(#"{"text":"hi ben","user":"ana","mentions":["ben"]}"#, api)
+            let message = await api.call(.get, path)
+            let channel = await api.call(.get, "/v1/channels/crew")
+            let mention = try #require(try await api.data("user.mentioned", on: "ben").first)
+            try expectSame(mention.rawMember("message"), as: message.body)
+            try expectSame(mention.rawMember("channel"), as: channel.body)
+            #expect(await api.call(.post, path + "/report", #"{"reason":"rude","by":"ben"}"#).status == 201)
+            let reports = await api.call(.get, "/v1/channels/crew/reports")
+            let report = try #require(reports.body.rawMember("data")?.rawElements()?.first?.rawMember("data"))
+            try expectSame(report.rawMember("message"), as: message.body)
+            try expectSame(report.rawMember("channel"), as: channel.body)
+            try expectPart(report.rawMember("author"), of: users.ana, with: ["id", "name"])
+            try expectPart(report.rawMember("user"), of: users.ben, with: ["id", "name"])
+            // Who is only invited is told of the mention, and reads the message after joining.
+            _ = await api.call(.post, "/v1/channels/crew/invites", #"{"users":["cy"],"by":"ana"}"#)
+            _ = try await Self.send(#"{"text":"hi cy","user":"ana","mentions":["cy"]}"#, api)
+            let told = try #require(try await api.data("user.mentioned", on: "cy").first?.rawMember("message"))
+            #expect(try members(told).keys.sorted() == ["channel", "id", "timetoken", "user"])
+        }
+    }
+
+    @Test("of reactions, actions and threads are what the REST API shows of the message and lists beside it")
+    func reactionsAndThreads() async throws {
+        try await APIFixture.run { api in
+            let users = try await Self.crew(api)
+            let path = try await Self.send(#"{"text":"one","user":"ana"}"#, api)
+            let root = String(path.split(separator: "/").last ?? "")
+            let reaction = await api.call(.put, path + "/reactions/wave?user=ben")
+            #expect(await api.call(.put, path + "/reactions/wave?user=ana").status == 201)
+            #expect(await api.call(.delete, path + "/reactions/wave?user=ben").status == 204)
+            let action = await api.call(.post, path + "/actions", #"{"type":"task","value":"done","user":"ben"}"#)
+            let reply = try await Self.send(#"{"text":"two","user":"ben","thread_of":"\#(root)"}"#, api)
+            let message = await api.call(.get, path)
+            let channel = await api.call(.get, "/v1/channels/crew")
+            let added = try await api.data("reaction.added", on: "crew")
+            let removed = try await api.data("reaction.removed", on: "crew")
+            for data in [added[0], removed[0]] {
+                try expectSame(data.rawMember("reaction"), as: reaction.body)
+                try expectSame(data.rawMember("channel"), as: channel.body)
+                try expectPart(data.rawMember("user"), of: users.ben, with: ["id", "name"])
+            }
+            #expect((added + removed).map { $0.rawMember("reaction_count")?.description } == ["1", "2", "1"])
+            let attached = try #require(try await api.data("action.added", on: "crew").first)
+            try expectSame(attached.rawMember("action"), as: action.body)
+            try expectPart(attached.rawMember("user"), of: users.ben, with: ["id", "name"])
+            let thread = try #require(try await api.data("thread.updated", on: "crew").first)
+            #expect(thread.rawMember("thread") == message.body.rawMember("thread"))
+            #expect(thread.rawMember("thread_of") == JSONText(string: root))
+            let replied = try #require(JSONDocument(thread).root["message_timetoken"]?.string)
+            #expect(reply.hasSuffix("/" + replied))
+            try expectSame(thread.rawMember("channel"), as: channel.body)
+            try expectPart(thread.rawMember("most_replies")?.rawElements()?[0], of: users.ben, with: ["id", "name"])
+        }
+    }
+
+    @Test("of receipts, typing and values are the user and the channel, with the membership's mark and counts")
+    func passing() async throws {
+        try await APIFixture.run { api in
+            let users = try await Self.crew(api)
+            _ = try await Self.send(#"{"text":"one","user":"ana"}"#, api)
+            let start = try #require(
+                await api.call(.get, "/v1/channels/crew/events?order=desc&limit=1")["data"]?[0]?["timetoken"]?.string)
+            #expect(await api.call(.put, "/v1/channels/crew/members/ben/delivered", #"{"by":"ben"}"#).status == 200)
+            let read = await api.call(.put, "/v1/channels/crew/members/ben/read", #"{"by":"ben"}"#)
+            #expect(await api.call(.put, "/v1/channels/crew/members/ana/read", #"{"by":"ana"}"#).status == 200)
+            #expect(await api.call(.put, "/v1/channels/crew/typing/ben").status < 300)
+            #expect(await api.call(.post, "/v1/channels/crew/metadata", #"{"metadata":{"k":"v"}}"#).status < 300)
+            let channel = await api.call(.get, "/v1/channels/crew")
+            let page = await api.call(.get, "/v1/poll?channels=crew&cursor=\(start)")
+            let events =
+                page.body.rawMember("data")?.rawElements() ?? page.body.rawMember("events")?.rawElements() ?? []
+            func data(_ type: String) -> [JSONText] {
+                events.filter { $0.rawMember("type") == JSONText(string: type) }.compactMap { $0.rawMember("data") }
+            }
+            let delivered = try #require(data("receipt.delivered").first)
+            #expect(delivered.rawMember("delivered_timetoken") == read.body.rawMember("delivered_timetoken"))
+            #expect(delivered.rawMember("undelivered_member_count")?.description == "1")
+            let receipts = data("receipt.read")
+            #expect(receipts[0].rawMember("read_timetoken") == read.body.rawMember("read_timetoken"))
+            #expect(receipts.map { $0.rawMember("unread_member_count")?.description } == ["1", "0"])
+            let typing = try #require(data("typing.started").first)
+            let metadata = try #require(data("channel.metadata.created").first)
+            for shown in [delivered, receipts[0], typing] {
+                try expectPart(shown.rawMember("user"), of: users.ben, with: ["id", "name"])
+            }
+            for shown in [delivered, receipts[0], typing, metadata] {
+                try expectSame(shown.rawMember("channel"), as: channel.body)
+            }
+        }
+    }
 }

@@ -19,6 +19,7 @@ struct ValueScene<Value: Equatable & Sendable>: Sendable {
     let actor: Actor
     let key: RecordKey
     let channelKey: RecordKey
+    let countsKey: RecordKey
     let etag: String?
     /// Whether only who moderates the channel may.
     let isGuarded: Bool
@@ -40,7 +41,7 @@ extension ChatAccess {
         ValueScene(
             kind: kind, channel: channel, actor: try acting(named, in: channel, for: "\(kind.subject).\(verb)"),
             key: RecordKey(kind.kind, channel, in: space), channelKey: ChannelRecord.key(channel, in: space),
-            etag: etag, isGuarded: isGuarded)
+            countsKey: MemberCounts.key(channel, in: space), etag: etag, isGuarded: isGuarded)
     }
 
     /// Changes values in one step; keys that are new and keys that had a value are told of apart.
@@ -49,7 +50,8 @@ extension ChatAccess {
         _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
     ) async throws(ChatError) -> ChannelValues<Value>.Change {
         let standing = standingKeys(of: scene.actor.user, in: scene.channel)
-        return try await decide([scene.key, scene.channelKey] + standing) { situation throws(ChatError) in
+        return try await decide([scene.key, scene.channelKey, scene.countsKey] + standing) {
+            situation throws(ChatError) in
             try self.demand(.writing, of: scene.actor.user, in: scene.channel, situation)
             let audience = try scene.audience(situation)
             var values = ChannelValues(situation[scene.key], scene.kind.read)
@@ -63,9 +65,12 @@ extension ChatAccess {
                     ) { writer in
                         writer.member(scene.kind.member, ChannelValues.object(part, scene.kind.print))
                         if verb == "updated" { more(&writer) }
+                        self.printChannel(scene.channelRecord(situation), situation, to: &writer)
                     })
             }
-            if !made.removed.isEmpty { decision.events.append(self.removal(of: made.removed, scene, audience)) }
+            if !made.removed.isEmpty {
+                decision.events.append(self.removal(of: made.removed, scene, audience, situation))
+            }
             if !made.touched.isEmpty || !made.removed.isEmpty {
                 let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
                 decision.changes = [RecordChange(scene.key, body: body)]
@@ -77,22 +82,28 @@ extension ChatAccess {
     /// - Parameter keys: nil removes all of them.
     /// - Returns: which are gone; harmless where there were none.
     func remove<Value>(_ keys: [String]?, _ scene: ValueScene<Value>) async throws(ChatError) -> [String] {
-        try await decide([scene.key, scene.channelKey]) { situation throws(ChatError) in
+        try await decide([scene.key, scene.channelKey, scene.countsKey]) { situation throws(ChatError) in
             let audience = try scene.audience(situation)
             var values = ChannelValues(situation[scene.key], scene.kind.read)
             let gone = values.remove(keys)
             guard !gone.isEmpty else { return Decision(gone) }
             let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
             return Decision(
-                gone, changes: [RecordChange(scene.key, body: body)], events: [self.removal(of: gone, scene, audience)])
+                gone, changes: [RecordChange(scene.key, body: body)],
+                events: [self.removal(of: gone, scene, audience, situation)])
         }.value
     }
 
-    private func removal<Value>(of keys: [String], _ scene: ValueScene<Value>, _ audience: Audience) -> EventDraft {
+    private func removal<Value>(
+        of keys: [String], _ scene: ValueScene<Value>, _ audience: Audience, _ situation: Situation
+    ) -> EventDraft {
         draft(
             "\(scene.kind.subject).deleted", on: scene.channel, kind: .recordChange, by: scene.actor.user,
             audience: audience
-        ) { $0.member("keys", keys) }
+        ) { writer in
+            writer.member("keys", keys)
+            printChannel(scene.channelRecord(situation), situation, to: &writer)
+        }
     }
 
     /// 1 to 100 keys of 1 to 128 characters.
@@ -109,11 +120,15 @@ extension ChatAccess {
 extension ValueScene {
     /// Who hears of it, if the actor may do it and the values are at the demanded version.
     fileprivate func audience(_ situation: Situation) throws(ChatError) -> Audience {
-        let channel = situation[channelKey].flatMap { ChannelRecord($0) }
+        let channel = channelRecord(situation)
         if isGuarded { try actor.demandOperator(of: channel) }
         if let etag, etag != situation[key]?.etag ?? "0" {
             throw ChatError(.stale, "the values have changed since they were read; read them again")
         }
         return channel.audience(members: .joined, inside: .participants)
+    }
+
+    fileprivate func channelRecord(_ situation: Situation) -> ChannelRecord? {
+        situation[channelKey].flatMap { ChannelRecord($0) }
     }
 }

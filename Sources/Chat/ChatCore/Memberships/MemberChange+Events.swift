@@ -67,7 +67,7 @@ extension MemberChange {
     /// Announces a read mark that moved by `receipt.read`, and other fields by `membership.updated`.
     mutating func announceChanged(_ membership: MembershipRecord, from before: MembershipRecord) {
         if membership.state == .joined, before.read < membership.read {
-            var receipt = chat.receipt(.read, membership)
+            var receipt = chat.receipt(.read, membership, behind: nil, situation)
             // A client that writes its mark with the membership publishes a receipt as well.
             receipt.wire = .null
             add(receipt)

@@ -37,9 +37,7 @@ extension ChatAccess {
             var thread: ThreadLoss?
             if let root { thread = try await ThreadLoss(of: root, losing: [timetoken], in: directory) }
             do throws(ChatError) {
-                let keys =
-                    [MemberCounts.key(channel, in: space)] + (thread?.keys ?? [])
-                    + (isHard ? [reportsKey(timetoken, channel)] : [])
+                let keys = (thread?.keys ?? []) + (isHard ? [reportsKey(timetoken, channel)] : [])
                 let decided = try await decide(scene, keys) { [thread] situation throws(ChatError) in
                     try self.deletion(of: scene, thread, isHard: isHard, ifMatch: etag, situation)
                 }
@@ -65,18 +63,20 @@ extension ChatAccess {
         // Nobody waits for the same twice.
         guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
         try record.demand(etag)
-        var removals: [Timetoken] = []
+        var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
         var forgotten: [RecordChange] = []
         if isHard {
             let copies = record.remove(at: situation.next, by: scene.actor.user, in: space)
-            (removals, forgotten) = ([scene.timetoken] + copies.events, copies.records)
+            removals = [(channel: scene.event.channel, timetoken: scene.timetoken)] + copies.events
+            forgotten = copies.records
         } else {
             record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: false)
         }
-        var event = deleted(scene, isHard: isHard, at: situation.next, in: channel)
-        event.thread = record.replied
+        var shown = channel
+        if shown?.pinned == scene.timetoken { shown = shown?.pinning(.zero, situation) }
+        let event = deleted(scene, record, in: shown, situation)
         var decision = Decision(true, changes: [record.change(in: space)] + forgotten, events: [event])
-        decision.removals = removals.map { (scene.event.channel, $0) }
+        decision.removals = removals
         if isHard { removeReports(of: scene.timetoken, in: scene.channel, situation, &decision) }
         if wasThere, let root = try thread?.rest(situation, without: [scene.event.user]) {
             decision.changes.append(root.change(in: space))
@@ -90,17 +90,19 @@ extension ChatAccess {
     }
 
     private func deleted(
-        _ scene: MessageScene, isHard: Bool, at now: Timetoken, in channel: ChannelRecord?
+        _ scene: MessageScene, _ record: MessageRecord, in channel: ChannelRecord?, _ situation: Situation
     ) -> EventDraft {
-        draft(
+        var event = draft(
             "message.deleted", on: scene.channel, kind: .action, by: scene.actor.user,
             audience: channel.audience(members: .joined, inside: .participants)
         ) { writer in
-            writer.member("message_timetoken", scene.timetoken.description)
-            writer.member("hard", isHard)
-            if let author = scene.event.user { writer.member("user_id", author) }
-            writer.member("deleted_at", now.milliseconds)
+            writer.key("message")
+            scene.message(record, situation).print(to: &writer)
+            writer.member("hard", record.isGone)
+            printChannel(channel, situation, to: &writer)
         }
+        event.thread = record.replied
+        return event
     }
 }
 

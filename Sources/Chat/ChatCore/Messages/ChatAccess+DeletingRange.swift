@@ -81,9 +81,9 @@ extension ChatAccess {
                 {
                     authors[root, default: []].append(message.user)
                 }
-                if !record.copies.isEmpty { decision.value.append(message.timetoken) }
+                if !record.copies.isEmpty || !record.mentions.isEmpty { decision.value.append(message.timetoken) }
                 let copies = record.remove(at: situation.next, by: self.caller.user, in: self.space)
-                decision.removals += copies.events.map { (message.channel, $0) }
+                decision.removals += copies.events
                 decision.changes += copies.records + [record.change(in: self.space)]
             }
             for thread in threads {
@@ -127,9 +127,11 @@ extension MessageRecord {
     /// - Returns: the copies of what it said, which have to go with it: events of the log, and records of earlier edits.
     mutating func remove(
         at timetoken: Timetoken, by user: String?, in space: SpaceID
-    ) -> (events: [Timetoken], records: [RecordChange]) {
-        defer { (edit, copies) = (nil, []) }
+    ) -> (events: [(channel: ChannelID, timetoken: Timetoken)], records: [RecordChange]) {
+        defer { (edit, copies, mentions) = (nil, [], []) }
         deletion = Deletion(at: timetoken, by: user, isHard: true)
-        return (copies, earlierEdits.map { forget(edit: $0, in: space) })
+        var events = copies.map { (channel: ChannelID(channel, in: space), timetoken: $0) }
+        events += mentions.map { (channel: ChannelID($0.channel, in: space), timetoken: $0.timetoken) }
+        return (events, earlierEdits.map { forget(edit: $0, in: space) })
     }
 }

@@ -35,9 +35,9 @@ extension ChatAccess {
             }
             let edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
             guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
+            let before = Message(scene.event, record)
             let earlier = record.follow(edit, value: \.text, in: self.space)
-            var event = self.updated(scene, saying: content, in: channel)
-            event.thread = record.replied
+            let event = self.updated(scene, record, from: before, in: channel, situation)
             let surplus = record.noteCopy(at: situation.next)
             var decision = Decision(record, changes: [record.change(in: self.space)] + earlier, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
@@ -61,10 +61,15 @@ extension ChatAccess {
         let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let known = try await directory.read(scene.key).flatMap { MessageRecord($0) }
         let root = known?.threadKey(in: space)
+        var threadKeys = root.map { [$0] } ?? []
+        if let root, let thread = try await directory.read(root).flatMap({ MessageRecord($0) }) {
+            threadKeys += threadAuthorKeys(thread, replying: scene.event.user)
+        }
         let edits = known?.earlierEdits.compactMap { known?.key(ofEdit: $0, in: space) } ?? []
-        let decided = try await decide(scene, (root.map { [$0] } ?? []) + edits) { situation throws(ChatError) in
+        let decided = try await decide(scene, threadKeys + edits) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
             var record = scene.record(situation)
+            let before = Message(scene.event, record)
             var thread: MessageRecord?
             var forgotten: [RecordChange] = []
             let undone: (type: BuiltInAction, value: String)
@@ -94,8 +99,7 @@ extension ChatAccess {
                 throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
             }
             try scene.actor.demandUndoing(of: doer, in: channel)
-            let data = record.edit?.data ?? scene.event.data
-            var event = self.updated(scene, saying: .data(data), in: channel) { writer in
+            let event = self.updated(scene, record, from: before, in: channel, situation) { writer in
                 writer.key("undone")
                 writer.beginObject()
                 writer.member("type", undone.type.rawValue)
@@ -103,7 +107,6 @@ extension ChatAccess {
                 writer.member("action_timetoken", deed.description)
                 writer.endObject()
             }
-            event.thread = record.replied
             let surplus = record.noteCopy(at: situation.next)
             var decision = Decision(record, changes: [record.change(in: self.space)] + forgotten, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
@@ -127,20 +130,23 @@ extension ChatAccess {
     }
 
     private func updated(
-        _ scene: MessageScene, saying content: MessageContent, in channel: ChannelRecord?,
-        _ print: (inout JSONWriter) -> Void = { _ in }
+        _ scene: MessageScene, _ record: MessageRecord, from before: Message, in channel: ChannelRecord?,
+        _ situation: Situation, _ print: (inout JSONWriter) -> Void = { _ in }
     ) -> EventDraft {
-        draft(
+        let message = scene.message(record, situation)
+        var event = draft(
             "message.updated", on: scene.channel, kind: .action, by: scene.actor.user,
             audience: channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
         ) { writer in
-            writer.member("message_timetoken", scene.timetoken.description)
-            switch content {
-            case .text(let text): writer.member("text", text)
-            case .data(let data): writer.member("data", data)
-            }
+            writer.key("message")
+            message.print(to: &writer)
+            message.changes(since: before).print(to: &writer)
             print(&writer)
+            printChannel(channel, situation, to: &writer)
         }
+        event.thread = record.replied
+        scene.limit(&event)
+        return event
     }
 }
 
@@ -165,7 +171,9 @@ extension Message {
     /// As the decision left it.
     init(_ event: Event, _ decided: Decided<MessageRecord>) {
         var record = decided.value
-        if let stored = decided.records.first(where: { $0.key.kind == .message }) { record.etag = stored.etag }
+        if let stored = decided.records.first(where: { $0.key.kind == .message }) {
+            (record.etag, record.updated) = (stored.etag, stored.updated)
+        }
         self.init(event, record)
     }
 }

@@ -53,10 +53,9 @@ extension ChatAccess {
         _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Value>,
         _ situation: Situation
     ) {
-        guard var record = channel, record.pinned != timetoken else { return }
-        let old = record.pinned
+        guard let record = channel?.pinning(timetoken, situation), channel?.pinned != timetoken else { return }
+        let old = channel?.pinned ?? .zero
         let countsKey = MemberCounts.key(record.id, in: space)
-        record.pinned = timetoken
         channel = record
         decision.changes.append(RecordChange(ChannelRecord.key(record.id, in: space), body: record.body))
         decision.events.append(
@@ -73,7 +72,16 @@ extension ChatAccess {
                 writer.endObject()
                 writer.endArray()
                 writer.key("channel")
-                record.stamped(in: situation).show(MemberCounts(situation[countsKey]), to: &writer)
+                record.show(MemberCounts(situation[countsKey]), to: &writer)
             })
+    }
+}
+
+extension ChannelRecord {
+    /// The channel as a decision leaves it that pins another message, or none.
+    func pinning(_ timetoken: Timetoken, _ situation: Situation) -> ChannelRecord {
+        var channel = stamped(in: situation)
+        channel.pinned = timetoken
+        return channel
     }
 }

@@ -13,14 +13,22 @@ private struct TiedPost: Sendable {
     let standingKeys: [RecordKey]
 
     var channel: String { draft.channel.name }
-    var keys: [RecordKey] { [channelKey] + (rootKey.map { [$0] } ?? []) + standingKeys + memberships }
+    /// The authors of the thread's replies, whom its event names.
+    let authorKeys: [RecordKey]
+
+    var keys: [RecordKey] {
+        [channelKey, MemberCounts.key(channel, in: draft.channel.space)] + (rootKey.map { [$0] } ?? []) + standingKeys
+            + memberships + authorKeys
+    }
 
     /// They decide which of those the message mentions are told.
     private var memberships: [RecordKey] {
         guard !ties.mentioned.isEmpty else { return [] }
         let space = draft.channel.space
         return [SweepRecord.key(channel, in: space)]
-            + ties.mentioned.map { MembershipRecord.key($0, channel, in: space) }
+            + ties.mentioned.flatMap {
+                [MembershipRecord.key($0, channel, in: space), RestrictionRecord.key($0, channel, in: space)]
+            }
     }
 }
 
@@ -64,7 +72,8 @@ extension ChatAccess {
             draft: try await admit(emission), ties: ties, root: root?.event,
             channelKey: ChannelRecord.key(emission.channel, in: space),
             rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: space) },
-            standingKeys: standingKeys(of: emission.user ?? caller.user, in: emission.channel))
+            standingKeys: standingKeys(of: emission.user ?? caller.user, in: emission.channel),
+            authorKeys: root.map { threadAuthorKeys($0.record, replying: emission.user ?? caller.user) } ?? [])
     }
 
     private func tied(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
@@ -93,20 +102,28 @@ extension ChatAccess {
         }
         var decision = Decision((), events: [message])
         decision.requires = [post.ties.quote, post.ties.threadOf].compactMap(\.self).map { (message.channel, $0) }
-        decision.events += mentions(of: post, in: channel, situation)
+        var record = MessageRecord(channel: post.channel, timetoken: situation.next)
+        record.threadOf = post.root?.timetoken ?? .zero
+        mention(post, message, &record, in: channel, situation, &decision)
         try reply(post, in: channel, situation, &decision)
+        if record != MessageRecord(channel: post.channel, timetoken: situation.next) {
+            decision.changes.append(record.change(in: space))
+        }
         return decision
     }
 
-    /// One event for each mentioned user who belongs there, on the user's own channel; one on the channel where everybody
+    /// Adds an event for each mentioned user who belongs there, on the user's own channel; one on the channel where everybody
     /// is mentioned.
-    private func mentions(of post: TiedPost, in channel: ChannelRecord?, _ situation: Situation) -> [EventDraft] {
+    private func mention(
+        _ post: TiedPost, _ draft: EventDraft, _ record: inout MessageRecord, in channel: ChannelRecord?,
+        _ situation: Situation, _ decision: inout Decision<Void>
+    ) {
         let everybody = post.ties.mentions.map { if case .channel = $0 { true } else { false } } ?? false
         let told = post.ties.mentioned.filter { user in
             switch channel?.kind {
             case .direct, .group, .public: situation.membership(of: user, in: post.channel, space) != nil
             case .open: service.presence.isInside(user, self.channel(post.channel))
-            case nil: true
+            case nil: situation.restriction(of: user, in: post.channel, space)?.isBanned != true
             }
         }.prefix(limits.mentionsTold)
         let targets: [(channel: String, audience: Audience)] =
@@ -116,24 +133,31 @@ extension ChatAccess {
                 let rule = channel?.kind == .open ? AudienceRule.mentioned : .mentionedButOrigin
                 return (user, .rule(rule, subjects: [user]))
             }
-        return targets.map { target in
-            draft("user.mentioned", on: target.channel, by: post.draft.user, audience: target.audience) { writer in
-                writer.member("message_timetoken", situation.next.description)
-                writer.member("channel_id", post.channel)
-                if let root = post.root {
-                    writer.member("parent_channel_id", post.channel)
-                    writer.member("thread_of", root.timetoken.description)
-                } else {
-                    writer.nullMember("parent_channel_id")
-                }
-                if let user = post.draft.user {
-                    writer.member("mentioned_by_user_id", user)
-                } else {
-                    writer.nullMember("mentioned_by_user_id")
-                }
-                writer.member("mention_type", everybody ? "channel" : "users")
-                if !everybody { writer.member("mentioned_user_ids", told) }
+        // What is not kept is nowhere to be found when it is deleted.
+        let isKept = draft.retention == .kept
+        if isKept {
+            for (index, target) in targets.enumerated() {
+                record.mentions.append(.init(channel: target.channel, timetoken: situation.place(of: 1 + index)))
             }
+        }
+        var shown = record
+        (shown.etag, shown.updated) = (situation.etag, situation.next)
+        let message = Message(Event(timetoken: situation.next, draft: draft), shown)
+        for target in targets {
+            // Who is only invited may not read the channel's messages yet.
+            let mayRead =
+                everybody || channel?.kind.isPrivate != true
+                || situation.membership(of: target.channel, in: post.channel, space)?.state == .joined
+            var event = self.draft(
+                "user.mentioned", on: target.channel, by: post.draft.user, audience: target.audience
+            ) { writer in
+                writer.key("message")
+                if isKept, mayRead { message.print(to: &writer) } else { message.printReference(to: &writer) }
+                if everybody { writer.member("mentions", "channel") } else { writer.member("mentions", told) }
+                printChannel(channel, situation, to: &writer)
+            }
+            event.end(with: draft)
+            decision.events.append(event)
         }
     }
 
@@ -150,18 +174,17 @@ extension ChatAccess {
         }
         root.thread.root = event.user
         root.thread.add(by: post.draft.user, at: situation.next)
-        var reply = MessageRecord(channel: post.channel, timetoken: situation.next)
-        reply.threadOf = root.timetoken
         let naming = root.threadNamings == 0 ? self.naming(of: &root, by: post.draft.user, at: situation.next) : nil
-        decision.changes += [root.change(in: space), reply.change(in: space)] + (naming.map { [$0] } ?? [])
+        decision.changes +=
+            [root.change(in: space)] + (naming.map { [RecordChange($0.key(in: space), body: $0.body)] } ?? [])
         decision.events.append(
             threadUpdated(
                 root, .replyCreated, situation.next, by: post.draft.user, in: channel, situation,
-                action: naming == nil ? .zero : situation.next))
+                action: naming))
     }
 
     /// The action by which clients of another service find the thread's channel. It belongs to the author of the first reply.
-    private func naming(of root: inout MessageRecord, by user: String?, at place: Timetoken) -> RecordChange {
+    private func naming(of root: inout MessageRecord, by user: String?, at place: Timetoken) -> MessageActionRecord {
         let name = WireThread(parent: root.channel, root: root.timetoken).name
         var action = MessageActionRecord(
             channel: root.channel, message: root.timetoken, type: BuiltInAction.threadRootId.rawValue, value: name,
@@ -170,6 +193,6 @@ extension ChatAccess {
         root.thread.channel = name
         root.threadNamings = 1
         root.actions += 1
-        return RecordChange(action.key(in: space), body: action.body)
+        return action
     }
 }

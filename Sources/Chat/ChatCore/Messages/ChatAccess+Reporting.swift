@@ -28,7 +28,8 @@ extension ChatAccess {
         }
         let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .hearing)
         let key = reportsKey(timetoken, channel)
-        let decided = try await decide(scene, [key]) { situation throws(ChatError) in
+        let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: space) }
+        let decided = try await decide(scene, [key] + users) { situation throws(ChatError) in
             let record = try scene.present(situation)
             // One that could not be found when the message goes holds none of its text.
             var reports =
@@ -37,8 +38,7 @@ extension ChatAccess {
                     channel: Self.moderationChannel(of: channel), timetoken: timetoken)
             let isNoted = reports.copies.count < MessageRecord.copiesMost
             if isNoted { _ = reports.noteCopy(at: situation.next) }
-            let data = record.edit?.data ?? scene.event.data
-            var report = self.report(of: scene, saying: isNoted ? data : .null, reason)
+            var report = self.report(of: scene, record, isNoted: isNoted, for: reason, situation)
             report.deduplicationKey = "report/\(timetoken)/\(scene.actor.user ?? "")"
             return Decision((), changes: [reports.change(in: self.space)], events: [report])
         }
@@ -66,18 +66,29 @@ extension ChatAccess {
         decision.changes.append(RecordChange(key, body: nil))
     }
 
-    private func report(of scene: MessageScene, saying data: JSONText, _ reason: String) -> EventDraft {
-        draft("report.created", on: Self.moderationChannel(of: scene.channel), by: scene.actor.user) { writer in
+    /// - Parameter isNoted: Whether the report goes with the message; one that does not holds none of its text.
+    private func report(
+        of scene: MessageScene, _ record: MessageRecord, isNoted: Bool, for reason: String, _ situation: Situation
+    ) -> EventDraft {
+        let message = Message(scene.event, record)
+        var report = draft(
+            "report.created", on: Self.moderationChannel(of: scene.channel), by: scene.actor.user
+        ) { writer in
             writer.member("reason", reason)
-            if let text = data.saying { writer.member("text", text) } else { writer.nullMember("text") }
-            writer.member("message_timetoken", scene.timetoken.description)
-            writer.member("reported_message_channel_id", scene.channel)
+            writer.key("message")
+            if isNoted { message.print(to: &writer) } else { message.printReference(to: &writer) }
             if let author = scene.event.user {
-                writer.member("reported_user_id", author)
-            } else {
-                writer.nullMember("reported_user_id")
+                writer.key("author")
+                situation.user(author, in: space).printReference(to: &writer)
             }
+            if let reporter = scene.actor.user {
+                writer.key("user")
+                situation.user(reporter, in: space).printReference(to: &writer)
+            }
+            printChannel(scene.channelRecord(situation), situation, to: &writer)
         }
+        scene.limit(&report)
+        return report
     }
 
     /// The reports of a channel's messages: for who moderates it.

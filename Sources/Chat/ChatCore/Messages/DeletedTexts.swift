@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 /// What a message said that is marked as deleted is kept, so that the deletion can be taken back. Events show it to nobody
-/// else: neither the event of the message, nor those of its edits, nor reports of it.
+/// else: neither the event of the message, nor those of its edits, mentions and reports.
 struct DeletedTexts: Sendable {
     let directory: any Directory
 
@@ -82,59 +82,52 @@ extension Event {
             return message?["timetoken"]?.string.flatMap { Timetoken(text: $0) }.map { (channel.name, $0) }
         }
         guard retention == .kept else { return nil }
-        let isReport = type == Self.report
-        guard isReport || type == Self.edit else { return isMessage ? (channel.name, timetoken) : nil }
-        guard let data = (try? JSONDocument(data))?.root,
-            let timetoken = data["message_timetoken"]?.string.flatMap({ Timetoken(text: $0) })
+        guard Self.copies.contains(type) else { return isMessage ? (channel.name, timetoken) : nil }
+        guard let message = (try? JSONDocument(data))?.root["message"], let channel = message["channel"]?.string,
+            let timetoken = message["timetoken"]?.string.flatMap({ Timetoken(text: $0) })
         else { return nil }
-        guard isReport else { return (channel.name, timetoken) }
-        return data["reported_message_channel_id"]?.string.map { ($0, timetoken) }
+        return (channel, timetoken)
     }
 
     /// The same event, with null for what the message said.
     fileprivate var withoutText: Event {
         var draft = draft
         draft.wire = nil
-        switch type {
-        case Self.edit: draft.data = Self.editWithoutText(data)
-        case Self.report: draft.data = data.replacing("text", with: .null)
-        case BuiltInTypes.channelActivity: draft.data = data.replacing("last_message", with: .null)
-        default: draft.data = .null
-        }
+        draft.data =
+            if isNamedOnly {
+                data.replacing { name, value in name == "last_message" ? .null : value }
+            } else {
+                Self.copies.contains(type) ? Self.withoutText(data) : .null
+            }
         return Event(timetoken: timetoken, draft: draft)
     }
 
-    private static func editWithoutText(_ data: JSONText) -> JSONText {
-        JSONText { writer in
-            writer.beginObject()
-            writer.member("message_timetoken", data.rawMember("message_timetoken") ?? .null)
-            writer.nullMember("data")
-            if let undone = data.rawMember("undone") {
-                writer.key("undone")
-                writer.beginObject()
-                for name in ["type", "action_timetoken"] {
-                    guard let value = undone.rawMember(name) else { continue }
-                    writer.key(text: name)
-                    writer.raw(value)
-                }
-                writer.endObject()
+    /// The object with null for the message's payload, and without what changed of it.
+    private static func withoutText(_ data: JSONText) -> JSONText {
+        data.replacing { name, value in
+            switch name {
+            case "message": value.replacing { $0 == "data" || $0 == "meta" ? .null : $1 }
+            case "changes": JSONText(trusted: Array("[]".utf8))
+            case "undone": value.replacing { $0 == "value" ? .null : $1 }
+            // The words in which another service's clients report a message.
+            case "text": .null
+            default: value
             }
-            writer.endObject()
         }
     }
 
-    private static let edit = "message.updated"
-    private static let report = "report.created"
+    /// Types of events that repeat what a message said.
+    private static let copies: Set<String> = ["message.updated", "user.mentioned", "report.created"]
 }
 
 extension JSONText {
-    /// An object with another value for one of its members.
-    fileprivate func replacing(_ member: String, with value: JSONText) -> JSONText {
+    /// An object with other values for some of its members.
+    fileprivate func replacing(_ value: (_ name: String, _ old: JSONText) -> JSONText) -> JSONText {
         JSONText(capacity: count) { writer in
             writer.beginObject()
             for (name, old) in rawMembers() ?? [] {
                 writer.key(text: name)
-                writer.raw(name == member ? value : old)
+                writer.raw(value(name, old))
             }
             writer.endObject()
         }

@@ -18,35 +18,71 @@ public struct Message: Sendable {
     public var isDeleted: Bool { record.deletion != nil }
     /// The newest payload; null once the message is deleted.
     public var data: JSONText { isDeleted ? .null : record.edit?.data ?? event.data }
+    /// What was sent beside the payload; null once the message is deleted.
+    private var meta: JSONText { isDeleted ? .null : event.meta ?? .null }
     /// What it says, where it is a text.
     public var text: String? { data.saying }
 
-    /// Prints it as the next value of `writer`.
+    /// Prints it as the REST API shows it, and as events hold it (`$defs/message` of the catalogue).
     ///
     /// - Parameter included: The objects that the reader asked for, printed as the member `included`; nil prints none.
     public func print(to writer: inout JSONWriter, included: JSONText? = nil) {
-        writer.beginObject()
-        writer.member("id", event.id)
+        let updated = record.updated == .zero ? timetoken : record.updated
+        writer.record(id: event.id, created: timetoken, etag: etag, updated: updated) { writer in
+            printMembers(to: &writer)
+            if let included { writer.member("included", included) }
+        }
+    }
+
+    private func printMembers(to writer: inout JSONWriter) {
         writer.member("timetoken", timetoken.description)
-        writer.member("timestamp", timetoken.timestamp)
+        writer.member("type", event.type)
+        writer.member("kind", event.kind.name)
         writer.member("channel", event.channel.name)
         if let user = event.user { writer.member("user", user) } else { writer.nullMember("user") }
         writer.member("data", data)
-        writer.member("meta", event.meta ?? .null)
+        writer.member("meta", meta)
         if let label = event.customType {
             writer.member("custom_type", label)
         } else {
             writer.nullMember("custom_type")
         }
         printHistory(to: &writer)
-        writer.member("etag", etag)
-        if let included { writer.member("included", included) }
+    }
+
+    /// Prints what every reader may know of the message who may not read it.
+    func printReference(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", event.id)
+        writer.member("timetoken", timetoken.description)
+        writer.member("channel", event.channel.name)
+        if let user = event.user { writer.member("user", user) } else { writer.nullMember("user") }
+        if record.threadOf != .zero { writer.member("thread_of", record.threadOf.description) }
         writer.endObject()
     }
 
+    /// The members that an edit, or its undoing, changes.
+    func changes(since before: Message) -> RecordDifference {
+        RecordDifference(from: before.changeableMembers, to: changeableMembers)
+    }
+
+    private var changeableMembers: [(name: String, value: JSONText)] {
+        [
+            ("data", data), ("meta", meta), ("edited", JSONText { Self.print(edited, to: &$0) }),
+            ("deleted", JSONText { Self.print(deleted, to: &$0) }),
+        ]
+    }
+
+    private typealias Deed = (at: Timetoken, by: String?)
+
+    private var edited: Deed? { record.edit.map { ($0.at, $0.by) } }
+    private var deleted: Deed? { record.deletion.map { ($0.at, $0.by) } }
+
     private func printHistory(to writer: inout JSONWriter) {
-        Self.print("edited", record.edit.map { ($0.at, $0.by) }, to: &writer)
-        Self.print("deleted", record.deletion.map { ($0.at, $0.by) }, to: &writer)
+        writer.key("edited")
+        Self.print(edited, to: &writer)
+        writer.key("deleted")
+        Self.print(deleted, to: &writer)
         if record.threadOf == .zero {
             writer.nullMember("thread_of")
         } else {
@@ -57,10 +93,8 @@ public struct Message: Sendable {
         record.printReactions(to: &writer)
     }
 
-    private static func print(_ name: StaticString, _ deed: (at: Timetoken, by: String?)?, to writer: inout JSONWriter)
-    {
-        guard let deed else { return writer.nullMember(name) }
-        writer.key(name)
+    private static func print(_ deed: Deed?, to writer: inout JSONWriter) {
+        guard let deed else { return writer.raw(.null) }
         writer.beginObject()
         writer.member("timetoken", deed.at.description)
         if let user = deed.by { writer.member("by", user) } else { writer.nullMember("by") }

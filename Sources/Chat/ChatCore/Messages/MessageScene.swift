@@ -30,10 +30,27 @@ struct MessageScene: Sendable {
 
     func channelRecord(_ situation: Situation) -> ChannelRecord? { situation[channelKey].flatMap { ChannelRecord($0) } }
 
+    /// The message with what a decision makes of it, as the REST API shows it from then on.
+    func message(_ record: MessageRecord, _ situation: Situation) -> Message {
+        var record = record
+        (record.etag, record.updated) = (situation.etag, situation.next)
+        return Message(event, record)
+    }
+
+    /// Ends an event that repeats what the message says no later than the message.
+    func limit(_ copy: inout EventDraft) { copy.end(with: event.draft) }
+
     /// Authors do with their messages what they like; others must moderate the channel.
     func demandAuthority(in channel: ChannelRecord?) throws(ChatError) {
         guard let author = event.user else { return try actor.demandOperator(of: channel) }
         try actor.demand(over: author, in: channel)
+    }
+}
+
+extension EventDraft {
+    /// Ends the event no later than a message whose text it repeats.
+    mutating func end(with message: EventDraft) {
+        (expires, isEndedByType) = (message.expires, message.isEndedByType)
     }
 }
 
@@ -73,7 +90,9 @@ extension ChatAccess {
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         let standing = scene.wish == nil ? [] : standingKeys(of: scene.actor.user, in: scene.channel)
-        return try await decide([scene.key, scene.channelKey] + standing + keys) { situation throws(ChatError) in
+        let counts = MemberCounts.key(scene.channel, in: space)
+        return try await decide([scene.key, scene.channelKey, counts] + standing + keys) {
+            situation throws(ChatError) in
             if let wish = scene.wish { try self.demand(wish, of: scene.actor.user, in: scene.channel, situation) }
             var decision = try body(situation)
             // A decision that changes nothing may well be about one that is gone.
@@ -82,6 +101,14 @@ extension ChatAccess {
             }
             return decision
         }
+    }
+
+    /// Prints the member `channel`: the channel as the REST API shows it; nothing for one without a record. The situation holds
+    /// the member counts.
+    func printChannel(_ channel: ChannelRecord?, _ situation: Situation, to writer: inout JSONWriter) {
+        guard let channel else { return }
+        writer.key("channel")
+        channel.show(MemberCounts(situation[MemberCounts.key(channel.id, in: space)]), to: &writer)
     }
 
     /// Who does something in a channel from which an event of this type comes.

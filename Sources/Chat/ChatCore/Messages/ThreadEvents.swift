@@ -8,9 +8,10 @@ extension ChatAccess {
     ///   - root: the message replied to, with its thread as it is now.
     ///   - reply: zero where only the thread's channel was made.
     ///   - action: the action that named the thread's channel, where that is what happened.
+    ///   - situation: holds the records of ``threadAuthorKeys(_:replying:)``; an author without one is named by the id alone.
     func threadUpdated(
         _ root: MessageRecord, _ operation: ThreadOperation, _ reply: Timetoken, by user: String?,
-        in channel: ChannelRecord?, _ situation: Situation, action: Timetoken = .zero
+        in channel: ChannelRecord?, _ situation: Situation, action: MessageActionRecord? = nil
     ) -> EventDraft {
         let thread = root.thread
         return draft(
@@ -19,21 +20,38 @@ extension ChatAccess {
                 members: .joinedAndThreadButOrigin, inside: .participantsButOrigin,
                 subjects: thread.listeners)
         ) { writer in
-            writer.member("parent_message_timetoken", root.timetoken.description)
-            if reply != .zero { writer.member("message_timetoken", reply.description) }
             writer.member("operation", operation.rawValue)
-            if let name = thread.channel { writer.member("thread_channel_id", name) }
-            if action != .zero { writer.member("action_timetoken", action.description) }
-            writer.key("thread_info")
-            writer.beginObject()
-            writer.member("reply_count", thread.replies)
+            writer.member("thread_of", root.timetoken.description)
+            if reply != .zero { writer.member("message_timetoken", reply.description) }
+            writer.member("thread", thread == MessageThread() ? .null : thread.body)
             writer.key("most_replies")
             writer.beginArray()
-            for author in thread.authors.prefix(5) { UserRecord(id: author.user).printReference(to: &writer) }
+            for author in thread.authors.prefix(Self.authorsNamed) {
+                situation.user(author.user, in: space).printReference(to: &writer)
+            }
             writer.endArray()
-            writer.member("last_replied_at", thread.last.milliseconds)
-            writer.member("updated_at", situation.next.milliseconds)
-            writer.endObject()
+            if let action {
+                writer.key("action")
+                action.show(to: &writer)
+            }
+            printChannel(channel, situation, to: &writer)
         }
+    }
+
+    /// How many authors of replies the event names.
+    private static let authorsNamed = 5
+
+    /// The records of those whom an event of the thread may name.
+    ///
+    /// - Parameter user: who adds a reply, if that is what happens.
+    func threadAuthorKeys(_ root: MessageRecord, replying user: String? = nil) -> [RecordKey] {
+        (root.thread.authors.map(\.user) + [user].compactMap(\.self)).map { UserRecord.key($0, in: space) }
+    }
+}
+
+extension Situation {
+    /// The user's record; one with the id alone where there is none, or where the decision does not look at it.
+    func user(_ id: String, in space: SpaceID) -> UserRecord {
+        self[UserRecord.key(id, in: space)].flatMap { UserRecord($0) } ?? UserRecord(id: id)
     }
 }

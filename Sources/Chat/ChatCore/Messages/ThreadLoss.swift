@@ -20,9 +20,12 @@ struct ThreadLoss: Sendable {
     static let isBusy = ChatError(
         .overloaded, "others change the same messages; send the request again", retryAfter: .seconds(1))
 
+    /// The authors of the thread's replies, whom its event names.
+    private let authors: [RecordKey]
+
     /// What a decision looks at.
     var keys: [RecordKey] {
-        if case .reply(let key, _) = newest { [root, key] } else { [root] }
+        if case .reply(let key, _) = newest { [root, key] + authors } else { [root] + authors }
     }
 
     /// Reads what there is to know of it.
@@ -30,6 +33,7 @@ struct ThreadLoss: Sendable {
         self.root = root
         self.replies = replies
         let record = try await directory.read(root).flatMap { MessageRecord($0) }
+        authors = record?.thread.authors.map { UserRecord.key($0.user, in: root.space) } ?? []
         guard let record, replies.contains(record.thread.last) else {
             newest = .notNeeded
             return

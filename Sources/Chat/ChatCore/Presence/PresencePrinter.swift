@@ -14,6 +14,7 @@ struct PresencePrinter {
         for report in reports where report.change.seat.kind != .occupant {
             let channel = report.change.seat.channel
             keys.insert(ChannelRecord.key(channel.name, in: channel.space))
+            keys.insert(MemberCounts.key(channel.name, in: channel.space))
             for user in report.typing + [report.change.seat.user] {
                 keys.insert(UserRecord.key(user, in: channel.space))
             }
@@ -52,7 +53,8 @@ struct PresencePrinter {
             case .stateChanged: "presence.state_changed"
             }
         return draft(type, report, kind: .presence) { writer in
-            writer.member("user_id", change.seat.user)
+            writer.key("user")
+            UserRecord(id: change.seat.user).printReference(to: &writer)
             writer.member("occupancy", change.occupancy)
             if let state = change.state {
                 writer.member("state", state)
@@ -67,13 +69,13 @@ struct PresencePrinter {
         let isTyping = report.change.happening == .joined || isRenewal
         let seat = report.change.seat
         var draft = draft(isTyping ? "typing.started" : "typing.stopped", report) { writer in
-            writer.member("is_typing", isTyping)
             writer.key("user")
             user(seat.user, seat.channel.space).printReference(to: &writer)
             writer.key("typing_users")
             writer.beginArray()
             for name in report.typing { user(name, seat.channel.space).printReference(to: &writer) }
             writer.endArray()
+            printChannel(seat.channel, to: &writer)
         }
         draft.wire = report.origin.wire
         if isRenewal {
@@ -92,9 +94,7 @@ struct PresencePrinter {
             user(seat.user, seat.channel.space).printReference(to: &writer)
             writer.member("participant_count", change.occupancy)
             writer.member(hasEntered ? "entered_at" : "exited_at", report.at.timestamp)
-            guard let channel = channel(seat.channel) else { return }
-            writer.key("channel")
-            channel.show(MemberCounts(), to: &writer)
+            printChannel(seat.channel, to: &writer)
         }
         draft.audience = .rule(hasEntered ? .participants : .participantsButOrigin, subjects: [seat.user])
         draft.cause = report.origin.cause
@@ -141,6 +141,13 @@ struct PresencePrinter {
 
     private func user(_ name: String, _ space: SpaceID) -> UserRecord {
         records[UserRecord.key(name, in: space)].flatMap { UserRecord($0) } ?? UserRecord(id: name)
+    }
+
+    /// Prints the member `channel`; nothing for a channel without a record.
+    private func printChannel(_ id: ChannelID, to writer: inout JSONWriter) {
+        guard let channel = channel(id) else { return }
+        writer.key("channel")
+        channel.show(MemberCounts(records[MemberCounts.key(id.name, in: id.space)]), to: &writer)
     }
 
     private func channel(_ channel: ChannelID) -> ChannelRecord? {

@@ -11,7 +11,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> (action: MessageActionRecord, isNew: Bool) {
         let key = action.key(in: space)
         let limits = limits
-        return try await decide(scene, [key]) { situation throws(ChatError) in
+        return try await decide(scene, [key] + (try await shownKeys(action, scene))) { situation throws(ChatError) in
             var record = evenDeleted ? scene.record(situation) : try scene.present(situation)
             if let known = situation[key].flatMap({ MessageActionRecord($0) }) { return Decision((known, false)) }
             var action = action
@@ -28,7 +28,7 @@ extension ChatAccess {
     /// - Returns: whether it was there.
     func detach(_ action: MessageActionRecord, _ scene: MessageScene) async throws(ChatError) -> Bool {
         let key = action.key(in: space)
-        return try await decide(scene, [key]) { situation throws(ChatError) in
+        return try await decide(scene, [key] + (try await shownKeys(action, scene))) { situation throws(ChatError) in
             try scene.actor.demand(over: action.user, in: scene.channelRecord(situation))
             guard let known = situation[key].flatMap({ MessageActionRecord($0) }) else { return Decision(false) }
             var record = scene.record(situation)
@@ -39,6 +39,16 @@ extension ChatAccess {
         }.value
     }
 
+    /// The records that its event shows.
+    private func shownKeys(
+        _ action: MessageActionRecord, _ scene: MessageScene
+    ) async throws(ChatError) -> [RecordKey] {
+        guard action.type == BuiltInAction.threadRootId.rawValue else {
+            return [UserRecord.key(action.user, in: space)]
+        }
+        return try await directory.read(scene.key).flatMap { MessageRecord($0) }.map { threadAuthorKeys($0) } ?? []
+    }
+
     /// What is told of it.
     private func attached(
         _ action: MessageActionRecord, _ isThere: Bool, _ record: MessageRecord, _ scene: MessageScene,
@@ -46,29 +56,22 @@ extension ChatAccess {
     ) -> EventDraft {
         let channel = scene.channelRecord(situation)
         if action.type == BuiltInAction.threadRootId.rawValue {
-            var told = record
-            told.thread.channel = action.value
             return threadUpdated(
-                told, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, situation,
-                action: action.timetoken)
+                record, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, situation,
+                action: action)
         }
         var event = draft(
             action.eventType(isThere), on: scene.channel, kind: .action, by: scene.actor.user,
             audience: channel.audience(members: .joined, inside: .participants)
         ) { writer in
-            writer.member("message_timetoken", scene.timetoken.description)
+            writer.key(action.isReaction ? "reaction" : "action")
+            action.show(to: &writer)
+            writer.key("user")
+            situation.user(action.user, in: space).printReference(to: &writer)
             if action.isReaction {
-                writer.member("reaction", action.value)
-                writer.member("operation", isThere ? "add" : "delete")
-                writer.key("user")
-                UserRecord(id: action.user).printReference(to: &writer)
-                writer.member("updated_at", situation.next.milliseconds)
-            } else {
-                writer.member("type", action.type)
-                writer.member("value", action.value)
-                writer.member("user_id", action.user)
+                writer.member("reaction_count", record.reactions[ExactText(action.value)] ?? 0)
             }
-            writer.member("action_timetoken", action.timetoken.description)
+            printChannel(channel, situation, to: &writer)
         }
         event.thread = record.replied
         return event

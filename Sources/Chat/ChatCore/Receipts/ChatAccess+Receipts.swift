@@ -27,7 +27,19 @@ extension ChatAccess {
         _ kind: ReceiptKind, of user: String, in channel: String, to mark: Timetoken, showing wire: JSONText? = nil
     ) async throws(ChatError) -> Decided<MembershipRecord> {
         let key = MembershipRecord.key(user, channel, in: space)
-        let decided = try await decide([key, SweepRecord.key(channel, in: space)]) { situation throws(ChatError) in
+        let decided = try await counting { attempt throws(ChatError) in
+            let audience = try await ReceiptMembers(kind, mark, in: self.channel(channel), self, attempt: attempt)
+            return try await self.move(kind, of: key, in: channel, to: mark, audience, user, showing: wire)
+        }
+        if kind == .read { await service.unread.tell(UserID(user, in: space)) }
+        return decided
+    }
+
+    private func move(
+        _ kind: ReceiptKind, of key: RecordKey, in channel: String, to mark: Timetoken, _ members: ReceiptMembers,
+        _ user: String, showing wire: JSONText?
+    ) async throws(ChatError) -> Decided<MembershipRecord> {
+        try await decide([key] + members.keys + [UserRecord.key(user, in: space)]) { situation throws(ChatError) in
             guard var membership = situation.membership(of: user, in: channel, space), membership.state == .joined
             else {
                 throw ChatError(
@@ -35,13 +47,28 @@ extension ChatAccess {
             }
             guard kind.mark(of: membership) < mark else { return Decision(membership) }
             kind.set(mark, on: &membership)
-            var events = events(of: kind, membership, situation)
+            var events = events(
+                of: kind, membership, behind: try members.behind(kind, mark, besides: key, situation), situation)
             events[0].wire = wire
             return Decision(
                 membership, changes: [RecordChange(key, body: membership.body, parent: channel)], events: events)
         }
-        if kind == .read { await service.unread.tell(UserID(user, in: space)) }
-        return decided
+    }
+
+    /// Runs a decision that counts members again while they join or leave at the same moment.
+    ///
+    /// - Parameter body: Its argument is the number of the attempt, from 0.
+    private func counting<Value>(
+        _ body: (_ attempt: Int) async throws(ChatError) -> Value
+    ) async throws(ChatError) -> Value {
+        for attempt in 0..<ReceiptMembers.attempts {
+            do throws(ChatError) {
+                return try await body(attempt)
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
+        }
+        return try await body(ReceiptMembers.attempts)
     }
 
     /// The effect of a receipt that a client published.
@@ -92,7 +119,15 @@ extension ChatAccess {
         let wanted = channels.map { Set($0.map { ExactText($0) }) }
         var rest = unread.filter { wanted?.contains(ExactText($0)) ?? caller.reaches(channel: $0) }[...]
         while !rest.isEmpty {
-            moved += try await markRead(Array(rest.prefix(Self.marksAtOnce)), user, at: mark)
+            let part = Array(rest.prefix(Self.marksAtOnce))
+            moved += try await counting { attempt throws(ChatError) in
+                var members: [ReceiptMembers] = []
+                for channel in part {
+                    members.append(
+                        try await ReceiptMembers(.read, mark, in: self.channel(channel), self, attempt: attempt))
+                }
+                return try await self.markRead(zip(part, members).map { ($0, $1) }, user, at: mark)
+            }
             rest = rest.dropFirst(Self.marksAtOnce)
         }
         await service.unread.tell(UserID(user, in: space))
@@ -100,23 +135,24 @@ extension ChatAccess {
     }
 
     /// Steps are small, so that others write between them.
-    private static let marksAtOnce = 100
+    private static let marksAtOnce = 10
 
     private func markRead(
-        _ channels: [String], _ user: String, at mark: Timetoken
+        _ channels: [(name: String, members: ReceiptMembers)], _ user: String, at mark: Timetoken
     ) async throws(ChatError) -> [String] {
-        let keys = channels.map { MembershipRecord.key(user, $0, in: space) }
-        let sweeps = channels.map { SweepRecord.key($0, in: space) }
-        return try await decide(keys + sweeps) { situation throws(ChatError) in
+        let keys = channels.map { MembershipRecord.key(user, $0.name, in: space) }
+        let shown = channels.flatMap(\.members.keys) + [UserRecord.key(user, in: space)]
+        return try await decide(keys + shown) { situation throws(ChatError) in
             var decision = Decision<[String]>([])
-            for (channel, key) in zip(channels, keys) {
+            for ((channel, members), key) in zip(channels, keys) {
                 guard var membership = situation.membership(of: user, in: channel, space),
                     membership.state == .joined, membership.read < mark
                 else { continue }
                 ReceiptKind.read.set(mark, on: &membership)
                 decision.value.append(channel)
                 decision.changes.append(RecordChange(key, body: membership.body, parent: channel))
-                decision.events += events(of: .read, membership, situation)
+                decision.events += events(
+                    of: .read, membership, behind: try members.behind(.read, mark, besides: key, situation), situation)
             }
             return decision
         }.value
@@ -149,24 +185,37 @@ extension ChatAccess {
     }
 
     private func events(
-        of kind: ReceiptKind, _ membership: MembershipRecord, _ situation: Situation
+        of kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ situation: Situation
     ) -> [EventDraft] {
-        let receipt = receipt(kind, membership)
+        let receipt = receipt(kind, membership, behind: behind, situation)
         guard kind == .read else { return [receipt] }
         return [receipt] + wireEvents(of: membership, by: membership.user, at: situation.next)
     }
 
     /// The event of a mark that moved.
-    func receipt(_ kind: ReceiptKind, _ membership: MembershipRecord) -> EventDraft {
+    ///
+    /// - Parameters:
+    ///   - behind: How many members' marks are before it; nil where that is not told.
+    ///   - situation: Holds the records of the user, the channel and its member counts.
+    func receipt(
+        _ kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ situation: Situation
+    ) -> EventDraft {
         let mark = kind.mark(of: membership)
         return draft(kind.eventType, on: membership.channel, by: membership.user, audience: kind.audience) { writer in
-            writer.member("user_id", membership.user)
+            writer.key("user")
+            situation.user(membership.user, in: space).printReference(to: &writer)
             switch kind {
             case .delivered:
-                writer.member("delivered_ts", mark.milliseconds)
-                writer.member("last_delivered_timetoken", mark.description)
-            case .read: writer.member("last_read_timetoken", mark.description)
+                writer.member("delivered_timetoken", mark.description)
+                writer.member("delivered_at", mark.timestamp)
+                if let behind { writer.member("undelivered_member_count", behind) }
+            case .read:
+                writer.member("read_timetoken", mark.description)
+                writer.member("read_at", mark.timestamp)
+                if let behind { writer.member("unread_member_count", behind) }
             }
+            let channel = situation[ChannelRecord.key(membership.channel, in: space)].flatMap { ChannelRecord($0) }
+            printChannel(channel, situation, to: &writer)
         }
     }
 }

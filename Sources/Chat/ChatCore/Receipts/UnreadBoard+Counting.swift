@@ -170,7 +170,8 @@ extension UnreadBoard {
         while true {
             for event in page.items {
                 guard let data = try? JSONDocument(event.data).root, !(data["hard"]?.boolean ?? true),
-                    let text = data["message_timetoken"]?.string, let message = Timetoken(text: text), message > begin
+                    let text = data["message"]?["timetoken"]?.string, let message = Timetoken(text: text),
+                    message > begin
                 else { continue }
                 guard try await isMarked(message, event.channel),
                     let deleted = try await log.event(at: message, in: user.space),

@@ -95,7 +95,8 @@ extension UnreadBoard {
                 writer.integer(count)
             }
             writer.endObject()
-            writer.member("ts", position.milliseconds)
+            writer.member("counted_timetoken", position.description)
+            writer.member("counted_at", position.timestamp)
             writer.endObject()
         }
         var draft = EventDraft(

@@ -13,7 +13,12 @@ struct RecordDifference {
     var isEmpty: Bool { fields.isEmpty }
 
     init(from old: JSONText, to new: JSONText) {
-        let (before, after) = (Self.values(old), Self.values(new))
+        self.init(from: old.rawMembers() ?? [], to: new.rawMembers() ?? [])
+    }
+
+    /// Compares members by their names; a value of null is none.
+    init(from old: [(name: String, value: JSONText)], to new: [(name: String, value: JSONText)]) {
+        let (before, after) = (old.filter { $0.value != .null }, new.filter { $0.value != .null })
         let names = before.map(\.name) + after.map(\.name).filter { name in !before.contains { $0.name == name } }
         fields = names.compactMap { name in
             let old = before.first { $0.name == name }?.value
@@ -34,9 +39,5 @@ struct RecordDifference {
             writer.endObject()
         }
         writer.endArray()
-    }
-
-    private static func values(_ body: JSONText) -> [(name: String, value: JSONText)] {
-        (body.rawMembers() ?? []).filter { $0.value != .null }
     }
 }

@@ -82,8 +82,8 @@ public struct ReactionEvent: Sendable, Equatable {
     public let userId: String
 
     init(_ event: Event, _ data: AnyJSON) {
-        messageTimetoken = data.timetoken("message_timetoken") ?? .zero
-        key = data.text("reaction") ?? ""
+        messageTimetoken = data["reaction"]?.timetoken("message_timetoken") ?? .zero
+        key = data["reaction"]?.text("value") ?? ""
         isAdded = event.type == "reaction.added"
         userId = data["user"]?.text("id") ?? event.user ?? ""
     }
@@ -98,8 +98,8 @@ public struct ThreadEvent: Sendable, Equatable {
     public let replyCount: Int
 
     init(_ data: AnyJSON) {
-        parentTimetoken = data.timetoken("parent_message_timetoken") ?? .zero
+        parentTimetoken = data.timetoken("thread_of") ?? .zero
         isReplyCreated = data.text("operation") == "reply_created"
-        replyCount = data["thread_info"]?.count("reply_count") ?? 0
+        replyCount = data["thread"]?.count("reply_count") ?? 0
     }
 }

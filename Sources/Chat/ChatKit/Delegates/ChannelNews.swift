@@ -30,10 +30,12 @@ struct ChannelNews: Sendable {
         case "message.updated":
             if let message = await message { delegate.channel(channel, didUpdate: message) }
         case "message.deleted":
-            delegate.channel(channel, messageWasDeleted: data.timetoken("message_timetoken") ?? .zero)
+            delegate.channel(channel, messageWasDeleted: data["message"]?.timetoken("timetoken") ?? .zero)
         case "user.mentioned":
-            let place = chat.channel(data.text("channel_id") ?? channel.id)
-            if let message = await message { delegate.channel(place, didReceiveMention: message) }
+            if let message = await message {
+                let place = Channel(chat: chat, id: message.channelId, shown: event.data.rawMember("channel"))
+                delegate.channel(place, didReceiveMention: message)
+            }
         case "reaction.added", "reaction.removed":
             delegate.channel(channel, updatedReaction: ReactionEvent(event, data))
         case "thread.updated": delegate.channelDidUpdateThreadInfo(channel, event: ThreadEvent(data))
@@ -101,14 +103,14 @@ struct ChannelNews: Sendable {
     /// The message as it is now; nil when it is gone.
     private var message: Message? {
         get async {
-            guard let timetoken = data.timetoken("message_timetoken") else { return nil }
+            guard let shown = data["message"], let timetoken = shown.timetoken("timetoken") else { return nil }
             // One that cannot be read now has nothing to show.
-            return try? await chat.channel(data.text("channel_id") ?? channel.id).getMessage(timetoken: timetoken)
+            return try? await chat.channel(shown.text("channel") ?? channel.id).getMessage(timetoken: timetoken)
         }
     }
 
     private var user: User {
-        user("user") ?? User(chat: chat, UserRecord(id: data.text("user_id") ?? event.user ?? ""))
+        user("user") ?? User(chat: chat, UserRecord(id: event.user ?? ""))
     }
 
     private func user(_ name: String) -> User? { data[name].flatMap { User(chat: chat, shown: $0) } }

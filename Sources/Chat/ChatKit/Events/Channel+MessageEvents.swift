@@ -72,9 +72,10 @@ public struct MessageStreams: Sendable {
         let types = ["message.updated", "message.deleted", "reaction.*", "action.*", "thread.updated"]
         return message.chat.events(of: types, on: [message.channelId]) { event in
             let data = AnyJSON(event.data)
-            let timetoken = data.timetoken("message_timetoken")
-            guard timetoken == message.timetoken || data.timetoken("parent_message_timetoken") == message.timetoken
-            else { return nil }
+            let timetoken =
+                data["message"]?.timetoken("timetoken") ?? data.timetoken("thread_of")
+                ?? (data["reaction"] ?? data["action"])?.timetoken("message_timetoken")
+            guard timetoken == message.timetoken else { return nil }
             return try? await message.channel.getMessage(timetoken: message.timetoken)
         }
     }

@@ -131,7 +131,7 @@ extension Event {
     /// Whose membership it is about.
     fileprivate var member: String? {
         let data = AnyJSON(data)
-        return data.text("user_id") ?? data["membership"]?.text("user") ?? data["user"]?.text("id")
+        return data["membership"]?.text("user") ?? data["user"]?.text("id")
             ?? data["invitee"]?.text("id")
     }
 }

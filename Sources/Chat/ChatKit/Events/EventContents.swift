@@ -12,10 +12,11 @@ public struct Report: EventContent, Equatable {
 
     init(_ data: AnyJSON) {
         reason = data.text("reason") ?? ""
-        text = data.text("text")
-        messageTimetoken = data.timetoken("message_timetoken")
-        reportedMessageChannelId = data.text("reported_message_channel_id")
-        reportedUserId = data.text("reported_user_id")
+        let message = data["message"] ?? .null
+        text = message["data"].flatMap { $0 == .null ? nil : $0.messageText } ?? data.text("text")
+        messageTimetoken = message.timetoken("timetoken")
+        reportedMessageChannelId = message.text("channel")
+        reportedUserId = data["author"]?.text("id")
         autoModerationId = data.text("auto_moderation_id")
     }
 }
@@ -30,10 +31,11 @@ public struct Mention: EventContent, Equatable {
     public let mentionedByUserId: String
 
     init(_ event: Event, _ data: AnyJSON) {
-        messageTimetoken = data.timetoken("message_timetoken") ?? .zero
-        channelId = data.text("channel_id") ?? event.channel.name
-        parentChannelId = data.text("parent_channel_id")
-        mentionedByUserId = data.text("mentioned_by_user_id") ?? event.user ?? ""
+        let message = data["message"] ?? .null
+        messageTimetoken = message.timetoken("timetoken") ?? .zero
+        channelId = message.text("channel") ?? event.channel.name
+        parentChannelId = message.timetoken("thread_of") == nil ? nil : channelId
+        mentionedByUserId = message.text("user") ?? event.user ?? ""
     }
 }
 
@@ -43,8 +45,8 @@ public struct ReadReceipt: EventContent, Equatable {
     public let lastReadTimetoken: Timetoken
 
     init(_ event: Event, _ data: AnyJSON) {
-        userId = data.text("user_id") ?? event.user ?? ""
-        lastReadTimetoken = data.timetoken("last_read_timetoken") ?? .zero
+        userId = data["user"]?.text("id") ?? event.user ?? ""
+        lastReadTimetoken = data.timetoken("read_timetoken") ?? .zero
     }
 }
 
@@ -89,7 +91,7 @@ public struct Typing: EventContent, Equatable {
 
     init(_ event: Event, _ data: AnyJSON) {
         userId = data["user"]?.text("id") ?? event.user ?? ""
-        isTyping = data.flag("is_typing")
+        isTyping = event.type == "typing.started"
     }
 }
 

@@ -138,6 +138,9 @@ public struct Situation: Sendable {
     /// What the decision's first event gets, if there is one that repeats no other: for what its data, or records, say of
     /// it.
     public let next: Timetoken
+    /// The timetoken of the decision's event with this index, counted from 0: the events of a decision have consecutive places,
+    /// where none of them repeats another event.
+    public func place(of event: Int) -> Timetoken { Timetoken(next.rawValue + UInt64(event)) }
     /// The etag of every record that the decision creates or alters; its `updated` is then `next`, where there is an event.
     public let etag: String
     private let records: [RecordKey: Record]

@@ -44,12 +44,13 @@ public struct MessageActionRecord: Sendable, Equatable {
         writer.member("action_timetoken", timetoken.description)
     }
 
-    public var body: JSONText {
-        JSONText { writer in
-            writer.beginObject()
-            printMembers(to: &writer)
-            writer.endObject()
-        }
+    public var body: JSONText { JSONText { show(to: &$0) } }
+
+    /// Prints it as the REST API shows it, and as events hold it (`$defs/action` of the catalogue).
+    public func show(to writer: inout JSONWriter) {
+        writer.beginObject()
+        printMembers(to: &writer)
+        writer.endObject()
     }
 
     /// Nil for a record that is none of ours.

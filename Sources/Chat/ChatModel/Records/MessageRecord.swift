@@ -32,6 +32,17 @@ public struct MessageRecord: Sendable, Equatable {
         }
     }
 
+    /// An event on any channel.
+    public struct Place: Sendable, Equatable {
+        public var channel: String
+        public var timetoken: Timetoken
+
+        public init(channel: String, timetoken: Timetoken) {
+            self.channel = channel
+            self.timetoken = timetoken
+        }
+    }
+
     public var channel: String
     public var timetoken: Timetoken
     public var edit: Edit?
@@ -41,6 +52,8 @@ public struct MessageRecord: Sendable, Equatable {
     /// Where the log holds events that repeat what the message said, oldest first: of edits, and of what was undone. They go
     /// when the message is removed.
     public var copies: [Timetoken] = []
+    /// The events that tell users of a mention, which hold the message; at most `Limits.mentionsTold`. They go with the message.
+    public var mentions: [Place] = []
     /// The message this one replies to; zero for one that is no reply.
     public var threadOf: Timetoken = .zero
     public var thread = MessageThread()
@@ -51,6 +64,8 @@ public struct MessageRecord: Sendable, Equatable {
     /// How many of them name the channel that holds the replies; all name the same.
     public var threadNamings = 0
     public var etag = Self.untouched
+    /// When the record last changed; zero for a message to which nothing has happened.
+    public var updated: Timetoken = .zero
 
     /// The etag of a message to which nothing has happened.
     public static let untouched = "0"
@@ -149,6 +164,17 @@ public struct MessageRecord: Sendable, Equatable {
             }
             if !earlierEdits.isEmpty { writer.member("earlier_edits", earlierEdits.map(\.description)) }
             if !copies.isEmpty { writer.member("copies", copies.map(\.description)) }
+            if !mentions.isEmpty {
+                writer.key("mentions")
+                writer.beginArray()
+                for mention in mentions {
+                    writer.beginObject()
+                    writer.member("channel", mention.channel)
+                    writer.member("timetoken", mention.timetoken.description)
+                    writer.endObject()
+                }
+                writer.endArray()
+            }
             if threadOf != .zero { writer.member("thread_of", threadOf.description) }
             if thread != MessageThread() { writer.member("thread", thread.body) }
             if !reactions.isEmpty {
@@ -191,6 +217,9 @@ public struct MessageRecord: Sendable, Equatable {
         }
         earlierEdits = root["earlier_edits"]?.strings?.compactMap { Timetoken(text: $0) } ?? []
         copies = root["copies"]?.strings?.compactMap { Timetoken(text: $0) } ?? []
+        mentions = (root["mentions"]?.elements ?? []).compactMap { mention in
+            mention.text("channel").map { Place(channel: $0, timetoken: mention.timetoken("timetoken")) }
+        }
         threadOf = root.timetoken("thread_of")
         if let thread = root["thread"] { self.thread = MessageThread(thread) }
         for (value, count) in root["reactions"]?.members ?? [] {
@@ -198,7 +227,7 @@ public struct MessageRecord: Sendable, Equatable {
         }
         actions = root.count("actions")
         threadNamings = root.count("thread_namings")
-        etag = record.etag
+        (etag, updated) = (record.etag, record.updated)
     }
 }
 

@@ -27,7 +27,7 @@ extension NativeAPI {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).reactions(
             to: request.messageTimetoken(), in: request.name("channel"), limit: listing.limit, cursor: listing.cursor)
-        return Listing.response(page, to: request, print: Self.print)
+        return Listing.response(page, to: request, print: { $0.show(to: &$1) })
     }
 
     /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`: one user's.
@@ -39,7 +39,7 @@ extension NativeAPI {
         guard let reaction else {
             throw ChatError(.notFound, "the user has not reacted to the message with this value")
         }
-        return .json(JSONText { Self.print(reaction, to: &$0) }.bytes)
+        return .json(JSONText { reaction.show(to: &$0) }.bytes)
     }
 
     /// `PUT /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`
@@ -51,7 +51,7 @@ extension NativeAPI {
             by: try parameters.text("user"))
         // With the query, which says whose it is.
         return .json(
-            JSONText { Self.print(reaction, to: &$0) }.bytes, status: isNew ? 201 : 200,
+            JSONText { reaction.show(to: &$0) }.bytes, status: isNew ? 201 : 200,
             headers: isNew ? [("Location", request.target)] : [])
     }
 
@@ -69,7 +69,7 @@ extension NativeAPI {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).actions(
             of: request.messageTimetoken(), in: request.name("channel"), limit: listing.limit, cursor: listing.cursor)
-        return Listing.response(page, to: request, print: Self.print)
+        return Listing.response(page, to: request, print: { $0.show(to: &$1) })
     }
 
     /// `POST /v1/channels/{channel}/messages/{timetoken}/actions`
@@ -81,7 +81,7 @@ extension NativeAPI {
             try fields.required("value", try fields.string("value")), to: request.messageTimetoken(),
             in: request.name("channel"), by: try fields.string("user"))
         return .json(
-            JSONText { Self.print(action, to: &$0) }.bytes, status: 201,
+            JSONText { action.show(to: &$0) }.bytes, status: 201,
             headers: [("Location", "\(request.path)/\(action.timetoken)")])
     }
 
@@ -91,7 +91,7 @@ extension NativeAPI {
         let action = try await chat(for: caller, request).action(
             try request.actionTimetoken(), of: request.messageTimetoken(), in: request.name("channel"))
         guard let action else { throw Request.noAction }
-        return .json(JSONText { Self.print(action, to: &$0) }.bytes)
+        return .json(JSONText { action.show(to: &$0) }.bytes)
     }
 
     /// `DELETE /v1/channels/{channel}/messages/{timetoken}/actions/{action}`
@@ -101,12 +101,6 @@ extension NativeAPI {
             try request.actionTimetoken(), from: request.messageTimetoken(), in: request.name("channel"),
             by: try parameters.text("user"))
         return .empty()
-    }
-
-    private static func print(_ action: MessageActionRecord, to writer: inout JSONWriter) {
-        writer.beginObject()
-        action.printMembers(to: &writer)
-        writer.endObject()
     }
 }
 

@@ -15,15 +15,14 @@ struct ActionPayload {
         guard let data = Self.types.contains(event.type) ? (try? JSONDocument(event.data))?.root : nil else {
             return nil
         }
-        message = data["message_timetoken"]?.string
-        place = data["action_timetoken"]?.string
         type = ""
+        message = data["message"]?["timetoken"]?.string
         switch event.type {
         case "reaction.added", "reaction.removed":
-            (type, value) = ("reactions", data["reaction"]?.string)
+            read(data["reaction"])
             isThere = event.type == "reaction.added"
         case "action.added", "action.removed":
-            (type, value) = (data["type"]?.string ?? "", data["value"]?.string)
+            read(data["action"])
             isThere = event.type == "action.added"
         case "message.deleted":
             guard data["hard"]?.boolean == false else { return nil }
@@ -31,12 +30,17 @@ struct ActionPayload {
         case "message.updated": readEdit(data, event.data)
         default:
             // Replies make threads move, too; a channel for one is named once.
-            guard place != nil, let channel = data["thread_channel_id"]?.string else { return nil }
-            (type, value) = ("threadRootId", channel)
-            message = data["parent_message_timetoken"]?.string
+            guard let action = data["action"] else { return nil }
+            read(action)
             isThere = data["operation"]?.string == "reply_created"
         }
         if isThere { place = place ?? event.timetoken.description }
+    }
+
+    private mutating func read(_ action: JSONValue?) {
+        message = action?["message_timetoken"]?.string
+        place = action?["action_timetoken"]?.string
+        (type, value) = (action?["type"]?.string ?? "", action?["value"]?.string)
     }
 
     private mutating func readEdit(_ data: JSONValue, _ text: JSONText) {
@@ -46,7 +50,10 @@ struct ActionPayload {
             place = undone["action_timetoken"]?.string
         } else {
             type = "edited"
-            value = data["text"]?.string ?? data["data"]?["text"]?.string ?? text.rawMember("data")?.description
+            let payload = data["message"]?["data"]
+            value =
+                payload?.string ?? payload?["text"]?.string
+                ?? text.rawMember("message")?.rawMember("data")?.description
         }
     }
 

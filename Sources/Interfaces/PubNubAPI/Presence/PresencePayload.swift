@@ -9,7 +9,7 @@ struct PresencePayload {
     /// Nil for an event that is not of presence.
     init?(_ event: Event) {
         guard let action = Self.actions[event.type] else { return nil }
-        let user = event.data.rawMember("user_id")
+        let user = event.data.rawMember("user")?.rawMember("id")
         let occupancy = event.data.rawMember("occupancy") ?? JSONText(trusted: [UInt8(ascii: "0")])
         let state = event.data.rawMember("state")
         let seconds = event.timetoken.rawValue / Timetoken.ticksPerSecond

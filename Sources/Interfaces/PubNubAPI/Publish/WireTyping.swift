@@ -141,7 +141,6 @@ extension WireTyping {
     private var typingEvent: TypedEvent? {
         guard let isTyping = payload.value["value"]?.boolean else { return nil }
         return TypedEvent(isTyping ? "typing.started" : "typing.stopped") { writer in
-            writer.member("is_typing", isTyping)
             guard let user else { return }
             writer.key("user")
             UserRecord(id: user).printReference(to: &writer)
@@ -151,8 +150,9 @@ extension WireTyping {
     private var receiptEvent: TypedEvent? {
         guard let user, let timetoken = timetoken("messageTimetoken") else { return nil }
         return TypedEvent("receipt.read") { writer in
-            writer.member("user_id", user)
-            writer.member("last_read_timetoken", timetoken)
+            writer.key("user")
+            UserRecord(id: user).printReference(to: &writer)
+            writer.member("read_timetoken", timetoken)
         }
     }
 
@@ -160,11 +160,13 @@ extension WireTyping {
         guard let timetoken = timetoken("messageTimetoken"), let place = text("channel") else { return nil }
         let thread = WireThread(place)
         return TypedEvent("user.mentioned") { writer in
-            writer.member("message_timetoken", timetoken)
-            writer.member("channel_id", thread?.parent ?? place)
-            writer.member("parent_channel_id", orNull: thread?.parent ?? text("parentChannel"))
+            writer.key("message")
+            writer.beginObject()
+            writer.member("timetoken", timetoken)
+            writer.member("channel", thread?.parent ?? place)
+            writer.member("user", orNull: user)
             if let thread { writer.member("thread_of", thread.root.description) }
-            writer.member("mentioned_by_user_id", orNull: user)
+            writer.endObject()
         }
     }
 
@@ -187,10 +189,21 @@ extension WireTyping {
         return TypedEvent("report.created") { writer in
             writer.member("reason", reason)
             writer.member("text", orNull: payload.value["text"]?.string)
-            writer.member("message_timetoken", orNull: timetoken("reportedMessageTimetoken"))
-            writer.member("reported_message_channel_id", orNull: text("reportedMessageChannelId"))
-            writer.member("reported_user_id", orNull: text("reportedUserId"))
-            writer.member("auto_moderation_id", orNull: text("autoModerationId"))
+            let author = text("reportedUserId")
+            if let timetoken = timetoken("reportedMessageTimetoken"), let place = text("reportedMessageChannelId") {
+                writer.key("message")
+                writer.beginObject()
+                writer.member("timetoken", timetoken)
+                writer.member("channel", place)
+                writer.member("user", orNull: author)
+                writer.endObject()
+            }
+            for (name, id) in [("author", author), ("user", user)] {
+                guard let id else { continue }
+                writer.key(text: name)
+                UserRecord(id: id).printReference(to: &writer)
+            }
+            if let rule = text("autoModerationId") { writer.member("auto_moderation_id", rule) }
         }
     }
 

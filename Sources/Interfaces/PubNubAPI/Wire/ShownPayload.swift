@@ -128,17 +128,10 @@ extension ShownPayload {
                 writer.member("type", "typing")
                 writer.member("value", event.type == "typing.started")
             }
-        case "receipt.read": shown("receipt", kind: signal, event, [("messageTimetoken", "last_read_timetoken")])
+        case "receipt.read": shown("receipt", kind: signal, event, [("messageTimetoken", ["read_timetoken"])])
         case "user.mentioned": mention(event)
         case "member.invited": invitation(event)
-        case "report.created":
-            shown(
-                "report", event,
-                [
-                    ("text", "text"), ("reason", "reason"), ("reportedMessageTimetoken", "message_timetoken"),
-                    ("reportedMessageChannelId", "reported_message_channel_id"), ("reportedUserId", "reported_user_id"),
-                    ("autoModerationId", "auto_moderation_id"),
-                ])
+        case "report.created": report(event)
         case "user.banned", "user.muted", "user.unbanned", "user.unmuted": restriction(event)
         default: nil
         }
@@ -146,16 +139,37 @@ extension ShownPayload {
 
     /// The members of the payload, each from one of the data's.
     private static func shown(
-        _ type: String, kind: Int? = nil, _ event: Event, _ members: [(name: String, source: String)]
+        _ type: String, kind: Int? = nil, _ event: Event, _ members: [(name: String, source: [String])]
     ) -> ShownPayload {
         ShownPayload(kind: kind) { writer in
             writer.member("type", type)
             for (name, source) in members {
                 writer.key(text: name)
-                writer.raw(event.data.rawMember(source) ?? .null)
+                writer.raw(source.reduce(event.data) { $0?.rawMember($1) } ?? .null)
             }
         }
     }
+
+    /// The text stands in the message; where a client reported it, beside.
+    private static func report(_ event: Event) -> ShownPayload {
+        let data = (try? JSONDocument(event.data))?.root
+        let said = data?["message"]?["data"]
+        let text = said?.string ?? said?["text"]?.string ?? data?["text"]?.string
+        return ShownPayload { writer in
+            writer.member("type", "report")
+            if let text { writer.member("text", text) } else { writer.nullMember("text") }
+            for (name, source) in reportMembers {
+                writer.key(text: name)
+                writer.raw(source.reduce(event.data) { $0?.rawMember($1) } ?? .null)
+            }
+        }
+    }
+
+    private static let reportMembers = [
+        ("reason", ["reason"]), ("reportedMessageTimetoken", ["message", "timetoken"]),
+        ("reportedMessageChannelId", ["message", "channel"]), ("reportedUserId", ["author", "id"]),
+        ("autoModerationId", ["auto_moderation_id"]),
+    ]
 
     /// Nil on the invitation's own channel, which gets the event too: that one is none of this wire's.
     private static func invitation(_ event: Event) -> ShownPayload? {
@@ -170,21 +184,14 @@ extension ShownPayload {
 
     /// A message in a thread is on the thread's channel to this wire's readers.
     private static func mention(_ event: Event) -> ShownPayload {
-        let data = (try? JSONDocument(event.data))?.root
-        let root = data?["thread_of"]?.string.flatMap { Timetoken(text: $0) }
-        guard let root, let parent = data?["channel_id"]?.string else {
-            return shown(
-                "mention", event,
-                [
-                    ("messageTimetoken", "message_timetoken"), ("channel", "channel_id"),
-                    ("parentChannel", "parent_channel_id"),
-                ])
-        }
+        let message = (try? JSONDocument(event.data))?.root["message"]
+        let (channel, root) = (message?["channel"]?.string ?? "", message?["thread_of"]?.string)
+        let thread = root.flatMap { Timetoken(text: $0) }.map { WireThread(parent: channel, root: $0) }
         return ShownPayload { writer in
             writer.member("type", "mention")
-            writer.member("messageTimetoken", event.data.rawMember("message_timetoken") ?? .null)
-            writer.member("channel", WireThread(parent: parent, root: root).name)
-            writer.member("parentChannel", parent)
+            writer.member("messageTimetoken", message?["timetoken"]?.string ?? "")
+            writer.member("channel", thread?.name ?? channel)
+            if thread != nil { writer.member("parentChannel", channel) } else { writer.nullMember("parentChannel") }
         }
     }
 

@@ -28,7 +28,8 @@ extension BuiltInCatalogue {
                     "minProperties": 1,
                     "additionalProperties": {"type": "string"},
                     "description": "\(values)"
-                  }
+                  },
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [#"{"metadata":{"topic":"lunch"}}"#], refuses: [#"{"metadata":{"seats":4}}"#, #"{"metadata":{}}"#])
@@ -45,7 +46,8 @@ extension BuiltInCatalogue {
                     "minProperties": 1,
                     "additionalProperties": {"type": "integer"},
                     "description": "The counters concerned by key, as they are now."
-                  }\(more)
+                  }\(more),
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [#"{"metacounter":{"likes":41,"balance":-3}}"#],
@@ -63,9 +65,11 @@ extension BuiltInCatalogue {
                     "items": {"type": "string"},
                     "minItems": 1,
                     "description": "Which are gone."
-                  }
+                  },
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"keys":["topic"]}"#], refuses: [#"{"keys":"topic"}"#, #"{"keys":[]}"#])
+            accepts: [#"{"keys":["topic"],"channel":\#(SharedTerms.crew)}"#],
+            refuses: [#"{"keys":"topic"}"#, #"{"keys":[]}"#])
     }
 }

@@ -65,7 +65,7 @@ extension BuiltInCatalogue {
         BuiltInType(
             "unread_count.updated", .passing, "What a user has not read yet has changed in number.",
             members: """
-                "required": ["unread_count", "ts"],
+                "required": ["unread_count", "by_custom_type", "counted_timetoken", "counted_at"],
                 "properties": {
                   "unread_count": {"$ref": "#/$defs/count", "description": "Unread messages of all channels together."},
                   "by_custom_type": {
@@ -73,12 +73,19 @@ extension BuiltInCatalogue {
                     "additionalProperties": {"$ref": "#/$defs/count"},
                     "description": "The same by the channels' custom types; one that dropped to 0 is named."
                   },
-                  "unread_mention_count": {"$ref": "#/$defs/count", "description": "Those that mention the user."},
-                  "ts": {"$ref": "#/$defs/milliseconds", "description": "When it was counted; drop what is older."}
+                  "counted_timetoken": {"$ref": "#/$defs/timetoken", "description": "The place up to which messages are counted."},
+                  "counted_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `counted_timetoken` as a time."}
                 }
                 """,
-            accepts: [#"{"unread_count":4,"by_custom_type":{"work":4,"home":0},"ts":1732412345678}"#],
-            refuses: [#"{"unread_count":-1,"ts":1732412345678}"#, #"{"unread_count":4}"#]),
+            accepts: [
+                #"{"unread_count":4,"by_custom_type":{"work":4,"home":0},"counted_timetoken":"17324123456789012","#
+                    + #""counted_at":"2024-11-24T01:39:05.678901Z"}"#
+            ],
+            refuses: [
+                #"{"unread_count":-1,"by_custom_type":{},"counted_timetoken":"17324123456789012","#
+                    + #""counted_at":"2024-11-24T01:39:05.678901Z"}"#,
+                #"{"unread_count":4}"#,
+            ]),
         BuiltInType(
             BuiltInTypes.channelActivity, .passing,
             """

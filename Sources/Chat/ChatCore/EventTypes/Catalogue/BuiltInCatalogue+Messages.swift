@@ -7,51 +7,54 @@ extension BuiltInCatalogue {
             anything: "message.created", .kept, "A message was sent. `data` is what the sender wrote.",
             accepts: [#"{"text":"hello"}"#, #"{"type":"text","text":"hello","files":[]}"#, #""hello""#, "42"]),
         BuiltInType(
-            "message.updated", .kept, "A message was edited.",
+            "message.updated", .kept, "A message was edited, or an edit or a deletion of it was taken back.",
             members: """
-                "required": ["message_timetoken"],
-                "anyOf": [{"required": ["text"]}, {"required": ["data"]}],
+                "required": ["message", "changes"],
                 "properties": {
-                  "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "Which message."},
-                  "message_id": {"$ref": "#/$defs/message_id"},
-                  "text": {"type": "string", "description": "The new text."},
-                  "data": {"description": "The new payload, where the message is not text."},
-                  "message": {"type": "object", "description": "The message as it is now."},
+                  "message": {"$ref": "#/$defs/message"},
+                  "changes": {
+                    "type": "array",
+                    "items": {"$ref": "#/$defs/change"},
+                    "description": "What changed, by the message's members: `data`, `edited`, …; may be nothing."
+                  },
                   "undone": {
                     "type": "object",
                     "description": "The edit or deletion that was taken back, where that is what happened.",
+                    "required": ["type", "value", "action_timetoken"],
                     "properties": {
                       "type": {"enum": ["edited", "deleted"], "description": "Which of them."},
-                      "value": {"type": "string", "description": "What the edit said."},
+                      "value": {"type": ["string", "null"], "description": "What the edit said; null once the message is deleted."},
                       "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place."}
                     }
                   },
-                  "old_values": {"type": "object", "description": "What changed, as it was before."}
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [
-                #"{"message_timetoken":"17324123456789012","text":"hello, world"}"#,
-                #"{"message_timetoken":"17324123456789012","data":{"score":[2,1]},"message_id":5321}"#,
+                #"{"message":\#(SharedTerms.message(#"{"text":"hello, world"}"#, edited: SharedTerms.deed)),"#
+                    + #""changes":[{"key":"data","old":{"text":"hello"},"new":{"text":"hello, world"}},"#
+                    + #"{"key":"edited","new":\#(SharedTerms.deed)}],"channel":\#(SharedTerms.crew)}"#,
+                #"{"message":\#(SharedTerms.hello),"changes":[],"#
+                    + #""undone":{"type":"edited","value":"hullo","action_timetoken":"17324123999999999"}}"#,
             ],
             refuses: [
-                #"{"message_timetoken":17324123456789012,"text":"a timetoken is a string"}"#,
-                #"{"message_timetoken":"17324123456789012"}"#,
+                #"{"message":{"timetoken":"17324123456789012"},"changes":[]}"#, #"{"message":\#(SharedTerms.hello)}"#,
             ]),
         BuiltInType(
             "message.deleted", .kept, "A message was deleted.",
             members: """
-                "required": ["message_timetoken", "hard"],
+                "required": ["message", "hard"],
                 "properties": {
-                  "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "Which message."},
+                  "message": {"$ref": "#/$defs/message"},
                   "hard": {"type": "boolean", "description": "True when it is gone; false when only marked as deleted."},
-                  "message_id": {"$ref": "#/$defs/message_id"},
-                  "user_id": {"type": "string", "description": "Who wrote it, where it was a user."},
-                  "message_type": {"type": "string", "description": "`MESG`, `FILE` or `ADMM`, where it is known."},
-                  "deleted_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."}
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"message_timetoken":"17324123456789012","hard":false,"user_id":"ana"}"#],
-            refuses: [#"{"message_timetoken":"17324123456789012","hard":"yes"}"#, #"{"hard":true}"#]),
+            accepts: [
+                #"{"message":\#(SharedTerms.message("null", deleted: SharedTerms.deed)),"hard":false,"#
+                    + #""channel":\#(SharedTerms.crew)}"#
+            ],
+            refuses: [#"{"message":\#(SharedTerms.hello),"hard":"yes"}"#, #"{"hard":true}"#]),
         BuiltInType(
             anything: "signal.sent", .passing, "A signal was sent. `data` is what the sender wrote.",
             accepts: [#"{"x":1,"y":2}"#, "true"]),

@@ -8,7 +8,7 @@ extension BuiltInCatalogue {
         occupant("presence.timed_out", "A user gave no sign of life for too long and counts as gone."),
         occupant(
             "presence.state_changed", "The state that a user shows on a channel changed.",
-            required: #""user_id", "state", "occupancy""#),
+            required: #""user", "state", "occupancy""#),
         BuiltInType(
             "presence.interval", .passing,
             "How many are on a busy channel, told from time to time instead of each coming and going.",
@@ -31,19 +31,19 @@ extension BuiltInCatalogue {
     ]
 
     private static func occupant(
-        _ name: String, _ description: String, required: String = #""user_id", "occupancy""#
+        _ name: String, _ description: String, required: String = #""user", "occupancy""#
     ) -> BuiltInType {
         BuiltInType(
             name, .passing, description,
             members: """
                 "required": [\(required)],
                 "properties": {
-                  "user_id": {"type": "string", "minLength": 1, "description": "Who."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user, by the id alone."},
                   "occupancy": {"$ref": "#/$defs/count", "description": "How many are there after it."},
-                  "state": {"type": "object", "description": "What the user shows there, if anything."}
+                  "state": {"type": "object", "description": "What the user shows there; absent for nothing."}
                 }
                 """,
-            accepts: [#"{"user_id":"ana","occupancy":2,"state":{"mood":"busy"}}"#],
-            refuses: [#"{"user_id":"ana","occupancy":"2","state":{}}"#, #"{"occupancy":2,"state":{}}"#])
+            accepts: [#"{"user":{"id":"ana"},"occupancy":2,"state":{"mood":"busy"}}"#],
+            refuses: [#"{"user":"ana","occupancy":2,"state":{}}"#, #"{"occupancy":2,"state":{}}"#])
     }
 }

@@ -3,89 +3,83 @@ import ChatModel
 extension BuiltInCatalogue {
     /// What is attached to a message: reactions, other actions, replies.
     static let reactions: [BuiltInType] = [
-        reaction("reaction.added", "A user reacted to a message.", operation: "add"),
-        reaction("reaction.removed", "A user took a reaction to a message back.", operation: "delete"),
+        reaction("reaction.added", "A user reacted to a message."),
+        reaction("reaction.removed", "A user took a reaction to a message back."),
         action("action.added", "An action of another kind than a reaction was attached to a message."),
         action("action.removed", "An action of another kind than a reaction was taken from a message."),
         BuiltInType(
             "thread.updated", .kept, "A reply to a message was created or deleted.",
             members: """
-                "required": ["operation"],
-                "anyOf": [{"required": ["parent_message_timetoken"]}, {"required": ["parent_message_id"]}],
+                "required": ["operation", "thread_of", "thread", "most_replies"],
                 "properties": {
-                  "parent_message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The message replied to."},
-                  "parent_message_id": {"$ref": "#/$defs/message_id", "description": "The message replied to."},
-                  "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The reply."},
-                  "message_id": {"$ref": "#/$defs/message_id", "description": "The reply."},
                   "operation": {"enum": ["reply_created", "reply_deleted"], "description": "What happened to the reply."},
-                  "thread_channel_id": {"type": "string", "description": "The channel that holds the replies, if one does."},
-                  "action_timetoken": {
+                  "thread_of": {"$ref": "#/$defs/timetoken", "description": "The message replied to."},
+                  "message_timetoken": {
                     "$ref": "#/$defs/timetoken",
-                    "description": "The action that named that channel, where it is what happened."
+                    "description": "The reply; absent where several went, and where only the thread's channel was named."
                   },
-                  "thread_info": {
-                    "type": "object",
-                    "description": "The thread after the event.",
-                    "properties": {
-                      "reply_count": {"$ref": "#/$defs/count", "description": "Replies there are."},
-                      "most_replies": {
-                        "type": "array",
-                        "items": {"$ref": "#/$defs/user"},
-                        "description": "Who replied most."
-                      },
-                      "last_replied_at": {"$ref": "#/$defs/milliseconds", "description": "Time of the newest reply, or 0."},
-                      "updated_at": {"$ref": "#/$defs/milliseconds", "description": "Time of this change."}
-                    }
-                  }
+                  "thread": {
+                    "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}],
+                    "description": "The message's `thread` after the event; null without any reply."
+                  },
+                  "most_replies": {
+                    "type": "array",
+                    "maxItems": 5,
+                    "items": {"$ref": "#/$defs/user"},
+                    "description": "The authors with the most replies."
+                  },
+                  "action": {
+                    "$ref": "#/$defs/action",
+                    "description": "The action that named the channel which PubNub SDKs give the thread, where that happened."
+                  },
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [
-                #"{"parent_message_timetoken":"17324123456789012","message_timetoken":"17324123999999999","#
-                    + #""operation":"reply_created","thread_info":{"reply_count":1,"last_replied_at":1732412399999}}"#
+                #"{"operation":"reply_created","thread_of":"17324123456789012","message_timetoken":"17324123999999999","#
+                    + #""thread":{"reply_count":1,"authors":[{"user":"ben","replies":1}],"#
+                    + #""last_reply_timetoken":"17324123999999999","root":"ana","channel":null},"#
+                    + #""most_replies":[{"id":"ben","name":"Ben"}],"channel":\#(SharedTerms.crew)}"#
             ],
             refuses: [
                 #"{"operation":"reply_created"}"#,
-                #"{"parent_message_timetoken":"17324123456789012","operation":"reply_updated"}"#,
+                #"{"operation":"reply_updated","thread_of":"17324123456789012","thread":null,"most_replies":[]}"#,
             ]),
     ]
 
-    private static func reaction(_ name: String, _ description: String, operation: String) -> BuiltInType {
+    private static func reaction(_ name: String, _ description: String) -> BuiltInType {
         BuiltInType(
             name, .kept, description,
             members: """
-                "required": ["reaction"],
-                "anyOf": [{"required": ["message_timetoken"]}, {"required": ["message_id"]}],
+                "required": ["reaction", "user", "reaction_count"],
                 "properties": {
-                  "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "Which message."},
-                  "message_id": {"$ref": "#/$defs/message_id"},
-                  "reaction": {"type": "string", "minLength": 1, "description": "The reaction: a key or an emoji."},
-                  "operation": {"const": "\(operation)", "description": "The same fact as the type, for older clients."},
-                  "user": {"$ref": "#/$defs/user", "description": "Whose reaction it is."},
-                  "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The reaction's own position."},
-                  "updated_at": {"$ref": "#/$defs/milliseconds", "description": "When, in milliseconds since 1970."}
+                  "reaction": {"$ref": "#/$defs/action"},
+                  "user": {"$ref": "#/$defs/user", "description": "The user whose reaction it is."},
+                  "reaction_count": {"$ref": "#/$defs/count", "description": "How many users share the reaction after it."},
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
             accepts: [
-                #"{"message_timetoken":"17324123456789012","reaction":"smile"}"#,
-                #"{"message_id":5321,"reaction":"smile","user":{"id":"ana"},"updated_at":1732412346000}"#,
+                #"{"reaction":\#(SharedTerms.action("reactions", "smile")),"user":{"id":"ben","name":"Ben"},"#
+                    + #""reaction_count":1,"channel":\#(SharedTerms.crew)}"#
             ],
-            refuses: [#"{"message_timetoken":"17324123456789012","reaction":7}"#, #"{"reaction":"smile"}"#])
+            refuses: [#"{"reaction":"smile","user":{"id":"ben"},"reaction_count":1}"#, #"{"user":{"id":"ben"}}"#])
     }
 
     private static func action(_ name: String, _ description: String) -> BuiltInType {
         BuiltInType(
             name, .kept, description,
             members: """
-                "required": ["message_timetoken", "type", "value"],
+                "required": ["action", "user"],
                 "properties": {
-                  "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "Which message."},
-                  "type": {"type": "string", "minLength": 1, "description": "The action's kind, in the app's own words."},
-                  "value": {"type": "string", "minLength": 1, "description": "The action's content."},
-                  "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The action's own position."},
-                  "user_id": {"type": "string", "description": "Whose action it is."}
+                  "action": {"$ref": "#/$defs/action"},
+                  "user": {"$ref": "#/$defs/user", "description": "The user whose action it is."},
+                  "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
-            accepts: [#"{"message_timetoken":"17324123456789012","type":"delivered_to","value":"kitchen"}"#],
-            refuses: [#"{"message_timetoken":"17324123456789012","type":"delivered_to"}"#])
+            accepts: [
+                #"{"action":\#(SharedTerms.action("delivered_to", "kitchen")),"user":{"id":"ben","name":"Ben"}}"#
+            ],
+            refuses: [#"{"action":"delivered_to","user":{"id":"ben"}}"#])
     }
 }

@@ -2,8 +2,7 @@ import ChatModel
 
 /// Every event type that the gateway gives of its own accord (`events.md` 3), grouped by subject in the files beside.
 ///
-/// Fields of `data` have the names under which the interfaces know them, in snake case. Moments that come from a call in
-/// milliseconds stay milliseconds (`…_at`, `…_ts` as numbers); the gateway's own reports write RFC 3339 text.
+/// The objects in `data` are those that the REST API shows, with the same names. Times are RFC 3339 texts.
 public enum BuiltInCatalogue {
     /// In the order of the subjects; no name twice.
     public static let all: [BuiltInType] = [

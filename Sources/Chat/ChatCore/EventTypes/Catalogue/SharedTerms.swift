@@ -32,7 +32,141 @@ enum SharedTerms {
         + #""custom":null,"read_timetoken":null,"delivered_timetoken":null,"created_at":"2024-11-24T01:39:05.678901Z","#
         + #""etag":"8c1f0b2d4e6a7931","updated_at":"2024-11-24T01:39:05.678903Z"}"#
 
+    /// A message for the examples of types that show one.
+    static let hello = message(#"{"text":"hello"}"#)
+
+    /// A message of the examples, after an edit or before one.
+    static func message(_ data: String, edited: String = "null", deleted: String = "null") -> String {
+        let parts: [String] = [
+            #"{"id":"evt_17324123456789012","timetoken":"17324123456789012","type":"message.created","kind":"message","#,
+            #""channel":"crew","user":"ana","data":\#(data),"meta":null,"custom_type":null,"#,
+            #""edited":\#(edited),"deleted":\#(deleted),"thread_of":null,"thread":null,"reactions":{},"#,
+            #""created_at":"2024-11-24T01:39:05.678901Z","etag":"8c1f0b2d4e6a7931","#,
+            #""updated_at":"2024-11-24T01:39:05.678901Z"}"#,
+        ]
+        return parts.joined()
+    }
+
+    /// An edit or a deletion of the examples.
+    static let deed = #"{"timetoken":"17324123999999999","by":"ana"}"#
+
+    /// An action for the examples of types that show one.
+    static func action(_ type: String, _ value: String) -> String {
+        #"{"channel":"crew","message_timetoken":"17324123456789012","type":"\#(type)","value":"\#(value)","#
+            + #""user":"ben","action_timetoken":"17324123999999999"}"#
+    }
+
     private static let terms: [(name: String, definition: String)] = [
+        (
+            "message",
+            """
+            "description": "The message as `GET /v1/channels/{channel}/messages/{timetoken}` shows it after the event.",
+            "type": "object",
+            "required": [
+              "id", "timetoken", "type", "kind", "channel", "user", "data", "meta", "custom_type", "edited", "deleted",
+              "thread_of", "thread", "reactions", "created_at", "etag", "updated_at"
+            ],
+            "properties": {
+              "id": {"type": "string", "minLength": 1, "description": "The id of the event by which it was sent."},
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place in the channel."},
+              "type": {"type": "string", "description": "The type of that event: `message.created`, or a type of the app's own."},
+              "kind": {"enum": ["message", "signal", "action", "file", "presence", "other"], "description": "The kind of that event."},
+              "channel": {"type": "string", "minLength": 1, "description": "The channel that it is in."},
+              "user": {"type": ["string", "null"], "description": "The author; null for a program of the app."},
+              "data": {"description": "What it says now; null once it is deleted."},
+              "meta": {"description": "What was sent beside it; null for nothing, and once it is deleted."},
+              "custom_type": {"type": ["string", "null"], "description": "The sender's label."},
+              "edited": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The newest edit."},
+              "deleted": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The deletion."},
+              "thread_of": {
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
+                "description": "The message that it replies to."
+              },
+              "thread": {
+                "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}], "description": "The replies to it; null without any."
+              },
+              "reactions": {
+                "type": "object", "additionalProperties": {"$ref": "#/$defs/count"},
+                "description": "How many users share each reaction."
+              },
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `timetoken` as a time."},
+              "etag": {"type": "string", "description": "The message's version, for `If-Match`."},
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When something last became of it, else `created_at`."}
+            }
+            """
+        ),
+        (
+            "message_reference",
+            """
+            "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it. Without `etag` only where it \
+            is: where the reader of the event may not read it yet, where it is not kept, and where a PubNub SDK names it.",
+            "type": "object",
+            "required": ["timetoken", "channel"],
+            "if": {"required": ["etag"]},
+            "then": {"$ref": "#/$defs/message"},
+            "properties": {
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place in the channel."},
+              "channel": {"type": "string", "minLength": 1, "description": "The channel that it is in."},
+              "user": {"type": ["string", "null"], "description": "The author."}
+            }
+            """
+        ),
+        (
+            "action",
+            """
+            "description": "What is attached to a message, as `GET …/messages/{timetoken}/actions` lists it.",
+            "type": "object",
+            "required": ["channel", "message_timetoken", "type", "value", "user", "action_timetoken"],
+            "properties": {
+              "channel": {"type": "string", "minLength": 1, "description": "The message's channel."},
+              "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
+              "type": {"type": "string", "minLength": 1, "description": "`reactions` for a reaction; else in the app's own words."},
+              "value": {"type": "string", "minLength": 1, "description": "The reaction, a key or an emoji; else any text."},
+              "user": {"type": "string", "description": "The user who attached it."},
+              "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The place of the event that told of it first."}
+            }
+            """
+        ),
+        (
+            "thread",
+            """
+            "description": "The replies to a message.",
+            "type": "object",
+            "required": ["reply_count", "authors", "last_reply_timetoken", "root", "channel"],
+            "properties": {
+              "reply_count": {"$ref": "#/$defs/count", "description": "The number of replies."},
+              "authors": {
+                "type": "array",
+                "description": "The authors with the most replies, at most 20.",
+                "items": {
+                  "type": "object",
+                  "required": ["user", "replies"],
+                  "properties": {
+                    "user": {"type": "string", "description": "The author."},
+                    "replies": {"$ref": "#/$defs/count", "description": "The number of the author's replies."}
+                  }
+                }
+              },
+              "last_reply_timetoken": {
+                "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}], "description": "The newest reply; null for none."
+              },
+              "root": {"type": ["string", "null"], "description": "The author of the message replied to."},
+              "channel": {"type": ["string", "null"], "description": "The channel that PubNub SDKs give the thread."}
+            }
+            """
+        ),
+        (
+            "deed",
+            """
+            "description": "What was done to a message: where and by whom.",
+            "type": "object",
+            "required": ["timetoken", "by"],
+            "properties": {
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "When."},
+              "by": {"type": ["string", "null"], "description": "The user who did it; null for an operator of the app."}
+            }
+            """
+        ),
         (
             "membership",
             """
@@ -219,26 +353,11 @@ enum SharedTerms {
             """
         ),
         (
-            "message_id",
-            """
-            "description": "The number of a message, as clients know it that count messages.",
-            "type": "integer",
-            "minimum": 0
-            """
-        ),
-        (
             "timestamp",
             """
             "description": "A time: RFC 3339, UTC, to the microsecond.",
             "type": "string",
             "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\\\.[0-9]{6}Z$"
-            """
-        ),
-        (
-            "milliseconds",
-            """
-            "description": "Milliseconds since 1970, UTC.",
-            "type": "integer"
             """
         ),
         (

@@ -1,0 +1,67 @@
+import ChatModel
+
+/// The members of a channel as a receipt counts those whose marks are behind it.
+///
+/// They are read before the decision, which looks again only at those who were behind: marks move forward alone. Where members
+/// joined or left meanwhile, the decision is refused with `.conflict` and made again.
+struct ReceiptMembers: Sendable {
+    /// In a channel with more members nobody is counted.
+    static let most = 100
+    /// The number of attempts that count; the one after them tells no number.
+    static let attempts = 3
+
+    private let channel: ChannelID
+    /// Nil where nobody is counted.
+    private let joined: Int?
+    private let lagging: [MembershipRecord]
+
+    /// Everything that a decision looks at to count, and to show the channel.
+    var keys: [RecordKey] {
+        let (name, space) = (channel.name, channel.space)
+        return [
+            SweepRecord.key(name, in: space), ChannelRecord.key(name, in: space), MemberCounts.key(name, in: space),
+        ] + lagging.map { MembershipRecord.key($0.user, name, in: space) }
+    }
+
+    /// Reads the members that are behind a mark.
+    ///
+    /// - Parameter attempt: From 0; from ``attempts`` on nobody is counted.
+    init(
+        _ kind: ReceiptKind, _ mark: Timetoken, in channel: ChannelID, _ chat: ChatAccess, attempt: Int
+    ) async throws(ChatError) {
+        self.channel = channel
+        let counts = MemberCounts(try await chat.directory.read(MemberCounts.key(channel.name, in: channel.space)))
+        guard attempt < Self.attempts, counts.all <= Self.most else {
+            joined = nil
+            lagging = []
+            return
+        }
+        var query = RecordQuery(.membership, in: channel.space, limit: Self.most)
+        query.parent = channel.name
+        let members = try await chat.directory.list(query).items.compactMap { MembershipRecord($0) }.filter {
+            $0.state == .joined && !chat.service.sweeps.hide($0, in: channel.space)
+        }
+        joined = members.count
+        lagging = members.filter { kind.mark(of: $0) < mark }
+    }
+
+    /// How many other members' marks are before a mark that moved; nil where that is not told.
+    ///
+    /// - Parameter own: The membership whose mark moved.
+    /// - Throws: `.conflict` where members joined or left since they were read.
+    func behind(
+        _ kind: ReceiptKind, _ mark: Timetoken, besides own: RecordKey, _ situation: Situation
+    ) throws(ChatError) -> Int? {
+        guard let joined else { return nil }
+        let (name, space) = (channel.name, channel.space)
+        guard MemberCounts(situation[MemberCounts.key(name, in: space)]).joined == joined else {
+            throw ChatError(.conflict, "the members have changed since they were read")
+        }
+        return lagging.count { member in
+            guard MembershipRecord.key(member.user, name, in: space) != own,
+                let membership = situation.membership(of: member.user, in: name, space)
+            else { return false }
+            return membership.state == .joined && kind.mark(of: membership) < mark
+        }
+    }
+}
