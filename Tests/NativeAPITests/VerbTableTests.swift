@@ -148,12 +148,12 @@ import YAML
             ("/v1/channels/room/messages/{tt}/actions", #"{"type":"receipt","value":"seen","user":"eve"}"#),
         "post /v1/channels/{channel}/metadata": ("/v1/channels/room/metadata", #"{"metadata":{"a":"b"}}"#),
         "post /v1/channels/{channel}/metacounters": ("/v1/channels/room/metacounters", #"{"metacounters":{"a":1}}"#),
-        "put /v1/channels/{channel}/presence/{user}": ("/v1/channels/room/presence/eve", ""),
+        "put /v1/channels/{channel}/presence/{user}": ("/v1/channels/lobby/presence/eve", ""),
         "put /v1/channels/{channel}/participants/{user}": ("/v1/channels/lobby/participants/eve", ""),
         "put /v1/users/{user}/blocks/{other}": ("/v1/users/eve/blocks/ann", ""),
         "post /v1/channels": ("/v1/channels", #"{"kind":"group","id":"a b"}"#),
         "post /v1/event-types/{type}/versions": (
-            "/v1/event-types/order.sent/versions", #"{"schema":{"type":"object"}}"#
+            "/v1/event-types/order.sent/versions", #"{"schema":{"minimum":0}}"#
         ),
         "post /v1/event-types/{type}/candidate/promote": ("/v1/event-types/order.sent/candidate/promote", ""),
         "post /v1/webhooks/{id}/replay": ("/v1/webhooks/{webhook}/replay", "{}"),

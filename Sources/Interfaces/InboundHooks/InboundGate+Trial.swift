@@ -14,7 +14,7 @@ extension InboundGate {
     ) async throws(ChatError) -> InboundTrial {
         let source = try await registry.source(id, by: caller)
         try checkSize(post)
-        let mapping = try draft.map { text throws(ChatError) in try Mapping(text) } ?? source.settings.mapping
+        let mapping = try Self.mapping(draft, of: source)
         var trial = InboundTrial(isVerified: true)
         trial.mappingVersion = draft == nil ? source.mappingVersion : nil
         let identity = verify(post, source, &trial)
@@ -33,7 +33,7 @@ extension InboundGate {
     ) async throws(ChatError) -> InboundTrial {
         let source = try await reached(id, by: caller)
         try Self.demandWhole(request)
-        let mapping = try draft.map { text throws(ChatError) in try Mapping(text) } ?? source.settings.mapping
+        let mapping = try Self.mapping(draft, of: source)
         var trial = InboundTrial(isVerified: request.identity != nil)
         trial.secretIndex = request.secretIndex
         trial.rejection = request.identity == nil ? request.reason : nil
@@ -60,6 +60,11 @@ extension InboundGate {
             trial.rejection = error.description
             return .none
         }
+    }
+
+    private static func mapping(_ draft: JSONText?, of source: Source) throws(ChatError) -> Mapping {
+        guard let draft else { return source.settings.mapping }
+        return try Mapping(draft, at: "#/mapping")
     }
 
     /// What the mapping gives is shown whether or not the signature holds: the owner may have only the body at hand.

@@ -38,15 +38,21 @@ public struct Mapping: Sendable {
 
     /// Compiles a mapping.
     ///
+    /// - Parameter pointer: where the mapping stands in what was sent.
     /// - Throws: `.malformed` with a fault for each mistake, pointers into the mapping; constants are checked against the
     ///   rules for names here and now.
-    public init(_ mapping: JSONText) throws(ChatError) {
+    public init(_ mapping: JSONText, at pointer: String = "#") throws(ChatError) {
         var compiler = MappingCompiler()
         let node = compiler.mapping(mapping)
         guard let node, compiler.faults.isEmpty else {
             var error = ChatError(
-                .malformed, "the mapping is not acceptable: \(compiler.faults.first?.detail ?? "it is empty")")
-            error.faults = compiler.faults
+                .malformed, "the mapping is not acceptable: \(compiler.faults.first?.detail ?? "it is empty")",
+                slug: "bad_member")
+            error.faults = compiler.faults.map { fault in
+                var fault = fault
+                fault.pointer = pointer + fault.pointer.dropFirst()
+                return fault
+            }
             throw error
         }
         text = mapping

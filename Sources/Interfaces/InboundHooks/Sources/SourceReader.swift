@@ -139,17 +139,7 @@ struct SourceReader {
             guard scheme?.mayBringCloudEvents == true else { throw fields.missing("member 'mapping'") }
             return .cloudEvents
         }
-        do throws(ChatError) {
-            return try Mapping(text)
-        } catch {
-            var faults = FaultCollector()
-            if error.faults.isEmpty { faults.add(fields.fault("mapping", "mapping", error.message)) }
-            for inner in error.faults {
-                faults.add(fields.fault("mapping" + inner.pointer.dropFirst(), inner.keyword, inner.detail))
-            }
-            try faults.check()
-            throw error
-        }
+        return try Mapping(text, at: "#/mapping")
     }
 
     /// Null removes it; left out, it stays as it is.
