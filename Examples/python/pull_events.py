@@ -21,7 +21,7 @@ if __name__ == "__main__":
     print(f"{subscription['id']} keeps {', '.join(subscription['types'])}", file=sys.stderr, flush=True)
     try:
         while True:
-            for taken in api("POST", path + "/pull", {"max": 10, "wait_seconds": 15})["data"]:
+            for taken in api("POST", path + "/pull", {"limit": 10, "wait_seconds": 15})["data"]:
                 work(taken["event"])
                 api("POST", path + "/ack", {"ack_ids": [taken["ack_id"]]})
     except KeyboardInterrupt:

@@ -205,7 +205,7 @@ def attempts(gateway, event, count):
         return [one for one in page["data"] if one["attempts"] > 0]
 
     wait_until(lambda: len(attempted()) == count, "not every delivery was attempted")
-    return {one["webhook"]: gateway.call("GET", f"/v1/deliveries/{one['id']}").json()["attempt_log"][0]["error"]
+    return {one["subscriber"]: gateway.call("GET", f"/v1/deliveries/{one['id']}").json()["attempt_log"][0]["error"]
             for one in attempted()}
 
 

@@ -34,8 +34,12 @@ def test_every_provider_of_the_guide_is_a_source(gateway):
 
 
 def test_every_filter_of_the_guide_is_one(gateway):
-    filters = re.findall(r"^\| `(.*?)` \| ", (HOUSE / "docs/filters.md").read_text().split("## Examples")[1], re.M)
-    assert len(filters) >= 8
+    examples = (HOUSE / "docs/filters.md").read_text().split("## Examples")[1].split("## Lists")[0]
+    filters, of_records = (re.findall(r"^\| `(.*?)` \| ", part, re.M) for part in examples.split("Of records:"))
+    assert len(filters) >= 8 and len(of_records) >= 4
+    lists = ("/v1/users", "/v1/channels", "/v1/users/guide/memberships")
+    for text in of_records:
+        assert 200 in [gateway.call("GET", path, params={"filter": text}).status_code for path in lists], text
     for text in filters:
         answer = gateway.call(
             "POST", "/v1/webhooks", {"url": "https://example.com/hook", "types": ["x.y"], "filter": text})

@@ -213,7 +213,7 @@ def audit(gateway, report, webhooks, ids):
         recorded, delivered, cursor = {}, set(), None
         while True:
             page = gateway.call(
-                "GET", "/v1/deliveries", params={"webhook": id, "limit": 250, **({"cursor": cursor} if cursor else {})})
+                "GET", "/v1/deliveries", params={"subscriber": id, "limit": 250, **({"cursor": cursor} if cursor else {})})
             for delivery in page.json()["data"]:
                 assert delivery["event"] not in recorded, "recorded twice"
                 recorded[delivery["event"]] = delivery["status"]

@@ -209,7 +209,9 @@ import Testing
         try await InboundFixture.with { fixture in
             let reader = Caller(space: InboundFixture.space, credential: "key_r", scopes: [.read, .emit])
             #expect(try await failure { try await fixture.put("s", Self.plain, by: reader) }.code == .forbidden)
-            #expect(try await failure { _ = try await fixture.registry.list(limit: 10, by: reader) }.code == .forbidden)
+            #expect(
+                try await failure { _ = try await fixture.registry.list(RecordList(limit: 10), by: reader) }.code
+                    == .forbidden)
             let narrow = Caller(
                 space: InboundFixture.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")])
             try await fixture.put(
@@ -232,9 +234,10 @@ import Testing
             #expect(try await failure { try await fixture.put("c", Self.plain) }.slug == "too_many_sources")
             // One that is there may still be changed.
             try await fixture.put("a", Self.plain)
-            let first = try await fixture.registry.list(limit: 1, by: InboundFixture.owner)
+            let first = try await fixture.registry.list(RecordList(limit: 1), by: InboundFixture.owner)
             #expect(first.items.map(\.id) == ["a"])
-            let second = try await fixture.registry.list(limit: 1, cursor: first.cursor, by: InboundFixture.owner)
+            let second = try await fixture.registry.list(
+                RecordList(limit: 1, cursor: first.cursor), by: InboundFixture.owner)
             #expect(second.items.map(\.id) == ["b"])
         }
     }

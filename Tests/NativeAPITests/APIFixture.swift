@@ -127,7 +127,7 @@ extension APIFixture {
 
     /// The list of a webhook's deliveries, once there is one: the planner works beside the requests.
     func firstDelivery(of webhook: String) async -> Answer {
-        await answer(to: "/v1/deliveries?webhook=\(webhook)") { $0["data"]?.count != 0 }
+        await answer(to: "/v1/deliveries?subscriber=\(webhook)") { $0["data"]?.count != 0 }
     }
 
     /// Asks the admin's question again until the answer is the wanted one, and returns the last one.

@@ -306,7 +306,7 @@ import Testing
                 await api.call(.post, "/v1/channels/a/events", #"{"type":"t","data":1}"#)["id"]?.string)
             _ = await api.firstDelivery(of: webhook)
             let answer = await api.call(.get, "/v1/events/\(id)/explain")
-            #expect(answer["deliveries"]?[0]?["webhook"]?.string == webhook)
+            #expect(answer["deliveries"]?[0]?["subscriber"]?.string == webhook)
             #expect(answer["would_reach"]?["webhooks"]?[0]?["id"]?.string == webhook)
             #expect(answer["schema"]?.isNull == true)
             let reader = try await api.key([.read])

@@ -314,7 +314,7 @@ import Testing
         for _ in 0..<3 { _ = await api.call(.post, "/v1/channels/room/events", #"{"type":"a.x","data":1}"#) }
         made["DELIVERY"] = await api.firstDelivery(of: made["WEBHOOK"] ?? "")["data"]?[0]?["id"]?.string
         let pulled = await api.call(
-            .post, "/v1/subscriptions/\(made["SUBSCRIPTION"] ?? "")/pull", #"{"max":3,"wait_seconds":20}"#)
+            .post, "/v1/subscriptions/\(made["SUBSCRIPTION"] ?? "")/pull", #"{"limit":3,"wait_seconds":20}"#)
         for (index, item) in (pulled["data"]?.elements ?? []).enumerated() {
             made["ACK\(index + 1)"] = item["ack_id"]?.string
         }

@@ -132,7 +132,7 @@ import Testing
             #expect(await Self.pull(api, path, "").ids.isEmpty, "older than the subscription")
             let back = await api.call(.post, path + "/seek", #"{"to":"earliest"}"#)
             #expect(back["replayed"]?.integer == 3 && back["complete"]?.boolean == true)
-            #expect(await Self.pull(api, path, #"{"max":1}"#).numbers == [1])
+            #expect(await Self.pull(api, path, #"{"limit":1}"#).numbers == [1])
             let ahead = await api.call(.post, path + "/seek", #"{"to":"latest"}"#)
             #expect(ahead["skipped"]?.integer == 2 && ahead["replayed"]?.integer == 0)
             #expect(await Self.pull(api, path, "").ids.isEmpty)

@@ -169,8 +169,18 @@ import Testing
             (["deliveries", "get", "dlv_1"], "GET /v1/deliveries/dlv_1", ""),
             (
                 ["deliveries", "list", "wh_1", "--status", "dead", "--event", "evt_1"],
-                "GET /v1/deliveries?webhook=wh_1&event=evt_1&status=dead&limit=50", ""
+                "GET /v1/deliveries?subscriber=wh_1&event=evt_1&status=dead&limit=50", ""
             ),
+            (
+                ["deliveries", "list", "--type", "a.*", "--channel", "b", "--after", "2030-01-31", "--order", "asc"],
+                "GET /v1/deliveries?type=a.%2A&channel=b&after=2030-01-31&order=asc&limit=50", ""
+            ),
+            (
+                ["webhooks", "list", "--status", "pending_verification", "--order", "desc"],
+                "GET /v1/webhooks?status=pending_verification&order=desc&limit=250", ""
+            ),
+            (["jobs", "list", "--state", "done", "--before", "17"], "GET /v1/jobs?state=done&before=17&limit=250", ""),
+            (["keys", "list", "--order", "desc"], "GET /v1/keys?order=desc&limit=250", ""),
             (["deliveries", "retry", "dlv_1"], "POST /v1/deliveries/dlv_1/retry", ""),
             (
                 ["deliveries", "redrive", "wh_1", "--type", "a.*", "--rate", "5", "--dry-run"],

@@ -52,7 +52,7 @@ import Testing
                 thread(of: root), #"{"type":"text","text":"two"}"#,
                 "&meta=" + PubNubHarness.escaped(#"{"quotedMessage":{"timetoken":"1"},"a":1}"#)
             ).timetoken
-            let replies = try await gateway.chat.replies(to: place(root), in: "room", limit: 10).items
+            let replies = try await gateway.chat.replies(to: place(root), in: "room", RecordList(limit: 10)).items
             #expect(replies.map(\.timetoken.description) == [first, second] && replies.map(\.text) == ["one", "two"])
             #expect(replies.allSatisfy { $0.event.channel.name == "room" && $0.record.threadOf == place(root) })
             let message = try await gateway.chat.message(place(root), in: "room")
@@ -153,7 +153,9 @@ import Testing
             #expect(try await gateway.call("DELETE", path + range).status == 200)
             #expect(try await texts(thread(of: root), gateway) == ["two"])
             #expect(try await gateway.chat.message(place(root), in: "room").record.thread.replies == 1)
-            #expect(try await gateway.chat.replies(to: place(root), in: "room", limit: 10).items.map(\.text) == ["two"])
+            #expect(
+                try await gateway.chat.replies(to: place(root), in: "room", RecordList(limit: 10)).items.map(\.text)
+                    == ["two"])
             #expect(try await gateway.call("DELETE", path).status == 200)
             #expect(try await gateway.chat.message(place(root), in: "room").record.thread.replies == 0)
             #expect(try await texts("room", gateway) == ["hi"])
@@ -191,7 +193,7 @@ import Testing
             try await gateway.signal(thread(of: root), #"{"type":"typing","value":true}"#)
             let heard = try await poller.batch("room,\(thread(of: root))", start)
             #expect(heard.items.map { $0["c"]?.string } == [thread(of: root), thread(of: root)])
-            #expect(try await gateway.chat.replies(to: place(root), in: "room", limit: 10).items.isEmpty)
+            #expect(try await gateway.chat.replies(to: place(root), in: "room", RecordList(limit: 10)).items.isEmpty)
             // A reply of a reply has no thread.
             let reply = try await gateway.publish(thread(of: root), Self.text).timetoken
             #expect(try await gateway.publish(thread(of: reply), Self.text).status == 200)

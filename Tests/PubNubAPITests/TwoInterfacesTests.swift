@@ -140,7 +140,7 @@ import Testing
             #expect(try await edits(message, gateway) == ["two", "three", "four"])
             #expect(try await text(of: message, gateway) == "four")
             // Edits are the message's own: they are none of its actions natively.
-            #expect(try await gateway.chat.actions(of: place, in: "room", limit: 10).items.isEmpty)
+            #expect(try await gateway.chat.actions(of: place, in: "room", RecordList(limit: 10)).items.isEmpty)
 
             let base = "/v1/message-actions/sub-demo/channel/room/message/\(message)/action/"
             #expect(try await gateway.call("DELETE", base + second + "?uuid=ana").status == 200)

@@ -51,7 +51,8 @@ import Testing
             #expect(try await fixture.deliveries().map(\.status) == Array(repeating: .delivered, count: 5))
             #expect(Set(receiver.requests.value.compactMap { $0["webhook-id"] }).count == 5)
             #expect(
-                try await fixture.webhooks.jobs.list(limit: 10, by: WebhookFixture.owner).items.map(\.id) == [job.id])
+                try await fixture.webhooks.jobs.list(RecordList(limit: 10), by: WebhookFixture.owner).items.map(\.id)
+                    == [job.id])
         }
     }
 
@@ -202,7 +203,7 @@ import Testing
             let record = try await fixture.engine.directory.write([RecordChange(job.key, body: job.body)])[0]
             #expect(DeliveryJob(record) == nil)
             let jobs = fixture.webhooks.jobs
-            let listed = try await jobs.list(limit: 10, by: WebhookFixture.owner).items
+            let listed = try await jobs.list(RecordList(limit: 10), by: WebhookFixture.owner).items
             #expect(listed.map(\.scope.filter?.text) == ["data.n =="])
             #expect(try await jobs.set(.cancelled, of: "job_1", by: WebhookFixture.owner).state == .cancelled)
         }
@@ -338,7 +339,7 @@ import Testing
             }
             let job = try await fixture.webhooks.jobs.begin(
                 .redrive, DeliveryScope(webhook: webhook.id, only: .dead), by: WebhookFixture.owner)
-            #expect(try await fixture.webhooks.jobs.list(limit: 10, by: narrow).items.isEmpty)
+            #expect(try await fixture.webhooks.jobs.list(RecordList(limit: 10), by: narrow).items.isEmpty)
             await #expect(throws: ChatError.self) { try await fixture.webhooks.jobs.job(job.id, by: narrow) }
             await #expect(throws: ChatError.self) {
                 try await fixture.webhooks.jobs.count(DeliveryScope(webhook: "wh_none"), by: WebhookFixture.owner)

@@ -66,7 +66,9 @@ import Testing
             await #expect(throws: ChatError.self) {
                 _ = try await fixture.webhooks.subscriptions.subscription(subscription.id, by: WebhookFixture.owner)
             }
-            #expect(try await fixture.webhooks.subscriptions.list(limit: 10, by: WebhookFixture.owner).items.isEmpty)
+            #expect(
+                try await fixture.webhooks.subscriptions.list(RecordList(limit: 10), by: WebhookFixture.owner).items
+                    .isEmpty)
             fixture.refusals.refuseLanes(false)
             try await Self.expectDead(subscription, in: fixture)
         }
@@ -153,7 +155,8 @@ import Testing
             let key = Subscription.recordKey(of: subscription.endpoint)
             let record = try await fixture.engine.directory.write([RecordChange(key, body: subscription.body)])[0]
             #expect(Subscription(record) == nil)
-            let listed = try await fixture.webhooks.subscriptions.list(limit: 10, by: WebhookFixture.owner).items
+            let listed = try await fixture.webhooks.subscriptions.list(RecordList(limit: 10), by: WebhookFixture.owner)
+                .items
             #expect(listed.map(\.settings.filter?.text) == ["data.n =="])
         }
     }

@@ -128,7 +128,9 @@ extension WebhookFixture {
 
     /// All deliveries, oldest event first.
     func deliveries(of webhook: String? = nil) async throws -> [Delivery] {
-        try await webhooks.deliveries.list(webhook: webhook, limit: 250, by: Self.owner).items.reversed()
+        var query = Deliveries.Query(RecordList(limit: 250))
+        query.subscriber = webhook
+        return try await webhooks.deliveries.list(query, by: Self.owner).items.reversed()
     }
 
     /// Writes something over a webhook's record that is no webhook.

@@ -158,13 +158,15 @@ import Testing
             let webhook = try await fixture.registry.create(WebhookSettings(url: Self.url), by: WebhookFixture.owner)
                 .webhook
             let reader = Caller(space: WebhookFixture.space, credential: "key_r", scopes: [.read, .emit])
-            await expect(.forbidden) { _ = try await fixture.registry.list(limit: 10, by: reader) }
+            await expect(.forbidden) { _ = try await fixture.registry.list(RecordList(limit: 10), by: reader) }
             await expect(.forbidden) { _ = try await fixture.registry.webhook(webhook.id, by: reader) }
-            await expect(.forbidden) { _ = try await fixture.webhooks.deliveries.list(limit: 10, by: reader) }
+            await expect(.forbidden) {
+                _ = try await fixture.webhooks.deliveries.list(Deliveries.Query(RecordList(limit: 10)), by: reader)
+            }
             let stranger = Caller(space: SpaceID("other"), credential: "key_s", scopes: [.admin])
             await expect(.notFound) { _ = try await fixture.registry.webhook(webhook.id, by: stranger) }
             await expect(.notFound) { try await fixture.registry.delete(webhook.id, by: stranger) }
-            #expect(try await fixture.registry.list(limit: 10, by: stranger).items.isEmpty)
+            #expect(try await fixture.registry.list(RecordList(limit: 10), by: stranger).items.isEmpty)
         }
     }
 
@@ -205,7 +207,7 @@ import Testing
                     RecordChange(key, body: JSONText(trusted: Array(body.utf8)), demand: .present)
                 ])
                 let listed = try #require(
-                    try await fixture.registry.list(limit: 10, by: WebhookFixture.owner).items.first)
+                    try await fixture.registry.list(RecordList(limit: 10), by: WebhookFixture.owner).items.first)
                 #expect(listed.id == webhook.id && listed.status == .unreadable && listed.settings.url == url)
                 #expect(listed.statusReason?.contains("cannot be read") == true)
             }
@@ -223,7 +225,8 @@ import Testing
                 RecordChange(Webhook.recordKey(of: webhook.endpoint), body: body, demand: .present)
             ])
             await waitUntil { fixture.webhooks.metrics.unreadableWebhooks == 1 }
-            let listed = try #require(try await fixture.registry.list(limit: 10, by: WebhookFixture.owner).items.first)
+            let listed = try #require(
+                try await fixture.registry.list(RecordList(limit: 10), by: WebhookFixture.owner).items.first)
             #expect(listed.status == .unreadable && listed.settings.filter?.text == "data.n ==")
             #expect(listed.settings.types == [.exact("order.paid")])
         }
@@ -240,9 +243,10 @@ import Testing
             await expect(.invalid, slug: "too_many_webhooks") {
                 _ = try await fixture.registry.create(WebhookSettings(url: Self.url), by: WebhookFixture.owner)
             }
-            #expect(try await fixture.registry.list(limit: 1, by: WebhookFixture.owner).hasMore)
-            let first = try await fixture.registry.list(limit: 1, by: WebhookFixture.owner)
-            let second = try await fixture.registry.list(limit: 1, cursor: first.cursor, by: WebhookFixture.owner)
+            #expect(try await fixture.registry.list(RecordList(limit: 1), by: WebhookFixture.owner).hasMore)
+            let first = try await fixture.registry.list(RecordList(limit: 1), by: WebhookFixture.owner)
+            let second = try await fixture.registry.list(
+                RecordList(limit: 1, cursor: first.cursor), by: WebhookFixture.owner)
             #expect(first.items[0].id < second.items[0].id)
         }
     }

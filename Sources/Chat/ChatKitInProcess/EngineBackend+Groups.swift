@@ -6,7 +6,7 @@ extension EngineBackend {
     public func group(_ id: String) async throws(ChatError) -> GroupRecord? { try await access.group(id) }
 
     public func groups(limit: Int, cursor: String?) async throws(ChatError) -> Page<String> {
-        let page = try await access.groups(limit: limit, cursor: cursor)
+        let page = try await access.groups(ChatCore.RecordList(limit: limit, cursor: cursor))
         return Page(items: page.items.map(\.id), hasMore: page.hasMore, cursor: page.cursor)
     }
 

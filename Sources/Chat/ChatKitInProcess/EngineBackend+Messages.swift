@@ -26,7 +26,8 @@ extension EngineBackend {
     public func replies(
         to timetoken: Timetoken, in channel: String, limit: Int, cursor: String?
     ) async throws(ChatError) -> Page<MessageState> {
-        try states(of: try await access.replies(to: timetoken, in: channel, limit: limit, cursor: cursor))
+        try states(
+            of: try await access.replies(to: timetoken, in: channel, ChatCore.RecordList(limit: limit, cursor: cursor)))
     }
 
     public func edit(
@@ -51,7 +52,7 @@ extension EngineBackend {
         to timetoken: Timetoken, in channel: String, cursor: String?
     ) async throws(ChatError) -> Page<Reaction> {
         let page = try await access.reactions(
-            to: timetoken, in: channel, limit: access.limits.pageMost, cursor: cursor)
+            to: timetoken, in: channel, ChatCore.RecordList(limit: access.limits.pageMost, cursor: cursor))
         return Page(
             items: page.items.map { Reaction(value: $0.value, userId: $0.user, timetoken: $0.timetoken) },
             hasMore: page.hasMore, cursor: page.cursor)
@@ -70,7 +71,8 @@ extension EngineBackend {
     }
 
     public func actions(of timetoken: Timetoken, in channel: String) async throws(ChatError) -> [MessageAction] {
-        let page = try await access.actions(of: timetoken, in: channel, limit: access.limits.pageMost)
+        let page = try await access.actions(
+            of: timetoken, in: channel, ChatCore.RecordList(limit: access.limits.pageMost))
         return page.items.map { MessageAction($0) }
     }
 

@@ -26,13 +26,13 @@ extension EngineBackend {
     public func restrictions(
         in channel: String, limit: Int, cursor: String?
     ) async throws(ChatError) -> Page<RestrictionRecord> {
-        try await access.restrictions(in: channel, limit: limit, cursor: cursor)
+        try await access.restrictions(in: channel, ChatCore.RecordList(limit: limit, cursor: cursor))
     }
 
     public func restrictions(
         of user: String, limit: Int, cursor: String?
     ) async throws(ChatError) -> Page<RestrictionRecord> {
-        try await access.restrictions(of: user, limit: limit, cursor: cursor)
+        try await access.restrictions(of: user, ChatCore.RecordList(limit: limit, cursor: cursor))
     }
 
     public func freeze(_ channel: String, _ isFrozen: Bool) async throws(ChatError) {
@@ -52,7 +52,7 @@ extension EngineBackend {
     }
 
     public func blocks(limit: Int, cursor: String?) async throws(ChatError) -> Page<String> {
-        let page = try await access.blocks(of: user, limit: limit, cursor: cursor)
+        let page = try await access.blocks(of: user, ChatCore.RecordList(limit: limit, cursor: cursor))
         return Page(items: page.items.map(\.blocked), hasMore: page.hasMore, cursor: page.cursor)
     }
 }

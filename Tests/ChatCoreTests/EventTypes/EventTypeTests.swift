@@ -54,7 +54,7 @@ import Testing
             #expect(error.slug == "type_reserved")
             #expect(try chat.eventType(name).isBuiltIn)
             #expect(try await chat.version(1, of: name).number == 1)
-            #expect(try await chat.versions(of: name, limit: 10).items.count == 1)
+            #expect(try await chat.versions(of: name, RecordList(limit: 10)).items.count == 1)
         }
     }
 

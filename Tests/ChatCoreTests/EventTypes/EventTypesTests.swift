@@ -93,7 +93,7 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(numbers.sorted() == Array(1...20))
-            #expect(try await here.versions(of: "t", limit: 100).items.map(\.number) == Array(1...20))
+            #expect(try await here.versions(of: "t", RecordList(limit: 100)).items.map(\.number) == Array(1...20))
         }
     }
 

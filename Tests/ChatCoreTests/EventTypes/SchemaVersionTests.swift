@@ -37,8 +37,8 @@ import Testing
                 #expect(added.version.number == number)
             }
             #expect(try chat.eventType("order.paid").latestVersion == 12)
-            let first = try await chat.versions(of: "order.paid", limit: 7)
-            let second = try await chat.versions(of: "order.paid", limit: 7, cursor: first.cursor)
+            let first = try await chat.versions(of: "order.paid", RecordList(limit: 7))
+            let second = try await chat.versions(of: "order.paid", RecordList(limit: 7, cursor: first.cursor))
             #expect((first.items + second.items).map(\.number) == Array(1...12))
             try await expect(.notFound) { _ = try await chat.version(13, of: "order.paid") }
             try await expect(.notFound) { _ = try await chat.version(0, of: "order.paid") }

@@ -16,7 +16,7 @@ import Testing
             #expect(try await chat.group("news") == changed.record)
             _ = try await chat.write(group: "more", .change(adding: ["c", "d"], removing: []))
             #expect(try await chat.groupChannels(["news", "none", "more"]) == ["a", "c", "d"])
-            #expect(try await chat.groups(limit: 10).items.map(\.id) == ["more", "news"])
+            #expect(try await chat.groups(RecordList(limit: 10)).items.map(\.id) == ["more", "news"])
             try await chat.delete(group: "news")
             try await chat.delete(group: "news")
             #expect(try await chat.group("news") == nil)
@@ -71,7 +71,7 @@ import Testing
             }
             let eve = chat.acting(as: "eve")
             #expect(try await eve.group("news")?.channels == ["hall", "loose"])
-            #expect(try await eve.groups(limit: 10).items.map(\.channels) == [["hall", "loose"]])
+            #expect(try await eve.groups(RecordList(limit: 10)).items.map(\.channels) == [["hall", "loose"]])
             #expect(try await chat.with([.read]).group("news")?.channels == ["crew", "hall", "loose"])
         }
     }
@@ -84,7 +84,7 @@ import Testing
             let narrow = chat.service.chat(
                 for: Caller(space: chat.space, credential: "key_x", scopes: [.manage, .read], channels: patterns))
             #expect(try await narrow.group("news")?.channels == ["a.1"])
-            #expect(try await narrow.groups(limit: 10).items.map(\.channels) == [["a.1"]])
+            #expect(try await narrow.groups(RecordList(limit: 10)).items.map(\.channels) == [["a.1"]])
             #expect(try await narrow.groupChannels(["news"]) == ["a.1"])
             try await expect(.forbidden) { _ = try await narrow.write(group: "news", .replace(["a.2"])) }
             try await expect(.forbidden) { try await narrow.delete(group: "news") }

@@ -104,7 +104,7 @@ import Testing
             let thread = try await chat.message(root, in: "room").record.thread
             #expect(thread.replies == 3 && thread.last == replies[2])
             #expect(thread.authors.map(\.user) == ["ben", "cleo"])
-            let page = try await chat.replies(to: root, in: "room", limit: 2)
+            let page = try await chat.replies(to: root, in: "room", RecordList(limit: 2))
             #expect(page.items.map(\.timetoken) == Array(replies.prefix(2)) && page.hasMore)
             #expect(page.items[0].record.threadOf == root)
             let told = try await chat.told()
@@ -125,7 +125,7 @@ import Testing
                 ])
             let rest = try await chat.message(root, in: "room").record.thread
             #expect(rest.replies == 1 && rest.authors.map(\.user) == ["cleo"])
-            let listed = try await chat.replies(to: root, in: "room", limit: 9).items
+            let listed = try await chat.replies(to: root, in: "room", RecordList(limit: 9)).items
             #expect(listed.map(\.isDeleted) == [true, false])
         }
     }

@@ -15,7 +15,7 @@ import Testing
             try await chat.react("smile", to: sent, in: "room", by: "cleo")
             try await chat.react("a/b", to: sent, in: "room", by: "cleo")
             #expect(try await chat.message(sent, in: "room").record.reactions == ["smile": 2, "a/b": 1])
-            let listed = try await chat.reactions(to: sent, in: "room", limit: 10).items
+            let listed = try await chat.reactions(to: sent, in: "room", RecordList(limit: 10)).items
             #expect(listed.map { "\($0.value) \($0.user)" } == ["a/b cleo", "smile ben", "smile cleo"])
             #expect(try await chat.of("ben").takeBack(reaction: "smile", to: sent, in: "room", by: nil))
             #expect(try await !chat.of("ben").takeBack(reaction: "smile", to: sent, in: "room", by: nil))
@@ -93,13 +93,13 @@ import Testing
                 _ = try await ben.addAction("reactions", "smile", to: sent, in: "room", by: nil)
             }
             #expect(try await chat.message(sent, in: "room").record.reactions == ["smile": 1])
-            let listed = try await chat.actions(of: sent, in: "room", limit: 10).items
+            let listed = try await chat.actions(of: sent, in: "room", RecordList(limit: 10)).items
             #expect(listed.map(\.type) == ["reactions", "seen"] && listed[1] == action)
             try await expect(.forbidden) {
                 try await chat.of("cleo").removeAction(action.timetoken, from: sent, in: "room", by: nil)
             }
             for action in listed { try await ben.removeAction(action.timetoken, from: sent, in: "room", by: nil) }
-            #expect(try await chat.actions(of: sent, in: "room", limit: 10).items.isEmpty)
+            #expect(try await chat.actions(of: sent, in: "room", RecordList(limit: 10)).items.isEmpty)
             #expect(try await chat.message(sent, in: "room").record.reactions.isEmpty)
             try await expect(.notFound) {
                 try await ben.removeAction(action.timetoken, from: sent, in: "room", by: nil)

@@ -35,7 +35,11 @@ import Testing
             ("status == null", "ana andy"), ("status != null", "ben"),
             ("!(status == 'away') and name like '*Y'", "andy"), ("name == 'Ana' || name == 'Ben'", "ana ben"),
             ("auto_accepts_invites == true", ""), ("custom.label LIKE '*\\*'", "ana andy ben"),
-            ("custom.label LIKE '5_*'", ""),
+            ("custom.label LIKE '5_*'", ""), ("('Ana', 'Ben') CONTAINS name", "ana ben"),
+            ("name CONTAINS 'N'", "ana andy ben"),
+            ("custom.floor * 2 == 4", "andy"), ("id != 'ana'", "andy ben"), ("custom.none != 1", ""), ("status", "ben"),
+            ("created_at > '2000-01-01T00:00:00Z' && updated_at < '2900-01-01T00:00:00+01:00'", "ana andy ben"),
+            ("updated_at > '2900-01-01T00:00:00Z'", ""),
         ])
     func filters(_ filter: String, _ expected: String) async throws {
         try await withUsers { chat in
@@ -47,9 +51,9 @@ import Testing
     @Test(
         "refuse conditions that cannot be read, with the column",
         arguments: [
-            ("", 1), ("name", 5), ("name ==", 8), ("name == other", 9), ("nme == 'x'", 1), ("custom == 1", 1),
-            ("name == 'x' &&", 15), ("(name == 'x'", 13), ("name LIKE 5", 11), ("name == 'x' name", 13),
-            ("custom. == 1", 9), ("metadata_x.y == 1", 1),
+            ("", 1), ("name ==", 8), ("name == other", 9), ("nme == 'x'", 1), ("name == 'x' &&", 15),
+            ("(name == 'x'", 1), ("name == 'x' name", 13), ("custom. == 1", 9), ("metadata_x.y == 1", 1),
+            ("name = 'x'", 6),
         ])
     func unreadable(_ filter: String, _ column: Int) async throws {
         try await withChat { chat in
@@ -77,7 +81,7 @@ import Testing
             let sorted = try await chat.users(list(sort: ["status:desc", "name:desc"])).items
             #expect(sorted.map(\.id) == ["ben", "andy", "ana"])
             #expect(try await chat.users(list(sort: ["id:desc"])).items.map(\.id) == ["ben", "andy", "ana"])
-            #expect(try await chat.users(list(sort: ["updated:desc"])).items.map(\.id) == ["ben", "andy", "ana"])
+            #expect(try await chat.users(list(sort: ["updated_at:desc"])).items.map(\.id) == ["ben", "andy", "ana"])
             var walk = list(sort: ["name:desc"], limit: 2)
             walk.wantsTotal = true
             let first = try await chat.users(walk)
@@ -91,6 +95,41 @@ import Testing
                 try await expect(slug: "bad_sort") { _ = try await chat.users(list(sort: [bad])) }
             }
         }
+    }
+
+    @Test("are bounded by the time of their making, and counted then")
+    func times() async throws {
+        try await withUsers { chat in
+            let all = try await chat.users(list()).items
+            var narrow = list()
+            narrow.after = all[0].created
+            narrow.order = .descending
+            narrow.wantsTotal = true
+            let later = try await chat.users(narrow)
+            #expect(later.items.map(\.id) == ["ben", "andy"] && later.total == 2)
+            narrow.before = all[2].created
+            #expect(try await chat.users(narrow).items.map(\.id) == ["andy"])
+        }
+    }
+
+    @Test("end a page after ten thousand records, and continue behind them")
+    func bounded() async throws {
+        let count = 25_000
+        let read: @Sendable (String?, Int) async throws(ChatError) -> Page<Int?> = {
+            cursor, limit async throws(ChatError) in
+            let start = cursor.flatMap { Int($0) } ?? 0
+            let end = min(start + limit, count)
+            var page = Page<Int?>(
+                items: (start..<end).map { Optional($0) }, hasMore: end < count, cursor: end < count ? "\(end)" : nil)
+            page.cursors = (start..<end).map { "\($0 + 1)" }
+            return page
+        }
+        let first = try await RecordList.page(limit: 2, from: nil, read) { $0 % 12_000 == 11_999 }
+        #expect(first.items.isEmpty && first.hasMore && first.cursor == "10000")
+        let second = try await RecordList.page(limit: 1, from: first.cursor, read) { $0 % 12_000 == 11_999 }
+        #expect(second.items == [11_999] && second.hasMore && second.cursor == "12000")
+        let last = try await RecordList.page(limit: 2, from: "16000", read) { $0 % 12_000 == 11_999 }
+        #expect(last.items == [23_999] && !last.hasMore && last.cursor == nil)
     }
 
     @Test("of channels and members show what the caller reaches")

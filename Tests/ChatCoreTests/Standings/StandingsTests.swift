@@ -178,7 +178,7 @@ import Testing
                 { _ = try await $0.history([HistoryRequest(channel: $1.channel, limit: 1)]) },
                 { _ = try await $0.counts([HistoryRequest(channel: $1.channel, limit: 1)]) },
                 { _ = try await $0.message($1.timetoken, in: $1.channel.name) },
-                { _ = try await $0.replies(to: $1.timetoken, in: $1.channel.name, limit: 1) },
+                { _ = try await $0.replies(to: $1.timetoken, in: $1.channel.name, RecordList(limit: 1)) },
                 { _ = try await $0.occupants(of: $1.channel.name, limit: 1) },
                 { _ = try await $0.metadata(of: $1.channel.name) },
             ]

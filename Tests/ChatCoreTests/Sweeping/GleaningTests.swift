@@ -91,7 +91,10 @@ import Testing
             room.advance(.seconds(24 * 3600 + 1))
             await room.service.glean(ChatFixture.space)
             #expect(try await room.chat.message(root, in: "crew").record.thread.replies == 1)
-            #expect(try await room.chat.replies(to: root, in: "crew", limit: 2).items.map(\.timetoken) == [replies[1]])
+            #expect(
+                try await room.chat.replies(to: root, in: "crew", RecordList(limit: 2)).items.map(\.timetoken) == [
+                    replies[1]
+                ])
         }
     }
 }

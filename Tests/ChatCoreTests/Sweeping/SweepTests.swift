@@ -62,7 +62,7 @@ import Testing
             #expect(try await chat.member("user1", of: "crew") == nil)
             #expect(try await chat.memberships(of: "user1", list).items.isEmpty)
             #expect(try await chat.footing("user1").state == nil)
-            #expect(try await chat.restrictions(in: "crew", limit: 3).items.isEmpty)
+            #expect(try await chat.restrictions(in: "crew", RecordList(limit: 3)).items.isEmpty)
             #expect(try await chat.footing("mallory").restriction == nil)
             try await expect(slug: "no_restriction") { _ = try await chat.restriction(of: "mallory", in: "crew") }
             try await expect(slug: "no_such_member") { _ = try await chat.mark(.read, "user1", in: "crew") }
@@ -109,7 +109,7 @@ import Testing
                 try await chat.delete(channel: "crew")
             }
             try await withChat(path: path) { chat async throws in
-                #expect(try await chat.restrictions(in: "crew", limit: 3).items.isEmpty)
+                #expect(try await chat.restrictions(in: "crew", RecordList(limit: 3)).items.isEmpty)
                 #expect(await chat.service.sweepDeleted())
                 #expect(try await chat.memberships(of: "crew").isEmpty)
                 #expect(try await restriction("mallory", chat) == nil)

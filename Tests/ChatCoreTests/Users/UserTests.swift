@@ -133,13 +133,15 @@ import Testing
             #expect(try await ana.block("mallory", for: "ana").isNew)
             #expect(try await ana.block("mallory", for: "ana").isNew == false)
             _ = try await ana.block("eve", for: "ana")
-            #expect(try await ana.blocks(of: "ana", limit: 10).items.map(\.blocked) == ["eve", "mallory"])
+            #expect(try await ana.blocks(of: "ana", RecordList(limit: 10)).items.map(\.blocked) == ["eve", "mallory"])
             try await ana.unblock("mallory", for: "ana")
             try await ana.unblock("mallory", for: "ana")
-            #expect(try await ana.blocks(of: "ana", limit: 10).items.map(\.blocked) == ["eve"])
+            #expect(try await ana.blocks(of: "ana", RecordList(limit: 10)).items.map(\.blocked) == ["eve"])
             try await expect(.invalid) { _ = try await ana.block("ana", for: "ana") }
             try await expect(.forbidden) { _ = try await chat.acting(as: "eve").block("ben", for: "ana") }
-            try await expect(.forbidden) { _ = try await chat.acting(as: "eve").blocks(of: "ana", limit: 10) }
+            try await expect(.forbidden) {
+                _ = try await chat.acting(as: "eve").blocks(of: "ana", RecordList(limit: 10))
+            }
             let events = try await chat.events(on: "ana")
             #expect(events.map(\.type) == ["user.blocked", "user.blocked", "user.unblocked"])
             #expect(events.allSatisfy { $0.draft.audience == .rule(.user, subjects: ["ana"]) })

@@ -218,6 +218,19 @@ extension Behaviour {
             query.cursor = first.cursor
             #expect(try await trial.directory.list(query).items.map(\.key.id) == ["u25", "u24", "u23", "u22"])
         },
+        Behaviour("a page has a cursor behind each record where it is asked for") { trial in
+            try await trial.fillPeople()
+            var query = RecordQuery(.user, in: trial.space, limit: 9)
+            query.sort = [(.field("custom.team"), false), (.id, false)]
+            #expect(try await trial.directory.list(query).cursors.isEmpty)
+            query.wantsCursors = true
+            let page = try await trial.directory.list(query)
+            #expect(page.cursors.count == 9 && page.cursors.last == page.cursor)
+            for (cursor, next) in zip(page.cursors, page.items.dropFirst()) {
+                query.cursor = cursor
+                #expect(try await trial.directory.list(query).items.first?.key == next.key)
+            }
+        },
         Behaviour("a list is narrowed by prefix, parent and filter, and counted when asked") { trial in
             try await trial.fillPeople()
             func ids(

@@ -10,12 +10,13 @@ struct AppsCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the apps.")
 
+        @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: RequestPath("v1", "apps")),
+                    PagedList(access: access, path: list.adding(to: RequestPath("v1", "apps"))),
                     columns: [
                         Column("id"), Column("name"), Column("retention_hours"), Column("created_at", title: "created"),
                     ],

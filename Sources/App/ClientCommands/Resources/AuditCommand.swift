@@ -3,7 +3,7 @@ import ArgumentParser
 /// `parley audit`: who changed what.
 struct AuditCommand: AsyncParsableCommand, ReadingCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "List what was changed by administration, newest first.",
+        commandName: "audit", abstract: "List what was changed by administration, newest first unless asked otherwise.",
         discussion: "parley audit --action 'key.*' --limit 20")
 
     enum Result: String, ExpressibleByArgument, CaseIterable { case done, refused }
@@ -20,15 +20,10 @@ struct AuditCommand: AsyncParsableCommand, ReadingCommand {
     @Option(help: "Only what was done, or refused.")
     var result: Result?
 
-    @Option(help: ArgumentHelp("Only later than this.", valueName: "timetoken"))
-    var after: String?
-
-    @Option(help: ArgumentHelp("Only earlier than this.", valueName: "timetoken"))
-    var before: String?
-
     @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
     var limit = 50
 
+    @OptionGroup var list: ListOptions
     @OptionGroup var gateway: GatewayOptions
 
     func validate() throws {
@@ -36,9 +31,9 @@ struct AuditCommand: AsyncParsableCommand, ReadingCommand {
     }
 
     func run() async throws {
-        let path = RequestPath("v1", "audit").adding("actor", actor).adding("action", action)
-            .adding("resource", resource).adding("result", result?.rawValue).adding("after", after)
-            .adding("before", before)
+        let path = list.adding(
+            to: RequestPath("v1", "audit").adding("actor", actor).adding("action", action)
+                .adding("resource", resource).adding("result", result?.rawValue))
         try await gateway.withResources { access, output in
             try await output.list(
                 PagedList(access: access, path: path), limit: limit,

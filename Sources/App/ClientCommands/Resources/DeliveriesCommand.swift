@@ -10,10 +10,11 @@ struct DeliveriesCommand: AsyncParsableCommand {
     enum Status: String, ExpressibleByArgument, CaseIterable { case pending, failed, delivered, dead, held }
 
     struct List: AsyncParsableCommand, ReadingCommand {
-        static let configuration = CommandConfiguration(abstract: "List deliveries, newest event first.")
+        static let configuration = CommandConfiguration(
+            abstract: "List deliveries, newest event first unless asked otherwise.")
 
-        @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
-        var webhook: String?
+        @Argument(help: ArgumentHelp("Only those of this webhook or subscription.", valueName: "subscriber"))
+        var subscriber: String?
 
         @Option(help: ArgumentHelp("Only those of this event.", valueName: "event-id"))
         var event: String?
@@ -21,9 +22,19 @@ struct DeliveriesCommand: AsyncParsableCommand {
         @Option(help: "Only those in this state; may be given several times.")
         var status: [Status] = []
 
+        @Option(
+            help: ArgumentHelp("Only events of this type or pattern; may be given several times.", valueName: "type"))
+        var type: [String] = []
+
+        @Option(
+            help: ArgumentHelp(
+                "Only events on this channel or pattern; may be given several times.", valueName: "channel"))
+        var channel: [String] = []
+
         @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
         var limit = 50
 
+        @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {
@@ -31,8 +42,11 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            var path = RequestPath("v1", "deliveries").adding("webhook", webhook).adding("event", event)
-            for status in status { path = path.adding("status", status.rawValue) }
+            var path = RequestPath("v1", "deliveries").adding("subscriber", subscriber).adding("event", event)
+            path.add("status", each: status.map(\.rawValue))
+            path.add("type", each: type)
+            path.add("channel", each: channel)
+            path = list.adding(to: path)
             try await gateway.withResources { [path] access, output in
                 // For people alone: it takes a request of its own.
                 let schedule: DeliverySchedule? = try await output.isJSON ? nil : DeliverySchedule(access)
@@ -40,7 +54,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
                     PagedList(access: access, path: path), limit: limit,
                     columns: [
                         Column("id"), Column("status"), Column("attempts"), Column("type"), Column("event"),
-                        Column("webhook"), Column(title: "next") { row, _ in schedule?.next(of: row) ?? "-" },
+                        Column("subscriber"), Column(title: "next") { row, _ in schedule?.next(of: row) ?? "-" },
                     ],
                     empty: "no deliveries")
             }

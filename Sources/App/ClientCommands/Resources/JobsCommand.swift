@@ -7,14 +7,22 @@ struct JobsCommand: AsyncParsableCommand {
         subcommands: [List.self, Get.self, Pause.self, Resume.self, Cancel.self])
 
     struct List: AsyncParsableCommand, ReadingCommand {
-        static let configuration = CommandConfiguration(abstract: "List the jobs, newest first.")
+        static let configuration = CommandConfiguration(abstract: "List the jobs, newest first unless asked otherwise.")
 
+        enum State: String, ExpressibleByArgument, CaseIterable { case running, paused, done, cancelled, failed }
+
+        @Option(help: "Only those in this state; may be given several times.")
+        var state: [State] = []
+
+        @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.withResources { access, output in
+            var path = RequestPath("v1", "jobs")
+            path.add("state", each: state.map(\.rawValue))
+            try await gateway.withResources { [path = list.adding(to: path)] access, output in
                 try await output.list(
-                    PagedList(access: access, path: RequestPath("v1", "jobs")),
+                    PagedList(access: access, path: path),
                     columns: ["id", "kind", "state", "webhook", "done", "skipped", "count", "created_at"].map {
                         Column($0)
                     },

@@ -12,15 +12,24 @@ enum KeyCommands {
     struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the keys.")
 
+        @Option(help: ArgumentHelp("Only those used later than this.", valueName: "time"))
+        var lastUsedAfter: String?
+
+        @Option(help: ArgumentHelp("Only those last used earlier than this, or never.", valueName: "time"))
+        var lastUsedBefore: String?
+
+        @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
+            let path = RequestPath("v1", "keys").adding("last_used_after", lastUsedAfter)
+                .adding("last_used_before", lastUsedBefore)
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: RequestPath("v1", "keys")),
+                    PagedList(access: access, path: list.adding(to: path)),
                     columns: [
                         Column("id"), Column("name"), Column("scopes"), Column("channels"), Column("types"),
-                        Column("expires_at", title: "expires"),
+                        Column("expires_at", title: "expires"), Column("last_used_at", title: "last used"),
                     ],
                     empty: "no keys")
             }

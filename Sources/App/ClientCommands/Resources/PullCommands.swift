@@ -30,7 +30,7 @@ extension SubscriptionsCommand {
         func run() async throws {
             let body = JSONText { writer in
                 writer.beginObject()
-                writer.member("max", max)
+                writer.member("limit", max)
                 writer.member("wait_seconds", follow ? Self.waitSeconds : 0)
                 writer.endObject()
             }

@@ -95,6 +95,7 @@ extension SourcesCommand {
         var outcome: String?
 
         @Option(help: "How many at most.") var limit = 50
+        @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -106,7 +107,8 @@ extension SourcesCommand {
                 try await output.list(
                     PagedList(
                         access: access,
-                        path: RequestPath("v1", "sources", id, "requests").adding("outcome", outcome)),
+                        path: list.adding(
+                            to: RequestPath("v1", "sources", id, "requests").adding("outcome", outcome))),
                     limit: limit,
                     columns: [
                         Column("id"), Column("received_at", title: "received"), Column("outcome"), Column("events"),

@@ -15,12 +15,13 @@ struct SourcesCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the sources.")
 
+        @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: RequestPath("v1", "sources")),
+                    PagedList(access: access, path: list.adding(to: RequestPath("v1", "sources"))),
                     columns: [
                         Column("id"), Column("scheme"), Column("mapping.channel", title: "channel"),
                         Column("mapping.type", title: "type"),

@@ -17,12 +17,13 @@ struct SubscriptionsCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the subscriptions.")
 
+        @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: RequestPath("v1", "subscriptions")),
+                    PagedList(access: access, path: list.adding(to: RequestPath("v1", "subscriptions"))),
                     columns: [
                         Column("id"), Column("backlog"), Column("types"), Column("channels"), Column("ordering"),
                         Column("description"),

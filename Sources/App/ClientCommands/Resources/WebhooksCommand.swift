@@ -26,12 +26,23 @@ struct WebhooksCommand: AsyncParsableCommand {
     struct List: AsyncParsableCommand, ReadingCommand {
         static let configuration = CommandConfiguration(abstract: "List the webhooks.")
 
+        enum Status: String, ExpressibleByArgument, CaseIterable {
+            case enabled, disabled, unreadable
+            case pendingVerification = "pending_verification"
+        }
+
+        @Option(help: "Only those of this status; may be given several times.")
+        var status: [Status] = []
+
+        @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.withResources { access, output in
+            var path = RequestPath("v1", "webhooks")
+            path.add("status", each: status.map(\.rawValue))
+            try await gateway.withResources { [path = list.adding(to: path)] access, output in
                 try await output.list(
-                    PagedList(access: access, path: RequestPath("v1", "webhooks")),
+                    PagedList(access: access, path: path),
                     columns: [
                         Column("id"), Column("status"), WebhooksCommand.health,
                         Column("last_error.error", title: "last error"),

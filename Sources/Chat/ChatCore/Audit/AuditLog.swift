@@ -67,7 +67,7 @@ public final class AuditLog: Sendable {
 }
 
 extension AuditLog {
-    /// Which entries to list, the newest first.
+    /// Which entries to list, the newest first unless asked otherwise.
     public struct Query: Sendable {
         public var actor: String?
         /// An action, or all of a subject: `key.*`.
@@ -75,25 +75,24 @@ extension AuditLog {
         public var resource: String?
         /// `done` or `refused`.
         public var result: String?
-        /// Both exclusive.
-        public var after: Timetoken?
-        public var before: Timetoken?
-        public var limit: Int
-        public var cursor: String?
+        /// Its times are those of the entries.
+        public var list: RecordList
 
-        public init(limit: Int) { self.limit = limit }
+        public init(_ list: RecordList) { self.list = list }
     }
 
     /// A page of an app's entries; for its admins.
     public func entries(_ query: Query, by caller: Caller) async throws(ChatError) -> Page<AuditEntry> {
         try caller.demand(.admin)
-        var records = RecordQuery(.audit, in: caller.space, limit: query.limit)
+        var records = RecordQuery(.audit, in: caller.space, limit: query.list.limit)
         records.sort = [(.id, false)]
-        records.cursor = query.cursor
         records.filter = query.filter
-        let page = try await directory.list(records)
-        return Page(
-            items: page.items.compactMap { AuditEntry($0) }, hasMore: page.hasMore, cursor: page.cursor)
+        // The ids hold the times.
+        var list = query.list
+        (list.after, list.before) = (nil, nil)
+        return try await list.page(of: records, in: directory, limits: limits, created: \.at) { records in
+            records.map { AuditEntry($0) }
+        }
     }
 
     /// What programs do as they work, and what was refused. Of what is too much it goes first, or who guesses keys, or may
@@ -148,15 +147,17 @@ extension AuditLog.Query {
             parts.append(.compare(field: "action", action.hasSuffix(".*") ? .like : .equal, .string(action)))
         }
         // Ids begin with their moment: whatever follows its dash is of that moment.
-        if let after { parts.append(.compare(field: "@id", .greater, .string(AuditEntry.id(after) + "~"))) }
-        if let before { parts.append(.compare(field: "@id", .less, .string(AuditEntry.id(before)))) }
+        if let after = list.after {
+            parts.append(.compare(field: "@id", .greater, .string(AuditEntry.id(after) + "~")))
+        }
+        if let before = list.before { parts.append(.compare(field: "@id", .less, .string(AuditEntry.id(before)))) }
         return parts.isEmpty ? nil : .and(parts)
     }
 }
 
 extension ChatService {
     /// Keeps every app's audit log and remembered answers within their bounds until cancelled: once an hour, and within a minute
-    /// of many entries.
+    /// of many entries. Writes once a minute when keys were used.
     func keepLogsSmall() async {
         while !Task.isCancelled {
             // What cannot be reached now is left for the next time.
@@ -167,6 +168,7 @@ extension ChatService {
             var minutes = 0
             repeat {
                 try? await Task.sleep(for: .seconds(60))
+                await keyring.writeUses()
                 minutes += 1
             } while minutes < 60 && !audit.isDue && !Task.isCancelled
         }

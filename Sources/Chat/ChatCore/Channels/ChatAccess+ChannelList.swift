@@ -13,16 +13,24 @@ extension ChatAccess {
     ) async throws(ChatError) -> Page<ChannelView> {
         try caller.demand(.read)
         var query = try RecordQuery(.channel, list, .channels, in: space, limits: limits)
-        query.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
+        var list = list
+        list.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
         // In the query, so that neither the length of a page, nor its cursor, nor the total tells of a channel left out.
         let user = caller.user ?? user
         if isForUsers || caller.user != nil { query.demand(.known(to: user)) }
         if let reach = caller.reach { query.demand(reach) }
-        let page = try await directory.list(query).mapped(ChannelRecord.init)
-        let channels = try await known(page.items.filter { caller.reads(channel: $0.id) }, to: user)
-        let counts = try await directory.read(channels.map { MemberCounts.key($0.id, in: space) })
-        let views = zip(channels, counts).map { ChannelView(channel: $0, counts: MemberCounts($1)) }
-        return Page(items: views, hasMore: page.hasMore, cursor: page.cursor, total: page.total)
+        return try await page(query, list, .channels, created: \.channel.created, show: { $0.show(to: &$1) }) {
+            records async throws(ChatError) in
+            let found = records.map { ChannelRecord($0) }
+            let reached = found.compactMap(\.self).filter { caller.reads(channel: $0.id) }
+            let channels = try await known(reached, to: user)
+            let counts = try await directory.read(channels.map { MemberCounts.key($0.id, in: space) })
+            var views: [ExactText: ChannelView] = [:]
+            for (channel, counts) in zip(channels, counts) {
+                views[ExactText(channel.id)] = ChannelView(channel: channel, counts: MemberCounts(counts))
+            }
+            return found.map { $0.flatMap { views[ExactText($0.id)] } }
+        }
     }
 
     /// The records of these channels, in their order; nil for one without, and for one the caller may not know of.

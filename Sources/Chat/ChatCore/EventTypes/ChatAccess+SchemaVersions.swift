@@ -4,21 +4,21 @@ import JSON
 extension ChatAccess {
     private var types: EventTypes { service.eventTypes }
 
-    /// The versions of a type's schema, oldest first.
+    /// The versions of a type's schema, oldest first unless asked otherwise.
     ///
     /// - Throws: `.forbidden`, `.notFound`; `.malformed` for a cursor that is none of ours.
     public func versions(
-        of name: String, limit: Int, cursor: String? = nil
+        of name: String, _ list: RecordList
     ) async throws(ChatError) -> Page<SchemaVersion> {
         try demandReading(name)
         if let builtIn = BuiltInCatalogue.named(name) { return Page(items: [SchemaVersion(builtIn)]) }
         _ = try types.type(name, in: space)
-        var query = RecordQuery(.schemaVersion, in: space, limit: limit)
+        var query = RecordQuery(.schemaVersion, in: space, limit: list.limit)
         query.parent = name
         query.sort = [(.field("number"), true)]
-        query.cursor = cursor
-        let page = try await types.directory.list(query)
-        return Page(items: page.items.compactMap { SchemaVersion($0) }, hasMore: page.hasMore, cursor: page.cursor)
+        return try await list.page(of: query, in: types.directory, limits: limits, created: \.created) { records in
+            records.map { SchemaVersion($0) }
+        }
     }
 
     /// One version; also of a type that was removed, because events name it.

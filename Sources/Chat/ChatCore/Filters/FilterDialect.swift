@@ -8,6 +8,17 @@ public enum FilterDialect: Sendable, Hashable {
     /// PubNub's wire (`pubnub-wire.md` 9.1): `data.…` is the payload its readers get, every other name is one of `meta`,
     /// and `uuid`, `userId`, `user_id` are the publisher unless `meta` has that very member.
     case pubnub
+    /// A record as the REST API shows it: its members by name, and what is inside of them, `custom.floor`.
+    case record(RecordMembers)
+}
+
+/// The members of a kind of record that filters may name.
+public struct RecordMembers: Sendable, Hashable {
+    let names: [String]
+    /// Those that hold members of the app's own.
+    let objects: [String]
+
+    var known: String { (names + objects.map { $0 + ".…" }).joined(separator: ", ") }
 }
 
 /// One step from a JSON value to a part of it.
@@ -19,6 +30,8 @@ enum FilterStep: Hashable, Sendable {
 /// Where the value of a name comes from.
 enum FilterSource: Hashable, Sendable {
     case type, channel, user, customType
+    /// A member of a record.
+    case member([FilterStep])
     case data([FilterStep])
     case meta([FilterStep])
     /// Payload and metadata as PubNub's readers see them.
@@ -36,6 +49,10 @@ extension FilterDialect {
         switch self {
         case .native: native(name, steps)
         case .pubnub: .success(pubnub(name, steps))
+        case .record(let members):
+            members.names.contains(name) || members.objects.contains(name)
+                ? .success(.member([.member(ExactText(name))] + steps))
+                : .failure(FilterNameFault(text: "unknown name '\(name.prefix(40))' (known: \(members.known))"))
         }
     }
 

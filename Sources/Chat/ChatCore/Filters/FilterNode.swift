@@ -1,3 +1,5 @@
+import ChatModel
+
 /// A compiled expression. Chains of one operator are one node, so the tree is as deep as the text is nested.
 indirect enum FilterNode: Sendable {
     enum Equality: Sendable { case equal, unequal }
@@ -33,8 +35,11 @@ indirect enum FilterNode: Sendable {
         case .equality(let left, let operation, let right):
             return Self.areEqual(left, right, subject).map { $0 == (operation == .equal) } ?? false
         case .order(let left, let order, let right):
-            guard let left = left.number(for: subject), let right = right.number(for: subject) else { return false }
-            return order.holds(left, right)
+            if let one = left.number(for: subject) {
+                return right.number(for: subject).map { order.holds(one, $0) } ?? false
+            }
+            guard let one = left.time(for: subject), let other = right.time(for: subject) else { return false }
+            return order.holds(one, other)
         case .like(let left, let pattern): return left.matches(pattern, subject)
         case .likeValue(let left, let right):
             return right.pattern(for: subject).map { left.matches($0, subject) } ?? false
@@ -72,6 +77,17 @@ indirect enum FilterNode: Sendable {
         if case .name(let source) = self { return subject.spend(Self.partSteps) ? subject.number(of: source) : nil }
         return value(for: subject).number(subject)
     }
+
+    /// The moment that a text spells as RFC 3339 has it.
+    private func time(for subject: FilterSubject) -> FilterNumber? {
+        guard let text = value(for: subject).string, Self.timeBytes.contains(text.utf8.count),
+            subject.spend(text.utf8.count), let moment = Timestamp.read(text)
+        else { return nil }
+        return .integer(Int64(clamping: moment.rawValue))
+    }
+
+    /// From `2030-01-31T12:00:00Z` to nine places of a second and an offset.
+    private static let timeBytes = 20...35
 
     /// Equality of `==` and `!=`; nil when the two cannot be compared, which makes both of them false.
     private static func areEqual(_ left: FilterNode, _ right: FilterNode, _ subject: FilterSubject) -> Bool? {

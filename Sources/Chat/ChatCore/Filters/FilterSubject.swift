@@ -1,13 +1,15 @@
 public import ChatModel
 public import JSON
 
-/// One event while filters are tried on it; remembers what has been read of it, and counts what reading costs.
+/// One event, or one record, while filters are tried on it; remembers what has been read of it, and counts what reading costs.
 ///
 /// The payload and the metadata are parsed at most once, and not before an expression asks for a member. A long text is taken
 /// out of them, read as a number and prepared for searches once, however many filters ask for it. Belongs to one task at a
 /// time: make one per event, use it, drop it.
 public final class FilterSubject {
-    public let event: Event
+    /// Nil where it is a record.
+    public let event: Event?
+    private let record: JSONText?
     private let shownData: JSONText?
     private let shownMeta: JSONText?
 
@@ -17,12 +19,22 @@ public final class FilterSubject {
     ///     (`pubnub-wire.md` 11.7).
     public init(_ event: Event, wireData: JSONText? = nil, wireMeta: JSONText? = nil) {
         self.event = event
+        record = nil
         shownData = wireData ?? event.draft.wire
         shownMeta = wireMeta
     }
 
-    private lazy var data: JSONValue? = Self.parse(event.data)
-    private lazy var meta: JSONValue? = Self.parse(event.meta)
+    /// - Parameter record: as the REST API shows it to the reader who filters, so that a filter tells no more than the list.
+    public init(record: JSONText) {
+        event = nil
+        self.record = record
+        shownData = nil
+        shownMeta = nil
+    }
+
+    private lazy var data: JSONValue? = Self.parse(event?.data)
+    private lazy var meta: JSONValue? = Self.parse(event?.meta)
+    private lazy var members: JSONValue? = Self.parse(record)
     private lazy var wireData: JSONValue? = shownData == nil ? data : Self.parse(shownData)
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
@@ -44,7 +56,7 @@ public final class FilterSubject {
     }
 
     /// Record changes and message actions reach every subscriber (`pubnub-wire.md` 9).
-    var isNeverFilteredOnPubNub: Bool { event.kind == .recordChange || event.kind == .action }
+    var isNeverFilteredOnPubNub: Bool { event.map { $0.kind == .recordChange || $0.kind == .action } ?? false }
 
     func begin(within steps: Int) { self.steps = steps }
 
@@ -73,10 +85,11 @@ public final class FilterSubject {
 
     private func read(_ source: FilterSource) -> FilterValue {
         switch source {
-        case .type: .string(event.type)
-        case .channel: .string(event.channel.name)
-        case .user: FilterValue(event.user)
-        case .customType: FilterValue(event.customType)
+        case .type: FilterValue(event?.type)
+        case .channel: FilterValue(event?.channel.name)
+        case .user: FilterValue(event?.user)
+        case .customType: FilterValue(event?.customType)
+        case .member(let steps): Self.walk(members, steps)
         case .data(let steps): Self.walk(data, steps)
         case .meta(let steps): Self.walk(meta, steps)
         case .wireData(let steps): Self.walk(wireData, steps)
@@ -114,7 +127,7 @@ public final class FilterSubject {
     }
 
     /// The `i` of the wire's envelope, which presence has none of (`pubnub-wire.md` 8.4).
-    private var publisher: String? { event.kind == .presence ? nil : event.user }
+    private var publisher: String? { event?.kind == .presence ? nil : event?.user }
 
     private static func walk(_ start: JSONValue?, _ steps: [FilterStep]) -> FilterValue {
         guard var value = start else { return .undefined }

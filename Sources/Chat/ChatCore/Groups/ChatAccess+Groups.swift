@@ -18,13 +18,20 @@ extension ChatAccess {
     }
 
     /// Groups by their names, with what ``group(_:)`` shows of each.
-    public func groups(limit: Int, cursor: String? = nil) async throws(ChatError) -> Page<GroupRecord> {
+    public func groups(_ list: RecordList) async throws(ChatError) -> Page<GroupRecord> {
         try caller.demand(.read)
-        var query = RecordQuery(.group, in: space, limit: limit)
-        query.cursor = cursor
-        var page = try await directory.list(query).mapped { GroupRecord($0).map(reachable) }
-        for index in page.items.indices { page.items[index] = try await known(page.items[index]) }
-        return page
+        let query = RecordQuery(.group, in: space, limit: list.limit)
+        return try await page(query, list, created: \.updated) { records async throws(ChatError) in
+            var groups: [GroupRecord?] = []
+            for record in records {
+                guard let group = GroupRecord(record).map(reachable) else {
+                    groups.append(nil)
+                    continue
+                }
+                groups.append(try await known(group))
+            }
+            return groups
+        }
     }
 
     /// Without private channels of others: their names are no more for a user's credential here than in the list of channels.

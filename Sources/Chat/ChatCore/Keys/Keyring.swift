@@ -20,7 +20,8 @@ public final class Keyring: Sendable {
 
         var meters: [RecordKey: RateMeters] = [:]
         /// Whom the digests that were shown stand for, until anything here changes.
-        private var callers: [String: Caller] = [:]
+        private var callers: [String: KnownCaller] = [:]
+        var uses = KeyUses()
 
         init(_ limits: Limits) { setDefaults(limits) }
 
@@ -35,12 +36,25 @@ public final class Keyring: Sendable {
             for key in keys.values { meter(key) }
         }
 
-        /// The caller that a digest stands for, also when it has expired.
-        mutating func caller(digest: String) -> Caller? {
-            if let known = callers[digest] { return known }
+        private struct KnownCaller {
+            let caller: Caller
+            let key: RecordKey
+            /// A use before this moment needs no note.
+            var noted: Timetoken
+        }
+
+        /// The caller that a digest stands for, by whom the key is used now; nil when there is no such key, or it has expired.
+        mutating func caller(digest: String, at now: Timetoken) -> Caller? {
+            if let index = callers.index(forKey: digest) {
+                let known = callers.values[index]
+                guard !known.caller.isExpired(at: now) else { return nil }
+                if now >= known.noted { callers.values[index].noted = uses.note(known.key, at: now) }
+                return known.caller
+            }
             guard let key = byDigest[digest].flatMap({ keys[$0] }) else { return nil }
             let caller = caller(of: key)
-            callers[digest] = caller
+            guard !caller.isExpired(at: now) else { return nil }
+            callers[digest] = KnownCaller(caller: caller, key: key.recordKey, noted: uses.note(key.recordKey, at: now))
             return caller
         }
 
@@ -103,7 +117,12 @@ public final class Keyring: Sendable {
             case .signature: signing[record.id] = record
             case nil: break
             }
-            if let key { meter(key) } else { meters[record] = nil }
+            if let key {
+                meter(key)
+            } else {
+                meters[record] = nil
+                uses.forget(record)
+            }
             return old
         }
     }
@@ -136,7 +155,7 @@ public final class Keyring: Sendable {
     ///   key by its timing.
     public func caller(digest: String) -> Caller? {
         let now = clock.now
-        return contents.withLock { $0.caller(digest: digest) }.flatMap { $0.isExpired(at: now) ? nil : $0 }
+        return contents.withLock { $0.caller(digest: digest, at: now) }
     }
 
     /// The credential of users' tokens that an app's `secret_key` has signed: what such a token can allow, for as long as the
@@ -217,6 +236,7 @@ extension Keyring {
         let revision = try await directory.revision()
         try await mirror.load(.app, in: .gateway, apply)
         for app in apps { try await mirror.load(.key, in: app.space, apply) }
+        try await loadUses()
         return revision
     }
 

@@ -6,11 +6,18 @@ extension ChatAccess {
         try await demandSight(of: channel)
         var query = try RecordQuery(.membership, list, .memberships, in: space, limits: limits)
         query.parent = channel
+        var list = list
         // Members of a former channel of the name would count as well.
-        if service.sweeps.concern(self.channel(channel)) { query.wantsTotal = false }
-        var page = try await directory.list(query).mapped(MembershipRecord.init)
-        page.items.removeAll { service.sweeps.hide($0, in: space) }
-        return page
+        if service.sweeps.concern(self.channel(channel)) { list.wantsTotal = false }
+        return try await page(query, list) { !service.sweeps.hide($0, in: space) }
+    }
+
+    private func page(
+        _ query: RecordQuery, _ list: RecordList, _ isSeen: @escaping @Sendable (MembershipRecord) -> Bool
+    ) async throws(ChatError) -> Page<MembershipRecord> {
+        try await page(query, list, .memberships, created: \.created, show: { $0.show(to: &$1) }) { records in
+            records.map { record in MembershipRecord(record).flatMap { isSeen($0) ? $0 : nil } }
+        }
     }
 
     /// One member; nil when the user is none.
@@ -29,9 +36,8 @@ extension ChatAccess {
         try caller.demand(self: user)
         var query = try RecordQuery(.membership, list, .memberships, in: space, limits: limits)
         query.idPrefix = MembershipRecord.prefix(of: user)
-        query.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
-        var page = try await directory.list(query).mapped(MembershipRecord.init)
-        page.items.removeAll { !caller.reads(channel: $0.channel) || service.sweeps.hide($0, in: space) }
-        return page
+        var list = list
+        list.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
+        return try await page(query, list) { caller.reads(channel: $0.channel) && !service.sweeps.hide($0, in: space) }
     }
 }

@@ -26,22 +26,26 @@ extension ChatAccess {
         return zip(events, records).map { Message($0, $1.flatMap { MessageRecord($0) }) }
     }
 
-    /// The replies to a message, oldest first.
+    /// The replies to a message, oldest first unless asked otherwise.
     public func replies(
-        to timetoken: Timetoken, in channel: String, limit: Int, cursor: String? = nil
+        to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<Message> {
         _ = try await message(timetoken, in: channel)
-        var query = RecordQuery(.message, in: space, limit: limit)
+        var query = RecordQuery(.message, in: space, limit: list.limit)
         query.parent = MessageRecord.parent(ofRepliesTo: timetoken, in: channel)
-        query.cursor = cursor
-        let page = try await directory.list(query)
-        var replies: [Message] = []
-        for record in page.items.compactMap({ MessageRecord($0) }) {
-            // One whose event has expired, or was deleted with a stretch of history, is none any more.
-            guard let event = try await log.event(at: record.timetoken, in: space) else { continue }
-            replies.append(Message(event, record))
+        return try await page(query, list, created: \.timetoken) { records async throws(ChatError) in
+            var replies: [Message?] = []
+            for record in records {
+                // One whose event has expired, or was deleted with a stretch of history, is none any more.
+                guard let reply = MessageRecord(record), let event = try await log.event(at: reply.timetoken, in: space)
+                else {
+                    replies.append(nil)
+                    continue
+                }
+                replies.append(Message(event, reply))
+            }
+            return replies
         }
-        return Page(items: replies, hasMore: page.hasMore, cursor: page.cursor)
     }
 
     /// The event of a kept message.

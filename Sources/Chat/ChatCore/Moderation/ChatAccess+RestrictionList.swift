@@ -15,30 +15,6 @@ extension ChatAccess {
         return restriction
     }
 
-    /// The restrictions in force in a channel, by user.
-    public func restrictions(
-        in channel: String, limit: Int, cursor: String? = nil
-    ) async throws(ChatError) -> Page<RestrictionRecord> {
-        try await demandSightOfRestrictions(in: channel)
-        var query = RecordQuery(.restriction, in: space, limit: limit)
-        query.parent = channel
-        query.cursor = cursor
-        return try await restrictions(query)
-    }
-
-    /// The restrictions in force upon a user, by channel, as far as the credential reaches those.
-    public func restrictions(
-        of user: String, limit: Int, cursor: String? = nil
-    ) async throws(ChatError) -> Page<RestrictionRecord> {
-        try caller.demand(.read)
-        try Names.check(user: user)
-        try caller.demand(self: user)
-        var query = RecordQuery(.restriction, in: space, limit: limit)
-        query.idPrefix = RecordKey.prefix([user])
-        query.cursor = cursor
-        return try await restrictions(query)
-    }
-
     /// The channels a user is banned from now: what is said there is not the user's to hear. Asks nobody in an app that
     /// restricts nobody.
     public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
@@ -55,31 +31,36 @@ extension ChatAccess {
         return bans
     }
 
-    /// The same as lists of other records are: filtered, ordered.
+    /// The restrictions in force in a channel, by user.
     public func restrictions(in channel: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord>
     {
         try await demandSightOfRestrictions(in: channel)
         var query = try RecordQuery(.restriction, list, .restrictions, in: space, limits: limits)
         query.parent = channel
-        return try await restrictions(query)
+        return try await restrictions(query, list)
     }
 
+    /// The restrictions in force upon a user, by channel, as far as the credential reaches those.
     public func restrictions(of user: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord> {
         try caller.demand(.read)
         try Names.check(user: user)
         try caller.demand(self: user)
         var query = try RecordQuery(.restriction, list, .restrictions, in: space, limits: limits)
         query.idPrefix = RecordKey.prefix([user])
-        return try await restrictions(query)
+        return try await restrictions(query, list)
     }
 
     /// A page holds fewer than its limit where some are over and not swept up yet.
-    private func restrictions(_ query: RecordQuery) async throws(ChatError) -> Page<RestrictionRecord> {
-        let page = try await directory.list(query)
-        let items = page.items.compactMap { RestrictionRecord($0) }.filter { restriction in
-            isInForce(restriction) && caller.reads(channel: restriction.channel)
+    private func restrictions(
+        _ query: RecordQuery, _ list: RecordList
+    ) async throws(ChatError) -> Page<RestrictionRecord> {
+        try await page(query, list, .restrictions, created: \.since, show: { $0.show(to: &$1) }) { records in
+            records.map { record in
+                RestrictionRecord(record).flatMap { restriction in
+                    isInForce(restriction) && caller.reads(channel: restriction.channel) ? restriction : nil
+                }
+            }
         }
-        return Page(items: items, hasMore: page.hasMore, cursor: page.cursor, total: page.total)
     }
 
     private func isInForce(_ restriction: RestrictionRecord) -> Bool {

@@ -33,9 +33,9 @@ extension ChatAccess {
     /// Who is inside an open channel after a user, by name.
     /// - Throws: as `enter` for a channel that is none.
     public func participants(
-        of name: String, after user: String? = nil, limit: Int
+        of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Occupancy {
-        let inside = try await seated(.participant, name, after: user, limit: limit)
+        let inside = try await seated(.participant, name, after: user, order, limit: limit)
         try await demandOpen(name)
         return inside
     }

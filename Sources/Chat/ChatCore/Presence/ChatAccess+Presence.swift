@@ -56,8 +56,10 @@ extension ChatAccess {
     }
 
     /// Who is present on the channel after a user, by name.
-    public func occupants(of name: String, after user: String? = nil, limit: Int) async throws(ChatError) -> Occupancy {
-        try await seated(.occupant, name, after: user, limit: limit)
+    public func occupants(
+        of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
+    ) async throws(ChatError) -> Occupancy {
+        try await seated(.occupant, name, after: user, order, limit: limit)
     }
 
     /// One who is present; nil when the user is not.
@@ -98,13 +100,13 @@ extension ChatAccess {
     }
 
     func seated(
-        _ kind: SeatKind, _ name: String, after user: String?, limit: Int
+        _ kind: SeatKind, _ name: String, after user: String?, _ order: ListOrder, limit: Int
     ) async throws(ChatError) -> Occupancy {
         try await demandHearing(of: name)
         guard (0...limits.pageMost).contains(limit) else {
             throw ChatError(.malformed, "limit must be 0 to \(limits.pageMost)")
         }
-        return try await tracker.board.occupants(of: Venue(kind, channel(name)), after: user, limit: limit)
+        return try await tracker.board.occupants(of: Venue(kind, channel(name)), after: user, order, limit: limit)
     }
 
     /// Whether the caller may say where the user is: the user, and whoever may emit for any.

@@ -55,8 +55,10 @@ public final class MemoryPresenceBoard: PresenceBoard {
         return table.withLock { $0.expire(now: now) }
     }
 
-    public func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
-        table.withLock { $0.occupants(of: venue, after: user, limit: limit) }
+    public func occupants(
+        of venue: Venue, after user: String?, _ order: ListOrder, limit: Int
+    ) async throws(ChatError) -> Occupancy {
+        table.withLock { $0.occupants(of: venue, after: user, order, limit: limit) }
     }
 
     public func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant? {

@@ -102,8 +102,8 @@ struct PresenceTable {
 // MARK: - Asking
 
 extension PresenceTable {
-    mutating func occupants(of venue: Venue, after user: String?, limit: Int) -> Occupancy {
-        rooms[venue]?.page(after: user, limit: limit) ?? Occupancy(count: 0)
+    mutating func occupants(of venue: Venue, after user: String?, _ order: ListOrder, limit: Int) -> Occupancy {
+        rooms[venue]?.page(after: user, order, limit: limit) ?? Occupancy(count: 0)
     }
 
     func occupant(_ seat: Seat) -> Occupancy.Occupant? {

@@ -54,25 +54,28 @@ struct VenuePresence {
         names = nil
     }
 
-    mutating func page(after user: String?, limit: Int) -> Occupancy {
+    mutating func page(after user: String?, _ order: ListOrder, limit: Int) -> Occupancy {
         guard limit > 0 else { return Occupancy(count: count, hasMore: count > 0) }
         let all = names ?? stays.all.map { ExactText($0.seat.user) }.sorted()
         names = all
-        let start = user.map { all.firstIndex(above: ExactText($0)) } ?? 0
-        let occupants = all[start...].prefix(limit).map { name in
-            Occupancy.Occupant(user: name.text, state: stays[name]?.state)
-        }
-        return Occupancy(count: count, occupants: occupants, hasMore: start + occupants.count < all.count)
+        let rest =
+            switch order {
+            case .ascending: all[(user.map { all.firstIndex(above: ExactText($0)) } ?? 0)...]
+            case .descending: all[..<(user.map { all.firstIndex(above: ExactText($0), orAt: true) } ?? all.count)]
+            }
+        let page = order == .ascending ? Array(rest.prefix(limit)) : rest.suffix(limit).reversed()
+        let occupants = page.map { Occupancy.Occupant(user: $0.text, state: stays[$0]?.state) }
+        return Occupancy(count: count, occupants: occupants, hasMore: occupants.count < rest.count)
     }
 }
 
 extension [ExactText] {
-    /// Where the first element above `name` stands in this sorted list.
-    fileprivate func firstIndex(above name: ExactText) -> Int {
+    /// Where the first element above `name`, or at it, stands in this sorted list.
+    fileprivate func firstIndex(above name: ExactText, orAt: Bool = false) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if self[middle] <= name { low = middle + 1 } else { high = middle }
+            if self[middle] < name || (!orAt && self[middle] == name) { low = middle + 1 } else { high = middle }
         }
         return low
     }

@@ -82,22 +82,21 @@ extension ChatAccess {
 
     /// What is attached to a message, by type, value and user; edits and deletions are the message's own.
     public func actions(
-        of timetoken: Timetoken, in channel: String, limit: Int, cursor: String? = nil
+        of timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {
         _ = try await message(timetoken, in: channel)
-        return try await actions(beginning: MessageActionRecord.prefix(channel, timetoken), limit, cursor)
+        return try await actions(beginning: MessageActionRecord.prefix(channel, timetoken), list)
     }
 
     func actions(
-        beginning prefix: String, _ limit: Int, _ cursor: String?
+        beginning prefix: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {
-        var query = RecordQuery(.messageAction, in: space, limit: limit)
+        var query = RecordQuery(.messageAction, in: space, limit: list.limit)
         query.idPrefix = prefix
         query.filter = .not(.compare(field: "type", .equal, .string(MessageActionRecord.edit)))
-        query.cursor = cursor
-        let page = try await directory.list(query)
-        return Page(
-            items: page.items.compactMap { MessageActionRecord($0) }, hasMore: page.hasMore, cursor: page.cursor)
+        return try await page(query, list, created: \.timetoken) { records in
+            records.map { MessageActionRecord($0) }
+        }
     }
 }
 

@@ -29,11 +29,11 @@ extension ChatAccess {
 
     /// Who reacted to a message, by value and user.
     public func reactions(
-        to timetoken: Timetoken, in channel: String, limit: Int, cursor: String? = nil
+        to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {
         _ = try await message(timetoken, in: channel)
         return try await actions(
-            beginning: MessageActionRecord.prefix(channel, timetoken, MessageActionRecord.reaction), limit, cursor)
+            beginning: MessageActionRecord.prefix(channel, timetoken, MessageActionRecord.reaction), list)
     }
 
     /// A user's reaction to a message; nil where the user has not reacted with that value.

@@ -1,7 +1,8 @@
 import ChatModel
 
 extension RecordFilter {
-    /// Compiles a condition over the fields of a kind of record, in the words of ``Filter`` without its arithmetic:
+    /// Compiles a condition over the fields of a kind of record in the language of PubNub's wire, which orders texts and knows no
+    /// arithmetic:
     /// `== != < > <= >= LIKE`, `&& || !`, parentheses; a field stands left, a text, number, `true`, `false` or `null` right.
     ///
     /// - Throws: `.malformed`, slug `bad_filter`, with the column.

@@ -2,20 +2,32 @@ public import ChatModel
 
 /// Which records somebody wants listed, and how.
 public struct RecordList: Sendable {
+    /// 1 to `Limits.pageMost`.
     public var limit: Int
     /// From `Page.cursor` of the page before.
     public var cursor: String?
-    /// A condition over the records' fields: `name LIKE 'An*' && custom.floor > 3`.
+    /// Nil: the list's own.
+    public var order: ListOrder?
+    /// Only what was made after this moment; exclusive, as is `before`.
+    public var after: Timetoken?
+    public var before: Timetoken?
+    /// A condition over the records' members in the language of ``Filter``: `name LIKE 'An*' && custom.floor > 3`.
     public var filter: String?
-    /// Fields in the order they count, each with `:asc` or `:desc`; without any, by id.
+    /// Members in the order they count, each with `:asc` or `:desc` where it does not follow `order`; without any, by id.
     public var sort: [String] = []
+    /// Whether all that match are counted. Among more than ``RecordList/examinedMost`` records those that a filter or a time
+    /// leaves are not.
     public var wantsTotal = false
-    /// What the fields are called in `filter` and `sort`; nil for the native words.
+    /// What the fields are called in `filter` and `sort` by a client of PubNub's wire, which filters in that wire's language; nil
+    /// for the native words.
     public var fields: RecordFields?
     /// How many are left out before the first, for clients that count their pages; without a cursor.
     public var offset: Int?
 
-    public init(limit: Int) { self.limit = limit }
+    public init(limit: Int, cursor: String? = nil) {
+        self.limit = limit
+        self.cursor = cursor
+    }
 }
 
 /// What may stand in filters and sorts of one kind of record.
@@ -46,6 +58,10 @@ public struct RecordFields: Sendable {
     let objects: [Field]
     /// What names the id, which the store keeps beside the body.
     let id: String
+    /// What names the time of the last change, which is kept there too.
+    let updated: String
+    /// Members that are shown, and that nothing is sorted by.
+    let others: [String]
     /// Applies to filters; orders use the stored value.
     var override: Override?
 
@@ -62,19 +78,33 @@ public struct RecordFields: Sendable {
         self.names = names.map { Field(word: $0.key, stored: $0.value) }
         self.objects = objects.map { Field(word: $0.key, stored: $0.value) }
         self.id = id
+        updated = "updated"
+        others = []
     }
 
-    init(names: [Field], objects: [Field], id: String) {
-        self.names = names
-        self.objects = objects
-        self.id = id
+    /// The same fields, of those that `isVisible` says.
+    init(_ all: RecordFields, where isVisible: (Field) -> Bool) {
+        names = all.names.filter(isVisible)
+        objects = all.objects.filter(isVisible)
+        id = all.id
+        updated = all.updated
+        others = all.others
     }
 
-    /// Words that are the store's own.
-    private init(names: [String], objects: [String], id: String) {
-        self.names = names.map { Field(word: $0, stored: $0) }
+    /// Words that are the store's own, and what the REST API shows beside.
+    private init(names: [String], created: String? = nil, objects: [String] = [], others: [String] = []) {
+        self.names =
+            names.map { Field(word: $0, stored: $0) }
+            + (created.map { [Field(word: "created_at", stored: $0)] } ?? [])
         self.objects = objects.map { Field(word: $0, stored: $0) }
-        self.id = id
+        self.others = others
+        id = "id"
+        updated = "updated_at"
+    }
+
+    /// What filters may name of the records as they are shown.
+    var members: RecordMembers {
+        RecordMembers(names: [id] + words + others + [updated], objects: objects.map(\.word))
     }
 
     /// How the store spells a field, or a member of one that is an object; nil for a word nobody knows.
@@ -98,18 +128,21 @@ public struct RecordFields: Sendable {
         names: [
             "name", "profile_url", "email", "external_id", "type", "status", "auto_accepts_invites",
             "created_timetoken",
-        ], objects: ["custom", "metadata"], id: "id")
+        ], created: "created_timetoken", objects: ["custom", "metadata"])
     static let channels = RecordFields(
         names: [
             "kind", "name", "description", "custom_type", "cover_url", "type", "status", "frozen", "distinct",
             "created_by", "created_timetoken",
-        ], objects: ["custom", "data"], id: "id")
+        ], created: "created_timetoken", objects: ["custom", "data"],
+        others: ["operators", "pinned_timetoken", "member_count", "joined_member_count"])
     static let memberships = RecordFields(
         names: [
             "user", "channel", "state", "role", "inviter", "type", "status", "joined_timetoken", "invited_timetoken",
-        ], objects: ["custom"], id: "id")
+            "read_timetoken", "delivered_timetoken",
+        ], objects: ["custom", "hidden"], others: ["created_at"])
     static let restrictions = RecordFields(
-        names: ["user", "channel", "ban", "mute", "reason", "moderator"], objects: [], id: "id")
+        names: ["user", "channel", "ban", "mute", "reason", "moderator", "since_timetoken", "until_timetoken"],
+        created: "since_timetoken", others: ["until"])
 }
 
 extension RecordFields.Override {
@@ -135,7 +168,7 @@ extension ChatAccess {
     public func check(_ list: RecordList) throws(ChatError) {
         guard let fields = list.fields else { return }
         if let text = list.filter { _ = try RecordFilter(text, fields, limits: limits) }
-        for text in list.sort { _ = try fields.sortKey(text) }
+        for text in list.sort { _ = try fields.sortKey(text, .ascending) }
     }
 }
 
@@ -144,17 +177,16 @@ extension RecordQuery {
     init(
         _ kind: RecordKind, _ list: RecordList, _ fields: RecordFields, in space: SpaceID, limits: Limits
     ) throws(ChatError) {
-        let fields = list.fields ?? fields
         self.init(kind, in: space, limit: list.limit)
-        cursor = list.cursor
         offset = list.offset
-        wantsTotal = list.wantsTotal
-        if let text = list.filter { filter = try RecordFilter(text, fields, limits: limits) }
-        if !list.sort.isEmpty {
-            var sort: [(key: SortKey, ascending: Bool)] = []
-            for text in list.sort { sort.append(try fields.sortKey(text)) }
-            self.sort = sort
+        if let fields = list.fields, let text = list.filter {
+            filter = try RecordFilter(text, fields, limits: limits)
         }
+        guard !list.sort.isEmpty else { return }
+        let fields = list.fields ?? fields
+        var sort: [(key: SortKey, ascending: Bool)] = []
+        for text in list.sort { sort.append(try fields.sortKey(text, list.order ?? .ascending)) }
+        self.sort = sort
     }
 
     /// Narrows it further.
@@ -164,22 +196,23 @@ extension RecordQuery {
 }
 
 extension RecordFields {
-    /// `name`, `name:asc` or `name:desc`; `updated` is the time of the last change.
-    fileprivate func sortKey(_ text: String) throws(ChatError) -> (key: RecordQuery.SortKey, ascending: Bool) {
+    /// `name`, `name:asc` or `name:desc`.
+    fileprivate func sortKey(
+        _ text: String, _ order: ListOrder
+    ) throws(ChatError) -> (key: RecordQuery.SortKey, ascending: Bool) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-        let direction = parts.count == 2 ? parts[1] : "asc"
-        guard parts.count <= 2, ["asc", "desc"].contains(direction) else {
+        guard parts.count <= 2, let order = parts.count == 2 ? ListOrder(rawValue: parts[1]) : order else {
             throw ChatError(
                 .malformed, "sort '\(text.prefix(64))' is not understood; write 'name', 'name:asc' or 'name:desc'",
                 slug: "bad_sort")
         }
         switch parts[0] {
-        case id: return (.id, direction == "asc")
-        case "updated": return (.updated, direction == "asc")
+        case id: return (.id, order == .ascending)
+        case updated: return (.updated, order == .ascending)
         case let name where names.contains { $0.word == name }:
-            return (.field(stored(name) ?? name), direction == "asc")
+            return (.field(stored(name) ?? name), order == .ascending)
         default:
-            let known = ([id, "updated"] + words).joined(separator: ", ")
+            let known = ([id] + words + [updated]).joined(separator: ", ")
             throw ChatError(
                 .malformed, "nothing is sorted by '\(parts[0].prefix(64))'; known: \(known)", slug: "bad_sort")
         }

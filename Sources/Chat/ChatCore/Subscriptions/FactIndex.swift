@@ -122,7 +122,8 @@ struct FactIndex: Sendable {
                 guard let number = subject.number(of: source)?.coarse else { continue }
                 Self.look(table, body) { $0 >= number }
             case .typePrefix:
-                for prefix in DottedPrefixes(of: subject.event.type) { table[.text(prefix)]?.forEach(body) }
+                guard let type = subject.event?.type else { continue }
+                for prefix in DottedPrefixes(of: type) { table[.text(prefix)]?.forEach(body) }
             }
         }
     }

@@ -10,7 +10,7 @@ struct FeedTrial {
     }
 
     let subject: FilterSubject
-    var event: Event { subject.event }
+    let event: Event
 
     /// The verdicts of filters in the order they were asked, and by their feeds once that was interrupted. The feeds are held,
     /// so that no other comes to have their identity meanwhile.
@@ -22,7 +22,10 @@ struct FeedTrial {
     /// Whether the time was over before every feed had been asked.
     private(set) var isLate = false
 
-    init(_ event: Event) { subject = FilterSubject(event) }
+    init(_ event: Event) {
+        self.event = event
+        subject = FilterSubject(event)
+    }
 
     /// Begins a turn.
     ///

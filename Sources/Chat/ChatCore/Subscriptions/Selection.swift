@@ -77,15 +77,16 @@ public struct Selection: Sendable {
 
     /// Whether the event is wanted. Events for webhooks only are nobody's here (`events.md` 4).
     public func admits(_ subject: FilterSubject) -> Bool {
-        channels.find(subject.event) && admitsBesideChannel(subject)
+        guard let event = subject.event else { return false }
+        return channels.find(event) && admitsBesideChannel(subject)
     }
 
     /// The same, for a caller that found the selection by the event's channel.
     public func admitsBesideChannel(_ subject: FilterSubject) -> Bool {
-        guard subject.event.audience != .webhooks, isWire || subject.event.audience != .wire,
-            types.match(subject.event.type), !subject.event.isNamedOnly || namesActivity
+        guard let event = subject.event, event.audience != .webhooks, isWire || event.audience != .wire,
+            types.match(event.type), !event.isNamedOnly || namesActivity
         else { return false }
-        guard !isOfUser || isOpen(subject.event) else { return false }
+        guard !isOfUser || isOpen(event) else { return false }
         return filter?.accepts(subject) ?? true
     }
 

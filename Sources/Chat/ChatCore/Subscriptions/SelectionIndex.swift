@@ -50,7 +50,7 @@ public struct SelectionIndex: Sendable {
     /// Calls `body` with each member that may want the event: once, because of a selection no channel is indexed that
     /// another part of it covers already.
     public func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
-        visit(subject, on: subject.event.channel, body)
+        if let channel = subject.event?.channel { visit(subject, on: channel, body) }
     }
 
     /// The same as if the event were on that channel.

@@ -42,13 +42,12 @@ extension ChatAccess {
 
     /// Whom a user has blocked, by the names of those blocked.
     public func blocks(
-        of user: String, limit: Int, cursor: String? = nil, by named: String? = nil
+        of user: String, _ list: RecordList
     ) async throws(ChatError) -> Page<BlockRecord> {
         try demandReading(blocksOf: user)
-        var query = RecordQuery(.block, in: space, limit: limit)
+        var query = RecordQuery(.block, in: space, limit: list.limit)
         query.parent = user
-        query.cursor = cursor
-        return try await directory.list(query).mapped(BlockRecord.init)
+        return try await page(query, list, created: \.since) { records in records.map { BlockRecord($0) } }
     }
 
     private func setBlock(

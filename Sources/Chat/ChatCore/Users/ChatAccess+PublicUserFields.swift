@@ -9,7 +9,7 @@ extension RecordFields {
             guard field.stored.hasPrefix(prefix) else { return true }
             return visible.reveals(String(field.stored.dropFirst(prefix.count)))
         }
-        return RecordFields(names: names.filter(isVisible), objects: objects.filter(isVisible), id: id)
+        return RecordFields(self, where: isVisible)
     }
 }
 

@@ -1,4 +1,5 @@
 public import ChatModel
+import JSON
 
 extension ChatAccess {
     /// Users with a record, as the caller may see them. A user's credential filters and sorts by public fields alone.
@@ -7,9 +8,28 @@ extension ChatAccess {
     public func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord> {
         try caller.demand(.read)
         var list = list
-        if caller.user != nil { list.fields = (list.fields ?? .users).showing(publicUserFields) }
-        let query = try RecordQuery(.user, list, .users, in: space, limits: limits)
-        return try await directory.list(query).mapped { UserRecord($0).map(seen) }
+        var fields = RecordFields.users
+        if caller.user != nil {
+            let visible = publicUserFields
+            list.fields = list.fields?.showing(visible)
+            fields = fields.showing(visible)
+        }
+        let query = try RecordQuery(.user, list, fields, in: space, limits: limits)
+        return try await page(query, list, fields, created: \.created, show: { $0.show(to: &$1) }) { records in
+            records.map { UserRecord($0).map(seen) }
+        }
+    }
+
+    /// A page of records; see ``RecordList/page(of:in:members:limits:created:show:_:)``.
+    func page<Item: Sendable>(
+        _ query: RecordQuery, _ list: RecordList, _ fields: RecordFields? = nil,
+        created: @escaping @Sendable (Item) -> Timetoken,
+        show: @escaping @Sendable (Item, inout JSONWriter) -> Void = { _, _ in },
+        _ read: @escaping @Sendable ([Record]) async throws(ChatError) -> [Item?]
+    ) async throws(ChatError) -> Page<Item> {
+        try await list.page(
+            of: query, in: directory, members: list.fields == nil ? fields?.members : nil, limits: limits,
+            created: created, show: show, read)
     }
 
     /// The records of these users, in their order; nil for one without.

@@ -10,7 +10,7 @@ extension Chat {
     ///
     /// - Parameters:
     ///   - filter: an expression over fields: `name LIKE 'An*'`.
-    ///   - sort: `name:asc`, `updated:desc`.
+    ///   - sort: `name:asc`, `updated_at:desc`.
     public func getUsers(
         filter: String? = nil, sort: [String] = [], limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (users: [User], page: String?) {

@@ -310,6 +310,8 @@ public struct DeliveryQuery: Sendable {
     public var limit: Int
     /// From `Page.cursor`. A cursor that is none of ours: `.malformed`.
     public var cursor: String?
+    /// Whether the page has a cursor behind each delivery, for a reader that leaves some out.
+    public var wantsCursors = false
 
     public init(space: SpaceID, limit: Int) {
         self.space = space

@@ -276,6 +276,8 @@ public struct RecordQuery: Sendable {
     /// How many are left out before the first, in place of a cursor; then those without a value come last in an order.
     public var offset: Int?
     public var wantsTotal = false
+    /// Whether the page has a cursor behind each record, for a reader that leaves some out.
+    public var wantsCursors = false
 
     public init(_ kind: RecordKind, in space: SpaceID, limit: Int) {
         self.kind = kind

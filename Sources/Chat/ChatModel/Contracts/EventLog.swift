@@ -329,6 +329,8 @@ public struct Page<Item: Sendable>: Sendable {
     public var position: Timetoken
     /// For pages of records and deliveries: opaque; nil on the last page.
     public var cursor: String?
+    /// For pages of records and deliveries, where the query asks for them (`wantsCursors`): the cursor behind each item.
+    public var cursors: [String] = []
     /// Counted only when asked for.
     public var total: Int?
 

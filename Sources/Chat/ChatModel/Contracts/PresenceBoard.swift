@@ -46,7 +46,11 @@ public protocol PresenceBoard: Sendable {
     func expire() async throws(ChatError) -> [PresenceChange]
 
     /// Those in a venue after a user, in the order of their names' bytes. No more than `limit`, which may be zero.
-    func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy
+    ///
+    /// - Parameter order: of the names; `user` is then the last one of the page before.
+    func occupants(
+        of venue: Venue, after user: String?, _ order: ListOrder, limit: Int
+    ) async throws(ChatError) -> Occupancy
 
     /// Who has the seat, with what they show; nil when it is empty.
     func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant?
@@ -111,5 +115,12 @@ public struct Occupancy: Sendable, Equatable {
         self.count = count
         self.occupants = occupants
         self.hasMore = hasMore
+    }
+}
+
+extension PresenceBoard {
+    /// The same, in the order of the names.
+    public func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
+        try await occupants(of: venue, after: user, .ascending, limit: limit)
     }
 }

@@ -86,7 +86,7 @@ public struct MembershipRecord: Sendable, Equatable {
     }
 
     /// When the user was invited, or joined uninvited.
-    private var created: Timetoken { invited == .zero ? joined : invited }
+    public var created: Timetoken { invited == .zero ? joined : invited }
 
     public func printMembers(to writer: inout JSONWriter) {
         printSharedMembers(to: &writer)

@@ -13,11 +13,11 @@ export async function receivers() {
   const show = (id) => {
     const address = addresses.get(id);
     return link(
-      (id.startsWith("sub_") ? "#/deliveries?webhook=" : "#/webhooks/") + id,
+      (id.startsWith("sub_") ? "#/deliveries?subscriber=" : "#/webhooks/") + id,
       ...(address ? [address.host + address.pathname, h("span", { class: "id" }, id)] : [id]),
     );
   };
-  show.next = (delivery) => nextAttempt(delivery, circuits.get(delivery.webhook));
+  show.next = (delivery) => nextAttempt(delivery, circuits.get(delivery.subscriber));
   return show;
 }
 
@@ -26,9 +26,9 @@ export async function receivers() {
  *
  * @param {string} openUntil until when the circuit is open, if it is
  */
-export function nextAttempt({ webhook, next_attempt_at: due, reason }, openUntil) {
+export function nextAttempt({ subscriber, next_attempt_at: due, reason }, openUntil) {
   if (!due) return reason ?? "–";
-  if (webhook.startsWith("sub_")) return "waits to be pulled";
+  if (subscriber.startsWith("sub_")) return "waits to be pulled";
   if (!openUntil || new Date(openUntil) <= new Date(due)) return time(due);
   return h("span", {}, "after ", time(openUntil), ", the receiver is resting");
 }

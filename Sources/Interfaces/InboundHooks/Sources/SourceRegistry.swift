@@ -1,4 +1,4 @@
-import ChatCore
+public import ChatCore
 public import ChatModel
 public import JSON
 import Locking
@@ -97,16 +97,14 @@ public final class SourceRegistry: Sendable {
         return source
     }
 
-    /// The app's sources in the order of their ids.
+    /// The app's sources in the order of their ids unless asked otherwise.
     /// - Throws: `.malformed` for a cursor that is none of ours.
-    public func list(
-        limit: Int, cursor: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> Page<Source> {
+    public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Source> {
         try caller.demand(.manage)
-        var query = RecordQuery(.source, in: caller.space, limit: limit)
-        query.cursor = cursor
-        let page = try await directory.list(query)
-        return Page(items: page.items.compactMap(source), hasMore: page.hasMore, cursor: page.cursor)
+        return try await list.page(
+            of: RecordQuery(.source, in: caller.space, limit: list.limit), in: directory, limits: service.limits,
+            created: \.created
+        ) { [self] records in records.map { source($0) } }
     }
 
     /// Removes a source and sets its id free.

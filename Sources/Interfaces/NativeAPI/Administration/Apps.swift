@@ -13,8 +13,8 @@ extension NativeAPI {
     /// `GET /v1/apps`: for operators; without the apps' keys.
     func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
         try demandOperator(caller)
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        let page = try listing.page(of: service.keyring.apps, id: \.space.name)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
+        let page = try listing.page(of: service.keyring.apps, id: \.space.name, time: { $0.created })
         return Listing.response(page, to: request) { app, writer in
             writer.beginObject()
             app.printMembers(to: &writer)

@@ -35,11 +35,9 @@ extension NativeAPI {
 
     /// `GET /v1/audit`
     func getAudit(_ request: Request, _ caller: Caller) async throws -> Response {
-        let filters = ["actor", "action", "resource", "result", "after", "before"]
-        let parameters = try Parameters(request.query, known: filters + Listing.parameterNames)
-        let listing = try Listing(parameters, of: request, limits: limits)
-        var query = AuditLog.Query(limit: listing.limit)
-        query.cursor = listing.cursor
+        let filters = ["actor", "action", "resource", "result"]
+        let parameters = try Parameters(request.query, known: filters + Listing.timedNames)
+        var query = AuditLog.Query(try Listing(parameters, of: request, limits: limits).list)
         query.actor = try parameters.text("actor")
         query.action = try parameters.text("action")
         query.resource = try parameters.text("resource")
@@ -47,7 +45,6 @@ extension NativeAPI {
         if let result = query.result, !["done", "refused"].contains(result) {
             throw Parameters.bad("result", "must be 'done' or 'refused'")
         }
-        (query.after, query.before) = (try parameters.position("after"), try parameters.position("before"))
         let page = try await service.audit.entries(query, by: caller)
         return Listing.response(page, to: request) { entry, writer in
             writer.beginObject()

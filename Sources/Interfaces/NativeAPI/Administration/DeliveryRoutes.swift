@@ -8,13 +8,14 @@ extension NativeAPI {
     /// `GET /v1/deliveries`
     func getDeliveries(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
-            request.query, known: ["webhook", "status", "event", "after", "before", "order"] + Listing.parameterNames)
-        let listing = try Listing(parameters, of: request, limits: limits)
-        let page = try await webhooks.deliveries.list(
-            webhook: try parameters.text("webhook"), statuses: try statuses(parameters),
-            event: try event(parameters), after: try parameters.position("after"),
-            before: try parameters.position("before"), order: try order(parameters), limit: listing.limit,
-            cursor: listing.cursor, by: caller)
+            request.query, known: ["subscriber", "status", "event", "type", "channel"] + Listing.timedNames)
+        var query = Deliveries.Query(try Listing(parameters, of: request, limits: limits).list)
+        query.subscriber = try parameters.text("subscriber")
+        query.statuses = try parameters.words("status")
+        query.event = try event(parameters)
+        query.types = try Self.patterns("type", parameters)
+        query.channels = try Self.patterns("channel", parameters)
+        let page = try await webhooks.deliveries.list(query, by: caller)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
@@ -30,26 +31,6 @@ extension NativeAPI {
         try Self.refuseContent(request)
         let delivery = try await webhooks.deliveries.retry(request.name("id"), by: caller)
         return .json(JSONText { delivery.print(to: &$0) }.bytes, status: 202)
-    }
-
-    private func statuses(_ parameters: Parameters) throws(ChatError) -> Set<DeliveryStatus> {
-        var statuses: Set<DeliveryStatus> = []
-        for word in parameters.texts("status") {
-            guard let status = DeliveryStatus(rawValue: word) else {
-                let known = DeliveryStatus.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-                throw Parameters.bad("status", "must be one of \(known)")
-            }
-            statuses.insert(status)
-        }
-        return statuses
-    }
-
-    private func order(_ parameters: Parameters) throws(ChatError) -> DeliveryQuery.Order {
-        switch try parameters.text("order") {
-        case nil, "desc": .newestFirst
-        case "asc": .oldestFirst
-        default: throw Parameters.bad("order", "must be 'asc' or 'desc'")
-        }
     }
 
     private func event(_ parameters: Parameters) throws(ChatError) -> Timetoken? {

@@ -62,8 +62,9 @@ extension NativeAPI {
 
     /// `GET /v1/jobs`
     func getJobs(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        let page = try await webhooks.jobs.list(limit: listing.limit, cursor: listing.cursor, by: caller)
+        let parameters = try Parameters(request.query, known: Listing.timedNames + ["state"])
+        let page = try await webhooks.jobs.list(
+            Listing(parameters, of: request, limits: limits).list, states: parameters.words("state"), by: caller)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 

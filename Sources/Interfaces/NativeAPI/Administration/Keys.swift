@@ -12,9 +12,19 @@ extension NativeAPI {
 
     /// `GET /v1/keys`
     func getKeys(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        let page = try listing.page(of: try service.keyring.keys(of: caller), id: \.id)
-        return Listing.response(page, to: request) { $0.print(to: &$1) }
+        let parameters = try Parameters(
+            request.query, known: Listing.timedNames + ["last_used_after", "last_used_before"])
+        let listing = try Listing(parameters, of: request, limits: limits)
+        let (after, before) =
+            (try parameters.position("last_used_after"), try parameters.position("last_used_before"))
+        let keys = try service.keyring.keys(of: caller).filter { key in
+            guard after != nil || before != nil else { return true }
+            // A key that was never used is found among those that were not used lately.
+            let used = service.keyring.lastUse(of: key) ?? .zero
+            return (after.map { used > $0 } ?? true) && (before.map { used < $0 } ?? true)
+        }
+        let page = try listing.page(of: keys, id: \.id, time: { $0.created })
+        return Listing.response(page, to: request) { print($0, to: &$1) }
     }
 
     /// `POST /v1/keys`
@@ -29,7 +39,7 @@ extension NativeAPI {
             scopes: try scopes(fields), channels: try keyPatterns("channels", fields) ?? [.all],
             types: try keyPatterns("types", fields) ?? [.all], expires: try expiry(fields),
             rates: try RatePolicies(fields), by: caller)
-        let body = JSONText { key.print(to: &$0, text: signature == nil ? text : nil) }
+        let body = JSONText { print(key, text: signature == nil ? text : nil, to: &$0) }
         return .json(body.bytes, status: 201, headers: [("Location", "/v1/keys/" + key.id), Self.noStore])
     }
 
@@ -54,7 +64,7 @@ extension NativeAPI {
     func getKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let known = try key(request, caller)
-        return Self.shown(known).unlessKnown(EntityTag.quoted(known.etag), to: request.headers)
+        return shown(known).unlessKnown(version: known.etag, to: request.headers)
     }
 
     private func key(_ request: Request, _ caller: Caller) throws(ChatError) -> APIKey {
@@ -65,8 +75,12 @@ extension NativeAPI {
         return key
     }
 
-    private static func shown(_ key: APIKey) -> Response {
-        .json(JSONText { key.print(to: &$0) }.bytes, headers: [("ETag", EntityTag.quoted(key.etag))])
+    private func shown(_ key: APIKey) -> Response {
+        .json(JSONText { print(key, to: &$0) }.bytes, headers: [("ETag", EntityTag.quoted(key.etag))])
+    }
+
+    private func print(_ key: APIKey, text: String? = nil, to writer: inout JSONWriter) {
+        key.print(text: text, used: service.keyring.lastUse(of: key), to: &writer)
     }
 
     /// `PATCH /v1/keys/{id}`: its name, and what it is held to. The rest of a key is what it was made with.
@@ -80,7 +94,7 @@ extension NativeAPI {
             if fields.has("name") { key.name = try fields.string("name") ?? "" }
             key.rates = try RatePolicies(fields, former: key.rates)
         }
-        return Self.shown(changed)
+        return shown(changed)
     }
 
     /// `DELETE /v1/keys/{id}`
@@ -139,8 +153,10 @@ extension NativeAPI {
 }
 
 extension APIKey {
-    /// - Parameter text: the key itself; only when it was just made.
-    func print(to writer: inout JSONWriter, text: String? = nil) {
+    /// - Parameters:
+    ///   - text: the key itself; only when it was just made.
+    ///   - used: when it was used last.
+    fileprivate func print(text: String?, used: Timetoken?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)
         if let text { writer.member("key", text) }
@@ -161,6 +177,7 @@ extension APIKey {
         if let expires { writer.member("expires_at", expires.timestamp) } else { writer.nullMember("expires_at") }
         rates.print(to: &writer)
         writer.member("created_at", created.timestamp)
+        if let used { writer.member("last_used_at", used.timestamp) } else { writer.nullMember("last_used_at") }
         writer.member("etag", etag)
         writer.member("updated_at", updated.timestamp)
         writer.endObject()

@@ -9,17 +9,13 @@ import Signing
 extension NativeAPI {
     /// `GET /v1/sources/{id}/requests`: the newest first.
     func getSourceRequests(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: Listing.parameterNames + ["outcome"])
+        let parameters = try Parameters(request.query, known: Listing.timedNames + ["outcome"])
         let listing = try Listing(parameters, of: request, limits: limits)
         var requests = try await inbound.gate.requests(of: request.name("id"), by: caller)
-        if let text = try parameters.text("outcome") {
-            guard let outcome = InboundRequest.Outcome(rawValue: text) else {
-                let known = InboundRequest.Outcome.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Parameters.bad("outcome", "must be one of \(known)")
-            }
+        if let outcome = try parameters.word("outcome", InboundRequest.Outcome.self) {
             requests.removeAll { $0.outcome != outcome }
         }
-        let page = try listing.page(of: requests) { $0.id }
+        let page = try listing.page(of: requests, in: .descending, id: \.id, time: { $0.at })
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 

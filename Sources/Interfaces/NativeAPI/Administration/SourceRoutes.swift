@@ -7,8 +7,8 @@ import JSON
 extension NativeAPI {
     /// `GET /v1/sources`
     func getSources(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        let page = try await inbound.registry.list(limit: listing.limit, cursor: listing.cursor, by: caller)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
+        let page = try await inbound.registry.list(listing.list, by: caller)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
@@ -62,17 +62,11 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `GET /v1/sources/{id}/mappings`: the latest, the newest first.
+    /// `GET /v1/sources/{id}/mappings`: the latest, the newest first unless asked otherwise.
     func getSourceMappings(_ request: Request, _ caller: Caller) async throws -> Response {
-        _ = try Parameters(request.query, known: [])
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let versions = try await inbound.registry.mappings(of: request.name("id"), by: caller)
-        var writer = JSONWriter(capacity: 1024)
-        writer.beginObject()
-        writer.key("data")
-        writer.beginArray()
-        for version in versions { version.print(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-        return .json(writer.bytes)
+        let page = try listing.page(of: versions, in: .descending, id: { String($0.version) }, time: { $0.created })
+        return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 }

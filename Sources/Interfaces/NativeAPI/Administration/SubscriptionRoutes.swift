@@ -11,8 +11,8 @@ extension NativeAPI {
 
     /// `GET /v1/subscriptions`
     func getSubscriptions(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        let page = try await webhooks.subscriptions.list(limit: listing.limit, cursor: listing.cursor, by: caller)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
+        let page = try await webhooks.subscriptions.list(listing.list, by: caller)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
@@ -58,8 +58,8 @@ extension NativeAPI {
     /// `POST /v1/subscriptions/{id}/pull`: waits for deliveries.
     func pullSubscription(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try optionalFields(request, known: ["max", "wait_seconds"])
-        let most = try fields?.integer("max", in: Self.pullMost) ?? 100
+        let fields = try optionalFields(request, known: ["limit", "wait_seconds"])
+        let most = try fields?.integer("limit", in: Self.pullMost) ?? 100
         let wait = try fields?.integer("wait_seconds", in: Self.pullWaitSeconds) ?? 0
         let events = try await webhooks.subscriptions.pull(
             request.name("id"), most: most, waitSeconds: wait, by: caller)

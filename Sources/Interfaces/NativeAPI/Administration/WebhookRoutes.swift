@@ -10,8 +10,9 @@ extension NativeAPI {
 
     /// `GET /v1/webhooks`
     func getWebhooks(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        let page = try await webhooks.registry.list(limit: listing.limit, cursor: listing.cursor, by: caller)
+        let parameters = try Parameters(request.query, known: Listing.timedNames + ["status"])
+        let page = try await webhooks.registry.list(
+            Listing(parameters, of: request, limits: limits).list, statuses: parameters.words("status"), by: caller)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 

@@ -26,7 +26,7 @@ extension NativeAPI {
     private func getGroups(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let chat = try chat(for: caller, request)
-        let page = try await chat.groups(limit: listing.limit, cursor: listing.cursor)
+        let page = try await chat.groups(listing.list)
         return Listing.response(page, to: request) { group, writer in
             writer.record(id: group.id, created: group.created, etag: group.etag, updated: group.updated) {
                 $0.member("channel_count", group.channels.count)

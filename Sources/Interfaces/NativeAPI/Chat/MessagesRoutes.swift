@@ -23,7 +23,7 @@ extension NativeAPI {
         router.add(.get, "/v1/channels/{channel}/reports", handler: asCaller(getReports))
     }
 
-    private static let walkNames = ["user", "after", "before", "order"] + Listing.parameterNames
+    private static let walkNames = ["user"] + Listing.timedNames
 
     /// `GET /v1/channels/{channel}/messages`
     func getMessages(_ request: Request, _ caller: Caller) async throws -> Response {
@@ -74,9 +74,9 @@ extension NativeAPI {
 
     /// `GET /v1/channels/{channel}/messages/{timetoken}/thread`
     func getThread(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).replies(
-            to: request.messageTimetoken(), in: request.name("channel"), limit: listing.limit, cursor: listing.cursor)
+            to: request.messageTimetoken(), in: request.name("channel"), listing.list)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 
@@ -142,7 +142,7 @@ extension NativeAPI {
         var query = try range(parameters)
         query.types = [.exact(type)]
         if let text = try parameters.text("cursor") { query.cursor = try PageCursor(text: text) }
-        query.order = try order(try parameters.text("order"), query.cursor)
+        query.order = try order(try parameters.word("order"), query.cursor)
         let channel = try readable(request.name("channel"), caller)
         if let cursor = query.cursor { try query.seal(for: channel).check(cursor.list) }
         return (query, channel)

@@ -20,17 +20,17 @@ extension NativeAPI {
 
     /// `GET /v1/channels/{channel}/restrictions`
     private func getRestrictions(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).restrictions(
-            in: request.name("channel"), limit: listing.limit, cursor: listing.cursor)
+            in: request.name("channel"), listing.list)
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 
     /// `GET /v1/users/{user}/restrictions`
     private func getUserRestrictions(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).restrictions(
-            of: request.name("user"), limit: listing.limit, cursor: listing.cursor)
+            of: request.name("user"), listing.list)
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 

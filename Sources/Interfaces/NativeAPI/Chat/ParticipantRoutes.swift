@@ -20,7 +20,7 @@ extension NativeAPI {
     private func getParticipants(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let inside = try await chat(for: caller, request).participants(
-            of: request.name("channel"), after: listing.cursor, limit: listing.limit)
+            of: request.name("channel"), after: listing.cursor, listing.order ?? .ascending, limit: listing.limit)
         return Listing.response(Page(inside), to: request, print: Self.print)
     }
 

@@ -24,7 +24,7 @@ extension NativeAPI {
     private func getOccupants(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).occupants(
-            of: request.name("channel"), after: listing.cursor, limit: listing.limit)
+            of: request.name("channel"), after: listing.cursor, listing.order ?? .ascending, limit: listing.limit)
         return Listing.response(Page(page), to: request) { $0.print(to: &$1) }
     }
 
@@ -72,7 +72,7 @@ extension NativeAPI {
     private func getWhereabouts(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let channels = try await chat(for: caller, request).whereabouts(of: request.name("user"))
-        return Listing.response(try listing.page(of: channels) { $0 }, to: request) { channel, writer in
+        return Listing.response(try listing.page(of: channels, id: { $0 }), to: request) { channel, writer in
             writer.beginObject()
             writer.member("channel", channel)
             writer.endObject()

@@ -24,9 +24,9 @@ extension NativeAPI {
 
     /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions`
     func getReactions(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).reactions(
-            to: request.messageTimetoken(), in: request.name("channel"), limit: listing.limit, cursor: listing.cursor)
+            to: request.messageTimetoken(), in: request.name("channel"), listing.list)
         return Listing.response(page, to: request, print: { $0.show(to: &$1) })
     }
 
@@ -66,9 +66,9 @@ extension NativeAPI {
 
     /// `GET /v1/channels/{channel}/messages/{timetoken}/actions`
     func getActions(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).actions(
-            of: request.messageTimetoken(), in: request.name("channel"), limit: listing.limit, cursor: listing.cursor)
+            of: request.messageTimetoken(), in: request.name("channel"), listing.list)
         return Listing.response(page, to: request, print: { $0.show(to: &$1) })
     }
 

@@ -54,14 +54,12 @@ extension NativeAPI {
 
 /// The parameters of lists of records.
 struct RecordListing {
-    static let parameterNames = Listing.parameterNames + ["filter", "sort", "total"]
+    static let parameterNames = Listing.timedNames + ["filter", "sort", "total"]
 
     let list: RecordList
 
     init(_ parameters: Parameters, of request: Request, limits: Limits) throws(ChatError) {
-        let listing = try Listing(parameters, of: request, limits: limits)
-        var list = RecordList(limit: listing.limit)
-        list.cursor = listing.cursor
+        var list = try Listing(parameters, of: request, limits: limits).list
         list.filter = try parameters.text("filter")
         list.sort = parameters.texts("sort")
         list.wantsTotal = try parameters.flag("total")

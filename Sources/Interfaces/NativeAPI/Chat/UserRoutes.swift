@@ -107,9 +107,9 @@ extension NativeAPI {
 
     /// `GET /v1/users/{user}/blocks`
     private func getBlocks(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).blocks(
-            of: request.name("user"), limit: listing.limit, cursor: listing.cursor)
+            of: request.name("user"), listing.list)
         return Listing.response(page, to: request) { $0.show(to: &$1) }
     }
 

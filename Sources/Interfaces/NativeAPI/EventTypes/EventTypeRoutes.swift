@@ -10,14 +10,17 @@ extension NativeAPI {
 
     /// `GET /v1/event-types`: the app's and the gateway's own, in the order of their names.
     func getEventTypes(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: Listing.parameterNames + ["prefix", "built_in"])
+        let parameters = try Parameters(request.query, known: Listing.timedNames + ["prefix", "built_in"])
         let listing = try Listing(parameters, of: request, limits: limits)
         let prefix = try parameters.text("prefix") ?? ""
         let isBuiltIn = try parameters.text("built_in") == nil ? nil : try parameters.flag("built_in")
         let types = try service.chat(for: caller).eventTypes().filter { type in
             type.name.hasPrefix(prefix) && isBuiltIn ?? type.isBuiltIn == type.isBuiltIn
         }
-        return Listing.response(try listing.page(of: types, id: \.name), to: request) { $0.print(to: &$1) }
+        return Listing.response(
+            try listing.page(
+                of: types, id: \.name, time: { $0.isBuiltIn ? nil : $0.created }), to: request
+        ) { $0.print(to: &$1) }
     }
 
     /// `GET /v1/event-types/{type}`

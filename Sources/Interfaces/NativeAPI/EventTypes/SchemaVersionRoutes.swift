@@ -7,11 +7,11 @@ extension NativeAPI {
     private static let versionMembers = ["schema", "examples", "counter_examples", "compatibility", "force"]
     private static let schemaMedia = MediaType("application/schema+json")
 
-    /// `GET /v1/event-types/{type}/versions`: oldest first, without the schemas, which can be large.
+    /// `GET /v1/event-types/{type}/versions`: oldest first unless asked otherwise, without the schemas, which can be large.
     func getSchemaVersions(_ request: Request, _ caller: Caller) async throws -> Response {
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await service.chat(for: caller)
-            .versions(of: request.name("type"), limit: listing.limit, cursor: listing.cursor)
+            .versions(of: request.name("type"), listing.list)
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }
 

@@ -5,13 +5,11 @@ import JSON
 import Locking
 
 extension NativeAPI {
-    private static let searchNames = [
-        "channel", "type", "filter", "user", "after", "before", "order", Parameters.include,
-    ]
+    private static let searchNames = ["channel", "type", "filter", "user", Parameters.include]
 
     /// `GET /v1/events`: kept events of all channels that the caller reads.
     func getEvents(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: Self.searchNames + Listing.parameterNames)
+        let parameters = try Parameters(request.query, known: Self.searchNames + Listing.timedNames)
         let listing = try Listing(parameters, of: request, limits: limits)
         let chat = service.chat(for: caller)
         let inclusion = chat.inclusion(of: try parameters.included())
@@ -21,9 +19,8 @@ extension NativeAPI {
         let user = try parameters.text("user")
         if let user { try Names.check(user: user) }
         var stretch = LogStretch(
-            after: try parameters.position("after") ?? .zero,
-            before: try parameters.position("before") ?? .distantFuture,
-            order: try order(try parameters.text("order"), nil))
+            after: listing.list.after ?? .zero, before: listing.list.before ?? .distantFuture,
+            order: try order(listing.order, nil))
         if let cursor = listing.cursor {
             guard let position = Timetoken(text: cursor) else { throw ChatError.foreignCursor }
             stretch = stretch.rest(behind: position)

@@ -98,8 +98,9 @@ extension NativeAPI {
         var deliveries: [Delivery] = []
         var cursor: String?
         repeat {
-            let page = try await webhooks.deliveries.list(
-                event: event, limit: limits.pageMost, cursor: cursor, by: caller)
+            var query = Deliveries.Query(RecordList(limit: limits.pageMost, cursor: cursor))
+            query.event = event
+            let page = try await webhooks.deliveries.list(query, by: caller)
             deliveries += page.items
             cursor = page.cursor
         } while cursor != nil

@@ -9,10 +9,10 @@ extension NativeAPI {
     /// `GET /v1/channels/{channel}/events`
     func getHistory(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(
-            request.query, known: Self.rangeNames + ["order", Parameters.include] + Listing.parameterNames)
+            request.query, known: Self.rangeNames + [Parameters.include] + Listing.parameterNames)
         var query = try range(parameters)
         if let text = try parameters.text("cursor") { query.cursor = try PageCursor(text: text) }
-        query.order = try order(try parameters.text("order"), query.cursor)
+        query.order = try order(try parameters.word("order"), query.cursor)
         let channel = try readable(request.name("channel"), caller)
         if let cursor = query.cursor { try query.seal(for: channel).check(cursor.list) }
         let page = try await pages(of: [channel], query, caller)[0]
@@ -68,7 +68,7 @@ extension NativeAPI {
     func range(_ parameters: Parameters) throws(ChatError) -> HistoryQuery {
         let limit = try parameters.pageLimit(limits)
         var query = HistoryQuery(limit: limit)
-        query.types = try Self.types(parameters.texts("type"))
+        query.types = try Self.patterns("type", parameters)
         query.user = try parameters.text("user")
         if let user = query.user { try Names.check(user: user) }
         query.after = try parameters.position("after") ?? .zero
@@ -76,25 +76,32 @@ extension NativeAPI {
         return query
     }
 
-    func order(_ word: String?, _ cursor: PageCursor?) throws(ChatError) -> HistoryRequest.Order {
-        guard let word else { return cursor?.order ?? .oldestFirst }
-        guard let order = HistoryRequest.Order(word: word) else {
-            throw Parameters.bad("order", "must be 'asc' or 'desc'")
-        }
+    func order(_ asked: ListOrder?, _ cursor: PageCursor?) throws(ChatError) -> HistoryRequest.Order {
+        guard let asked else { return cursor?.order ?? .oldestFirst }
+        let order: HistoryRequest.Order = asked == .ascending ? .oldestFirst : .newestFirst
         guard cursor.map({ $0.order == order }) ?? true else {
             throw ChatError(.malformed, "the page cursor belongs to a walk in the other order", slug: "bad_cursor")
         }
         return order
     }
 
-    /// Type patterns of a query or a body.
+    /// Patterns of names that a query gives in a parameter, which may be repeated.
+    static func patterns(_ name: String, _ parameters: Parameters) throws(ChatError) -> [NamePattern] {
+        try patterns(parameters.texts(name), of: name)
+    }
+
+    /// Type patterns of a body.
     static func types(_ texts: [String]) throws(ChatError) -> [NamePattern] {
+        try patterns(texts, of: "type")
+    }
+
+    private static func patterns(_ texts: [String], of what: String) throws(ChatError) -> [NamePattern] {
         var patterns: [NamePattern] = []
         for text in texts {
             guard let pattern = NamePattern(text) else {
                 throw ChatError(
-                    .malformed, "'\(text)' is no type pattern: a name, 'a.b.*', or '*'", slug: "bad_pattern",
-                    field: "type")
+                    .malformed, "'\(text)' is no \(what) pattern: a name, 'a.b.*', or '*'", slug: "bad_pattern",
+                    field: what)
             }
             patterns.append(pattern)
         }

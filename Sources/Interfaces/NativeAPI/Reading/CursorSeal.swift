@@ -16,7 +16,7 @@ struct CursorSeal: Equatable {
 
     /// A list is its path and its filters.
     init(_ request: Request) {
-        let filters = request.query.items.filter { !Listing.parameterNames.contains($0.name) }
+        let filters = request.query.items.filter { !Listing.pageNames.contains($0.name) }
         self.init([request.path] + filters.map { $0.name + "=" + $0.value }.sorted())
     }
 
@@ -36,7 +36,8 @@ struct CursorSeal: Equatable {
     func check(_ other: some StringProtocol) throws(ChatError) {
         guard other == digest else {
             throw ChatError(
-                .malformed, "the page cursor belongs to another list; path and filters must be those of the first page",
+                .malformed,
+                "the page cursor belongs to another list; the path and the other parameters must be those of the first page",
                 slug: "bad_cursor")
         }
     }

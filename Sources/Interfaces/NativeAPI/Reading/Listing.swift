@@ -1,22 +1,34 @@
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
 
 /// How lists are answered: `{"data": […], "next_cursor": …, "has_more": …}` and a `Link` to the next page.
+///
+/// Every list takes `limit`, `cursor` and `order`; one whose elements have a time also `after` and `before`. A cursor belongs to
+/// the list of its page: the other parameters must stay the same.
 struct Listing {
-    let limit: Int
-    let cursor: String?
+    let list: RecordList
 
-    static let parameterNames = ["limit", "cursor"]
+    /// What says which page of a list is wanted.
+    static let pageNames = ["limit", "cursor"]
+    /// The parameters of every list.
+    static let parameterNames = pageNames + ["order"]
+    /// The parameters of lists whose elements have a time.
+    static let timedNames = parameterNames + ["after", "before"]
 
     init(_ parameters: Parameters, of request: Request, limits: Limits) throws(ChatError) {
-        limit = try parameters.pageLimit(limits)
-        guard let text = try parameters.text("cursor") else {
-            cursor = nil
-            return
-        }
-        cursor = try CursorSeal(request).opened(text)
+        var list = RecordList(limit: try parameters.pageLimit(limits))
+        list.order = try parameters.word("order")
+        list.after = try parameters.position("after")
+        list.before = try parameters.position("before")
+        if let text = try parameters.text("cursor") { list.cursor = try CursorSeal(request).opened(text) }
+        self.list = list
     }
+
+    var limit: Int { list.limit }
+    var cursor: String? { list.cursor }
+    var order: ListOrder? { list.order }
 
     /// Answers with a page that came from a store that pages by itself.
     static func response<Item>(
@@ -37,7 +49,18 @@ struct Listing {
     }
 
     /// The page of a list that is in memory anyway; its cursors are the ids pages end with.
-    func page<Item>(of items: [Item], id: (Item) -> String) throws(ChatError) -> Page<Item> {
+    ///
+    /// - Parameters:
+    ///   - usual: the order that the items are in.
+    ///   - time: of an item; nil for one without, which no bound of time takes.
+    func page<Item>(
+        of items: [Item], in usual: ListOrder = .ascending, id: (Item) -> String,
+        time: (Item) -> Timetoken? = { _ in nil }
+    ) throws(ChatError) -> Page<Item> {
+        var items = items
+        if let after = list.after { items = items.filter { time($0).map { $0 > after } ?? false } }
+        if let before = list.before { items = items.filter { time($0).map { $0 < before } ?? false } }
+        if order ?? usual != usual { items.reverse() }
         var rest = items[...]
         if let cursor {
             guard let end = rest.firstIndex(where: { id($0) == cursor }) else {

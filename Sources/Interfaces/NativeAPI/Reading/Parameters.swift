@@ -46,6 +46,34 @@ struct Parameters {
         }
     }
 
+    /// One of some words; nil when not given.
+    func word<Word: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Word.Type = Word.self
+    ) throws(ChatError) -> Word? where Word.RawValue == String {
+        guard let text = try text(name) else { return nil }
+        return try Self.word(text, name)
+    }
+
+    /// Those of some words that are given; the parameter may be repeated.
+    func words<Word: RawRepresentable & CaseIterable & Hashable>(
+        _ name: String, _ type: Word.Type = Word.self
+    ) throws(ChatError) -> Set<Word> where Word.RawValue == String {
+        var words: Set<Word> = []
+        for text in texts(name) { words.insert(try Self.word(text, name)) }
+        return words
+    }
+
+    private static func word<Word: RawRepresentable & CaseIterable>(
+        _ text: String, _ name: String
+    ) throws(ChatError) -> Word where Word.RawValue == String {
+        guard let word = Word(rawValue: text) else {
+            let known = Word.allCases.map { "'\($0.rawValue)'" }
+            let rest = known.dropLast().joined(separator: ", ")
+            throw bad(name, "must be \(rest.isEmpty ? "" : rest + " or ")\(known.last ?? "")")
+        }
+        return word
+    }
+
     /// A position in the log, as a timetoken or as a time.
     func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try text(name) else { return nil }

@@ -7,7 +7,7 @@ extension NativeAPI {
     /// Members that change without a change of the resource.
     private static let measured: Set = [
         "allowed_per_minute", "backlog", "bytes_sent", "circuit", "cursor", "joined_member_count", "lag_bytes", "last_error",
-        "member_count", "open_until", "participant_count", "state",
+        "last_used_at", "member_count", "open_until", "participant_count", "state",
     ]
 
     /// An action that writes a resource and accepts what `read` returns of it: members that are not writable may be in the body

@@ -95,10 +95,21 @@ struct StreamRoll {
     }
 
     /// At most `limit` places behind a number, and the number to go on behind; nil at the end.
-    func part(after sequence: UInt64, limit: Int) -> (streams: [LiveStream], last: UInt64?) {
-        let start = firstIndex(above: sequence, orAt: false)
-        let end = min(sequences.count, start + limit)
-        return (streams[start..<end].compactMap(\.self), end < sequences.count ? sequences[end - 1] : nil)
+    ///
+    /// - Parameter sequence: nil for the beginning of the order.
+    func part(
+        behind sequence: UInt64?, _ order: ListOrder = .ascending, limit: Int
+    ) -> (streams: [LiveStream], last: UInt64?) {
+        switch order {
+        case .ascending:
+            let start = sequence.map { firstIndex(above: $0, orAt: false) } ?? 0
+            let end = min(sequences.count, start + limit)
+            return (streams[start..<end].compactMap(\.self), end < sequences.count ? sequences[end - 1] : nil)
+        case .descending:
+            let end = sequence.map { firstIndex(above: $0, orAt: true) } ?? sequences.count
+            let start = max(0, end - limit)
+            return (streams[start..<end].reversed().compactMap(\.self), start > 0 ? sequences[start] : nil)
+        }
     }
 
     private func firstIndex(above sequence: UInt64, orAt: Bool) -> Int {

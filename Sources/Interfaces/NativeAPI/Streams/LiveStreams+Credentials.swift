@@ -21,7 +21,7 @@ extension LiveStreams {
 
     /// Closes the streams of those whose credential no longer holds, a part of the roll at a time.
     func recheck(after sequence: UInt64, _ isConcerned: @escaping @Sendable (LiveStream) -> Bool) {
-        let part = roll.part(after: sequence, limit: 4096)
+        let part = roll.part(behind: sequence, limit: 4096)
         for stream in part.streams where isConcerned(stream) { recheck(stream) }
         guard let next = part.last else { return }
         loop.post { [weak self] in self?.assumeIsolated { $0.recheck(after: next, isConcerned) } }

@@ -368,7 +368,7 @@ extension LiveStreams {
     func forEachStream(_ body: (isolated LiveStreams, LiveStream) -> Void) async {
         var position: UInt64? = 0
         while let start = position {
-            let part = roll.part(after: start, limit: 512)
+            let part = roll.part(behind: start, limit: 512)
             for stream in part.streams { body(self, stream) }
             position = part.last
             if position != nil { await Task.yield() }

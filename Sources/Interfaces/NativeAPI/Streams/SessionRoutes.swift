@@ -14,9 +14,11 @@ extension NativeAPI {
     /// `GET /v1/users/{user}/sessions`
     func getSessions(_ request: Request, _ caller: Caller) async throws -> Response {
         let user = try Self.sessionUser(request, caller, needing: .read)
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let sessions = await streams.sessions.all(of: user)
-        return Listing.response(try listing.page(of: sessions, id: \.id), to: request) { $0.print(to: &$1) }
+        return Listing.response(try listing.page(of: sessions, id: \.id, time: { $0.opened }), to: request) {
+            $0.print(to: &$1)
+        }
     }
 
     /// `GET /v1/users/{user}/sessions/{session}`

@@ -69,24 +69,28 @@ extension LiveStreams {
             && selection.types.allSatisfy { pattern in caller.types.contains { $0.covers(pattern) } }
     }
 
-    /// The streams behind a number in the order of opening, and whether there are more.
+    /// The streams behind a number, in the order of opening unless the list has another, and whether there are more.
     func list(
-        after start: UInt64, limit: Int, for caller: Caller
+        _ list: RecordList, behind start: UInt64?, for caller: Caller
     ) async -> (streams: [StreamReport], last: UInt64?) {
         var found: [StreamReport] = []
         var lastFound: UInt64 = 0
-        var position: UInt64? = start
-        while let from = position {
-            let part = roll.part(after: from, limit: 2048)
-            for stream in part.streams where isShown(stream, to: caller) {
-                guard found.count < limit else { return (found, lastFound) }
+        var position = start
+        repeat {
+            let part = roll.part(behind: position, list.order ?? .ascending, limit: 2048)
+            for stream in part.streams where isAsked(stream, by: list) && isShown(stream, to: caller) {
+                guard found.count < list.limit else { return (found, lastFound) }
                 found.append(report(stream))
                 lastFound = stream.sequence
             }
             position = part.last
             if position != nil { await Task.yield() }
-        }
+        } while position != nil
         return (found, nil)
+    }
+
+    private func isAsked(_ stream: LiveStream, by list: RecordList) -> Bool {
+        (list.after.map { stream.opened > $0 } ?? true) && (list.before.map { stream.opened < $0 } ?? true)
     }
 
     /// - Throws: `.notFound` when there is none, or none the caller may know of.
@@ -157,15 +161,15 @@ extension NativeAPI {
     /// `GET /v1/streams`
     func getStreams(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.demand(.read)
-        let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        var start: UInt64 = 0
+        let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
+        var start: UInt64?
         if let cursor = listing.cursor {
             guard let sequence = streams.sequence(of: cursor) else {
                 throw ChatError.foreignCursor
             }
             start = sequence
         }
-        let (reports, last) = await streams.list(after: start, limit: listing.limit, for: caller)
+        let (reports, last) = await streams.list(listing.list, behind: start, for: caller)
         let page = Page(items: reports, hasMore: last != nil, cursor: last.map(streams.id))
         return Listing.response(page, to: request) { $0.print(to: &$1) }
     }

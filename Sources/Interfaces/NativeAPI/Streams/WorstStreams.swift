@@ -13,7 +13,7 @@ extension LiveStreams {
         var worst = WorstStreams()
         var position: UInt64? = 0
         while let from = position {
-            let part = roll.part(after: from, limit: 2048)
+            let part = roll.part(behind: from, limit: 2048)
             for stream in part.streams where stream.connection.isOpen {
                 worst.lagBytes = max(worst.lagBytes, stream.connection.lag)
             }

@@ -78,6 +78,7 @@ final class UserTokens: Sendable {
         guard !service.isRevoked(caller) else {
             throw Self.refusal("the tokens of its user were taken back; get a new one")
         }
+        service.keyring.noteUse(ofKey: known.credential, in: known.space)
         return caller
     }
 

@@ -19,7 +19,7 @@ extension PubNubAPI {
         var names: [String] = []
         var cursor: String?
         repeat {
-            let page = try await chat.groups(limit: limits.pageMost, cursor: cursor)
+            let page = try await chat.groups(RecordList(limit: limits.pageMost, cursor: cursor))
             names += page.items.filter { !$0.channels.isEmpty }.map(\.id)
             cursor = page.hasMore ? page.cursor : nil
         } while cursor != nil && names.count < Self.namesMost

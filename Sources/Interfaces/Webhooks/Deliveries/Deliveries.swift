@@ -1,4 +1,4 @@
-import ChatCore
+public import ChatCore
 public import ChatModel
 import HTTPClient
 import JSON
@@ -17,26 +17,56 @@ public struct Deliveries: Sendable {
 
     var queue: any DeliveryQueue { registry.queue }
 
+    /// Which deliveries to list, the newest event first unless asked otherwise.
+    public struct Query: Sendable {
+        /// The id of a webhook or a subscription.
+        public var subscriber: String?
+        /// Empty for all.
+        public var statuses: Set<DeliveryStatus> = []
+        public var event: Timetoken?
+        /// Of their events; empty for all.
+        public var types: [NamePattern] = []
+        public var channels: [NamePattern] = []
+        /// Its times are those of the events.
+        public var list: RecordList
+
+        public init(_ list: RecordList) { self.list = list }
+    }
+
     /// The app's deliveries by event, strictly between the bounds. A page may hold fewer than `limit` and still have a
     /// next one.
     /// - Throws: `.malformed` for a cursor that is none of ours.
-    public func list(
-        webhook: String? = nil, statuses: Set<DeliveryStatus> = [], event: Timetoken? = nil, after: Timetoken? = nil,
-        before: Timetoken? = nil, order: DeliveryQuery.Order = .newestFirst, limit: Int, cursor: String? = nil,
-        by caller: Caller
-    ) async throws(ChatError) -> Page<Delivery> {
+    public func list(_ wanted: Query, by caller: Caller) async throws(ChatError) -> Page<Delivery> {
         try caller.demand(.manage)
-        var query = DeliveryQuery(space: caller.space, limit: limit)
-        query.endpoint = webhook
-        query.statuses = statuses
-        query.event = event
-        query.after = after
-        query.before = before
-        query.order = order
-        query.cursor = cursor
-        var page = try await queue.list(query)
-        page.items.removeAll { !caller.reaches($0) }
-        return page
+        let list = wanted.list
+        var query = DeliveryQuery(space: caller.space, limit: list.limit)
+        query.endpoint = wanted.subscriber
+        query.statuses = wanted.statuses
+        query.event = wanted.event
+        query.after = list.after
+        query.before = list.before
+        query.order = list.order == .ascending ? .oldestFirst : .newestFirst
+        query.cursor = list.cursor
+        guard !wanted.types.isEmpty || !wanted.channels.isEmpty else {
+            var page = try await queue.list(query)
+            page.items.removeAll { !caller.reaches($0) }
+            return page
+        }
+        query.wantsCursors = true
+        return try await RecordList.page(limit: list.limit, from: list.cursor) {
+            [query] cursor, limit async throws(ChatError) in
+            var query = query
+            query.cursor = cursor
+            query.limit = limit
+            let found = try await queue.list(query)
+            var page = Page<Delivery?>(
+                items: found.items.map { caller.reaches($0) ? $0 : nil }, hasMore: found.hasMore, cursor: found.cursor)
+            page.cursors = found.cursors
+            return page
+        } _: { delivery in
+            (wanted.types.isEmpty || wanted.types.match(delivery.type))
+                && (wanted.channels.isEmpty || wanted.channels.match(delivery.channel))
+        }
     }
 
     /// One delivery with its attempts, oldest first.

@@ -10,7 +10,7 @@ public struct DeliveryJob: Sendable {
         case purge
     }
 
-    public enum State: String, Sendable {
+    public enum State: String, Sendable, CaseIterable {
         case running, paused, done, cancelled, failed
 
         /// Nothing will change any more.

@@ -1,4 +1,4 @@
-import ChatCore
+public import ChatCore
 public import ChatModel
 import JSON
 import Locking
@@ -65,21 +65,27 @@ public struct Jobs: Sendable {
         return stored
     }
 
-    /// The app's jobs, newest first. A page may hold fewer than `limit` and still have a next one.
+    /// The app's jobs, newest first unless asked otherwise. A page may hold fewer than its limit and still have a next one.
+    ///
+    /// - Parameter states: those of the jobs to list; empty for all.
     public func list(
-        limit: Int, cursor: String? = nil, by caller: Caller
+        _ list: RecordList, states: Set<DeliveryJob.State> = [], by caller: Caller
     ) async throws(ChatError) -> Page<DeliveryJob> {
         try caller.demand(.manage)
-        var query = RecordQuery(.job, in: caller.space, limit: limit)
+        var query = RecordQuery(.job, in: caller.space, limit: list.limit)
         query.sort = [(.id, false)]
-        query.cursor = cursor
-        let page = try await directory.list(query)
-        var jobs: [DeliveryJob] = []
-        for record in page.items {
-            guard let job = DeliveryJob(record, compilesFilter: false), await isSeen(job, by: caller) else { continue }
-            jobs.append(job)
+        var isAsked: (@Sendable (DeliveryJob) -> Bool)?
+        if !states.isEmpty { isAsked = { (job: DeliveryJob) -> Bool in states.contains(job.state) } }
+        return try await list.page(
+            of: query, in: directory, limits: registry.service.limits, created: { $0.created }, keeping: isAsked
+        ) { records async throws(ChatError) in
+            var jobs: [DeliveryJob?] = []
+            for record in records {
+                let job = DeliveryJob(record, compilesFilter: false)
+                if let job, await isSeen(job, by: caller) { jobs.append(job) } else { jobs.append(nil) }
+            }
+            return jobs
         }
-        return Page(items: jobs, hasMore: page.hasMore, cursor: page.cursor)
     }
 
     /// - Throws: `.notFound`.

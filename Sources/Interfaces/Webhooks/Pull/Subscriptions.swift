@@ -1,4 +1,4 @@
-import ChatCore
+public import ChatCore
 public import ChatModel
 import Locking
 import Logging
@@ -62,23 +62,20 @@ public final class Subscriptions: Sendable {
         return subscription
     }
 
-    /// The app's subscriptions in the order of their ids.
+    /// The app's subscriptions in the order of their ids unless asked otherwise.
     /// - Throws: `.malformed` for a cursor that is none of ours.
-    public func list(
-        limit: Int, cursor: String? = nil, by caller: Caller
-    ) async throws(ChatError) -> Page<Subscription> {
+    public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Subscription> {
         try caller.demand(.manage)
-        var query = RecordQuery(.subscription, in: caller.space, limit: limit)
-        query.cursor = cursor
-        let page = try await directory.list(query)
-        var subscriptions: [Subscription] = []
-        for record in page.items {
-            guard let subscription = Subscription(record, compilesFilter: false), !subscription.isDeleted else {
-                continue
+        var page = try await list.page(
+            of: RecordQuery(.subscription, in: caller.space, limit: list.limit), in: directory,
+            limits: registry.service.limits, created: \.created
+        ) { records in
+            records.map { record in
+                Subscription(record, compilesFilter: false).flatMap { $0.isDeleted ? nil : $0 }
             }
-            subscriptions.append(try await withBacklog(subscription))
         }
-        return Page(items: subscriptions, hasMore: page.hasMore, cursor: page.cursor)
+        for index in page.items.indices { page.items[index] = try await withBacklog(page.items[index]) }
+        return page
     }
 
     /// Changes settings; what waits follows a new ordering.

@@ -1,4 +1,4 @@
-import ChatCore
+public import ChatCore
 public import ChatModel
 import HTTPClient
 public import JSON
@@ -80,24 +80,29 @@ public final class WebhookRegistry: Sendable {
         return webhook
     }
 
-    /// The app's webhooks that the caller reaches, in the order of their ids; of one that cannot be read as much as can be, for
-    /// who reaches everything. A page may hold fewer than `limit` and still have a next one.
+    /// The app's webhooks that the caller reaches, in the order of their ids unless asked otherwise; of one that cannot be read as
+    /// much as can be, for who reaches everything. A page may hold fewer than its limit and still have a next one.
+    ///
+    /// - Parameter statuses: those of the webhooks to list; empty for all.
     /// - Throws: `.malformed` for a cursor that is none of ours.
     public func list(
-        limit: Int, cursor: String? = nil, by caller: Caller
+        _ list: RecordList, statuses: Set<Webhook.Status> = [], by caller: Caller
     ) async throws(ChatError) -> Page<Webhook> {
         try caller.demand(.manage)
-        var query = RecordQuery(.webhook, in: caller.space, limit: limit)
-        query.cursor = cursor
-        let page = try await directory.list(query)
         let isEverywhere = caller.channels.contains(.all) && caller.types.contains(.all)
-        let webhooks = page.items.compactMap { record in
-            guard let webhook = shown(record) else {
-                return isEverywhere ? Webhook.unreadable(record, service.vault) : nil
+        var isAsked: (@Sendable (Webhook) -> Bool)?
+        if !statuses.isEmpty { isAsked = { (webhook: Webhook) -> Bool in statuses.contains(webhook.status) } }
+        return try await list.page(
+            of: RecordQuery(.webhook, in: caller.space, limit: list.limit), in: directory, limits: service.limits,
+            created: { $0.created }, keeping: isAsked
+        ) { [self] records in
+            records.map { (record) -> Webhook? in
+                guard let webhook = shown(record) else {
+                    return isEverywhere ? withHealth(Webhook.unreadable(record, service.vault)) : nil
+                }
+                return reaches(webhook.settings, by: caller) ? withHealth(webhook) : nil
             }
-            return reaches(webhook.settings, by: caller) ? webhook : nil
         }
-        return Page(items: webhooks.map(withHealth), hasMore: page.hasMore, cursor: page.cursor)
     }
 
     /// A webhook for showing: as it is in memory, or read from its record without compiling its filter. Nil for one that

@@ -47,15 +47,24 @@ struct DeliveryListing: Sendable {
     }
 }
 
+extension DeliveryKey {
+    /// The place behind it, in either order.
+    fileprivate var listCursor: String { ListCursor.text([.integer(Int64(event)), .integer(endpoint)]) }
+}
+
 extension Reader {
     func list(_ listing: DeliveryListing) throws(SQLiteFailure) -> Page<Delivery> {
         try inSnapshot { () throws(SQLiteFailure) in
             let keys = try keys(listing)
             var page = Page<Delivery>(items: [])
-            for key in keys.prefix(listing.query.limit) { page.items += try delivery(at: key).map { [$0] } ?? [] }
+            for key in keys.prefix(listing.query.limit) {
+                guard let delivery = try delivery(at: key) else { continue }
+                page.items.append(delivery)
+                if listing.query.wantsCursors { page.cursors.append(key.listCursor) }
+            }
             guard keys.count > listing.query.limit, let last = keys.dropLast().last else { return page }
             page.hasMore = true
-            page.cursor = ListCursor.text([.integer(Int64(last.event)), .integer(last.endpoint)])
+            page.cursor = last.listCursor
             return page
         }
     }

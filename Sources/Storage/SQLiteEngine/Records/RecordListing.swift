@@ -117,6 +117,7 @@ extension Reader {
                     return false
                 }
                 page.items.append(row.record(in: listing.query.space, kind: listing.query.kind))
+                if listing.query.wantsCursors { page.cursors.append(listing.cursor(after: row)) }
                 if page.items.count == listing.query.limit { cursor = listing.cursor(after: row) }
                 return true
             }

@@ -39,7 +39,7 @@ async function all() {
     fill(
       list,
       await pages(
-        (cursor) => get("/v1/channels" + query({ filter, cursor, total: true, sort: "updated:desc" })),
+        (cursor) => get("/v1/channels" + query({ filter, cursor, total: true, sort: "updated_at:desc" })),
         (rows) =>
           table(
             [

@@ -32,14 +32,15 @@ export default async function deliveries(view) {
       "Status",
       choice("status", [["", "all"], "pending", "failed", "delivered", "dead", "held"], wanted.get("status") ?? ""),
     ),
-    field("Webhook", input("webhook", { placeholder: "any", value: wanted.get("webhook") ?? "" })),
+    field("Subscriber", input("subscriber", { placeholder: "any", value: wanted.get("subscriber") ?? "" })),
+    field("Type", input("type", { placeholder: "any", value: wanted.get("type") ?? "" })),
     field("Event", input("event", { placeholder: "any", value: wanted.get("event") ?? "" })),
   ], { submit: "Show", kind: "row", action: (values) => load(values) });
-  async function load({ status, webhook, event }) {
+  async function load({ status, subscriber, event, type }) {
     fill(
       list,
       await pages(
-        (cursor) => get("/v1/deliveries" + query({ status, webhook, event, cursor })),
+        (cursor) => get("/v1/deliveries" + query({ status, subscriber, event, type, cursor })),
         (rows) => deliveryTable(rows, receiver),
       ),
     );
@@ -76,7 +77,7 @@ export const deliveryTable = (rows, receiver, openUntil) =>
     [
       ["Event", (row) => link("#/events/" + row.event, row.type)],
       ["Channel", (row) => row.channel],
-      ...(receiver ? [["Webhook", (row) => receiver(row.webhook)]] : []),
+      ...(receiver ? [["Subscriber", (row) => receiver(row.subscriber)]] : []),
       ["Status", (row) => status(row.status)],
       ["Attempts", (row) => row.attempts, "number"],
       ["Next", (row) => receiver ? receiver.next(row) : nextAttempt(row, openUntil)],
@@ -104,7 +105,7 @@ async function one(view, id) {
       { class: "card" },
       facts([
         ["Id", h("code", {}, delivery.id)],
-        ["Webhook", receiver(delivery.webhook)],
+        ["Webhook", receiver(delivery.subscriber)],
         ["Event", link("#/events/" + delivery.event, delivery.event)],
         ["Type", delivery.type],
         ["Channel", delivery.channel],

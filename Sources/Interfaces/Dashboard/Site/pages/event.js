@@ -118,7 +118,7 @@ async function told({ webhooks, would_reach }) {
       ),
       table(
         [
-          ["Receiver", (row) => receiver(row.webhook)],
+          ["Receiver", (row) => receiver(row.subscriber)],
           ["Delivery", (row) =>
             row.delivery
               ? [
@@ -141,7 +141,7 @@ async function told({ webhooks, would_reach }) {
       h(
         "div",
         { class: "card" },
-        h("h3", {}, "Attempts for ", receiver(delivery.webhook)),
+        h("h3", {}, "Attempts for ", receiver(delivery.subscriber)),
         [...delivery.attempt_log].reverse().map(attempt),
       )
     ),

@@ -48,6 +48,7 @@ const list = (view) =>
         ["Types", (row) => row.types.join(", ")],
         ["Requests at most", (row) => rate(row.rate_limit)],
         ["Made", (row) => time(row.created_at)],
+        ["Last used", (row) => row.last_used_at ? time(row.last_used_at) : "never"],
         ["Expires", (row) => row.expires_at ? time(row.expires_at) : "never"],
         ["", (row) => row.id !== view.who.credential && removing(row, view)],
       ],

@@ -34,7 +34,7 @@ async function all() {
   const load = async ({ filter }) =>
     fill(
       list,
-      await pages((cursor) => get("/v1/users" + query({ filter, cursor, total: true, sort: "updated:desc" })), (rows) =>
+      await pages((cursor) => get("/v1/users" + query({ filter, cursor, total: true, sort: "updated_at:desc" })), (rows) =>
         table(
           [
             ["User", (row) =>

@@ -96,7 +96,7 @@ async function one(view, id) {
     const { open_until } = await get(path`/v1/webhooks/${id}`);
     deliveries.replaceChildren(
       await pages(
-        (cursor) => get("/v1/deliveries" + query({ webhook: id, status: chosen.value, cursor, limit: 20 })),
+        (cursor) => get("/v1/deliveries" + query({ subscriber: id, status: chosen.value, cursor, limit: 20 })),
         (rows) => deliveryTable(rows, undefined, open_until),
       ),
     );
@@ -192,7 +192,7 @@ async function one(view, id) {
 async function standing(id) {
   const stats = await get(path`/v1/webhooks/${id}/stats`);
   const last = async (status) => {
-    const page = await get("/v1/deliveries" + query({ webhook: id, status, limit: 1 }));
+    const page = await get("/v1/deliveries" + query({ subscriber: id, status, limit: 1 }));
     const delivery = page.data[0] && await found(get(path`/v1/deliveries/${page.data[0].id}`));
     return delivery?.attempt_log.at(-1)?.at;
   };

@@ -1,0 +1,105 @@
+public import ChatModel
+import JSON
+import Locking
+
+/// When each key was used last, to a minute: noted in memory, and written once a minute where there is anything new.
+struct KeyUses {
+    /// How far a time that is shown may lag behind.
+    private static let grain: Duration = .seconds(60)
+
+    private(set) var times: [RecordKey: Timetoken] = [:]
+    /// Apps with times that are not written yet.
+    private var unwritten: Set<SpaceID> = []
+
+    /// - Returns: until when further uses need no note.
+    mutating func note(_ key: RecordKey, at now: Timetoken) -> Timetoken {
+        let next = times[key].map { $0.adding(Self.grain) } ?? .zero
+        guard now >= next else { return next }
+        times[key] = now
+        unwritten.insert(key.space)
+        return now.adding(Self.grain)
+    }
+
+    mutating func forget(_ key: RecordKey) { times[key] = nil }
+
+    /// Takes what is stored of an app: what was noted meanwhile is newer.
+    mutating func merge(_ stored: Record) {
+        for member in stored.body.rawMembers() ?? [] {
+            guard let time = Timetoken(text: member.value.description) else { continue }
+            let key = RecordKey(.key, member.name, in: stored.key.space)
+            times[key] = max(times[key] ?? .zero, time)
+        }
+    }
+
+    /// Some of the apps with times that are not written yet; they count as written from now on.
+    mutating func takeUnwritten(_ most: Int) -> [SpaceID] {
+        let spaces = Array(unwritten.prefix(most))
+        unwritten.subtract(spaces)
+        return spaces
+    }
+
+    mutating func putBack(_ spaces: [SpaceID]) { unwritten.formUnion(spaces) }
+
+    static func recordKey(of space: SpaceID) -> RecordKey { RecordKey(.setting, "key-uses", in: space) }
+}
+
+extension Keyring {
+    /// Apps whose times are written in one commit.
+    private static let writtenAtOnce = 100
+
+    /// When a key, or a token of a user that it stands behind, was shown last, to a minute; nil for one that never was.
+    public func lastUse(of key: APIKey) -> Timetoken? { contents.withLock { $0.uses.times[key.recordKey] } }
+
+    /// Notes that a token was shown that a key stands behind. Nothing happens where there is no such key.
+    public func noteUse(ofKey id: String, in space: SpaceID) {
+        let (key, now) = (RecordKey(.key, id, in: space), clock.now)
+        contents.withLock { contents in
+            if contents.keys[key] != nil { _ = contents.uses.note(key, at: now) }
+        }
+    }
+
+    /// Reads what earlier runs have written; behind the keys.
+    func loadUses() async throws(ChatError) {
+        let spaces = apps.map(\.space)
+        for start in stride(from: 0, to: spaces.count, by: Self.writtenAtOnce) {
+            let part = spaces[start...].prefix(Self.writtenAtOnce)
+            for record in try await directory.read(part.map(KeyUses.recordKey)).compactMap(\.self) {
+                contents.withLock { $0.uses.merge(record) }
+            }
+        }
+    }
+
+    /// Writes what is new. What the store does not take now is left for the next time.
+    func writeUses() async {
+        while !Task.isCancelled {
+            let spaces = contents.withLock { $0.uses.takeUnwritten(Self.writtenAtOnce) }
+            guard !spaces.isEmpty else { return }
+            do throws(ChatError) {
+                // Another node may have written later times.
+                for record in try await directory.read(spaces.map(KeyUses.recordKey)).compactMap(\.self) {
+                    contents.withLock { $0.uses.merge(record) }
+                }
+                _ = try await directory.write(
+                    spaces.map { RecordChange(KeyUses.recordKey(of: $0), body: uses(in: $0)) })
+            } catch {
+                contents.withLock { $0.uses.putBack(spaces) }
+                return
+            }
+        }
+    }
+
+    /// Those of keys that are still there.
+    private func uses(in space: SpaceID) -> JSONText {
+        let times = contents.withLock { contents in
+            contents.uses.times.filter { $0.key.space == space && contents.keys[$0.key] != nil }
+        }
+        return JSONText { writer in
+            writer.beginObject()
+            for (key, time) in times {
+                writer.key(text: key.id)
+                writer.raw(JSONText(trusted: Array(time.description.utf8)))
+            }
+            writer.endObject()
+        }
+    }
+}
