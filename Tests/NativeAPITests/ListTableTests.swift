@@ -18,6 +18,7 @@ import YAML
     /// Lists of names that have no time.
     private static let timeless: Set<String> = [
         "/v1/channels/{channel}/presence", "/v1/users/{user}/presence", "/v1/channels/{channel}/participants",
+        "/v1/channels/{channel}/typing",
         // A group is a set that is replaced: it has the time of its last change alone.
         "/v1/channel-groups",
     ]
@@ -220,6 +221,7 @@ import YAML
         _ = await done(.put, "/v1/channels/hall/participants/\(name)")
         _ = await done(.put, "/v1/channels/\(name)", #"{"kind":"group"}"#)
         _ = await done(.put, "/v1/channels/room/members/\(name)", "{}")
+        _ = await done(.put, "/v1/channels/room/typing/\(name)")
         _ = await done(.put, "/v1/channels/\(name)/members/eve", "{}")
         _ = await done(.put, "/v1/channels/room/restrictions/x\(name)", #"{"mute":true}"#)
         _ = await done(.put, "/v1/channels/\(name)/restrictions/eve", #"{"mute":true}"#)

@@ -113,7 +113,7 @@ import Testing
     @Test("that are deliveries say when they are attempted, and why not before")
     func schedule() async throws {
         @Sendable func delivery(_ id: String, _ webhook: String, _ due: String) -> String {
-            #"{"id":"\#(id)","status":"failed","webhook":"\#(webhook)","next_attempt_at":\#(due),"reason":null}"#
+            #"{"id":"\#(id)","status":"failed","subscriber":"\#(webhook)","next_attempt_at":\#(due),"reason":null}"#
         }
         let gateway = try ScriptedServer { request in
             if request.target.hasPrefix("/v1/webhooks") {

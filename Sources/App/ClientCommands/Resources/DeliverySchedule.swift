@@ -22,10 +22,10 @@ struct DeliverySchedule: Sendable {
     /// In words: a time, or why there is none.
     func next(of delivery: JSONValue) -> String {
         guard let due = delivery["next_attempt_at"]?.string else { return delivery["reason"]?.string ?? "-" }
-        let webhook = delivery["webhook"]?.string ?? ""
-        if webhook.hasPrefix("sub_") { return "waits to be pulled" }
+        let subscriber = delivery["subscriber"]?.string ?? ""
+        if subscriber.hasPrefix("sub_") { return "waits to be pulled" }
         // Times of the API have one form, whose order is the texts'.
-        if let until = openUntil[webhook], until > due { return "after \(EventLine.time(until)), the receiver rests" }
+        if let until = openUntil[subscriber], until > due { return "after \(EventLine.time(until)), the receiver rests" }
         return EventLine.time(due)
     }
 }

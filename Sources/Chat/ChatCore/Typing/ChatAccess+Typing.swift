@@ -35,9 +35,9 @@ extension ChatAccess {
     /// - Returns: the users with what events show of them: one without a record has its id alone.
     /// - Throws: as `occupants(of:after:limit:)`.
     public func typists(
-        of name: String, after user: String? = nil, limit: Int
+        of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Page<UserRecord> {
-        let seated = try await seated(.typist, name, after: user, limit: limit)
+        let seated = try await seated(.typist, name, after: user, order, limit: limit)
         let ids = seated.occupants.map(\.user)
         let records = try await service.engine.directory.read(ids.map { UserRecord.key($0, in: space) })
         let users = zip(ids, records).map { id, record in record.flatMap { UserRecord($0) } ?? UserRecord(id: id) }

@@ -128,7 +128,6 @@ extension UserFields {
             if let custom { writer.member("custom", custom.text) }
             if let status { writer.member("status", status) }
             if let type { writer.member("type", type) }
-            if let push { writer.member("push", push.rawValue) }
             writer.endObject()
         }
     }
@@ -154,6 +153,7 @@ extension MembershipFields {
             if let custom { writer.member("custom", custom.text) }
             if let status { writer.member("status", status) }
             if let type { writer.member("type", type) }
+            if let push { writer.member("push", push.rawValue) }
             writer.endObject()
         }
     }

@@ -15,7 +15,7 @@ extension NativeAPI {
     private func getTypists(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
         let page = try await chat(for: caller, request).typists(
-            of: request.name("channel"), after: listing.cursor, limit: listing.limit)
+            of: request.name("channel"), after: listing.cursor, listing.order ?? .ascending, limit: listing.limit)
         return Listing.response(page, to: request) { $0.printReference(to: &$1) }
     }
 
