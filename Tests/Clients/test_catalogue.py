@@ -100,10 +100,10 @@ class Story:
             self.call("DELETE", "/channels/crew/restrictions/ben")
 
     def presence(self):
-        self.call("PUT", "/channels/crew/presence/ana", {})
+        self.call("PUT", "/channels/crew/presence/ana", {"state": {"mood": "new"}})
         self.call("PUT", "/channels/crew/presence/ana/state", {"state": {"mood": "fine"}})
         self.call("DELETE", "/channels/crew/presence/ana")
-        self.call("PUT", "/channels/attic/presence/ana", {"ttl_seconds": 2})
+        self.call("PUT", "/channels/attic/presence/ana", {"ttl_seconds": 2, "state": {"mood": "fine"}})
         self.call("PUT", "/channels/crew/typing/ana", {})
         self.call("DELETE", "/channels/crew/typing/ana")
         self.call("PUT", "/channels/lobby", {"kind": "open"})
@@ -159,13 +159,14 @@ class Found(dict):
 
 
 def unfilled(gateway, name, members):
-    """The members that the type's schema describes and none of the events has, without those of PubNub SDKs' events."""
+    """The members that the type's schema describes and none of the events has, without those of PubNub SDKs' events, and of
+    intervals with more users than this story has."""
     newest = gateway.call("GET", f"/v1/event-types/{name}").json()["latest_version"]
     schema = gateway.call("GET", f"/v1/event-types/{name}/versions/{newest}").json()["schema"]
     described = schema.get("properties", {})
     return {
         member for member, schema in described.items()
-        if member not in members and "PubNub SDK" not in schema.get("description", "")
+        if member not in members and member != "here_now_refresh" and "PubNub SDK" not in schema.get("description", "")
     }
 
 

@@ -118,7 +118,7 @@ extension ChatAccess {
             _ = try await chat.of("ben").report(sent, in: "room", for: "rude", by: nil)
             let channels = ("room", "PUBNUB_INTERNAL_MODERATION_room")
             let stored = try await chat.everythingStored(channels.0, channels.1)
-            #expect(stored.components(of: "secret") == 5)
+            #expect(stored.components(of: "secret") == 7)
             if byRange {
                 #expect(try await chat.deleteEvent(sent) == 1)
             } else {

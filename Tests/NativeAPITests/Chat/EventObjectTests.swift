@@ -355,7 +355,7 @@ private func expectPart(
             #expect(await api.call(.put, "/v1/channels/crew/typing/ben").status < 300)
             #expect(await api.call(.post, "/v1/channels/crew/metadata", #"{"metadata":{"k":"v"}}"#).status < 300)
             let channel = await api.call(.get, "/v1/channels/crew")
-            let page = await api.call(.get, "/v1/poll?channels=crew&cursor=\(start)")
+            let page = await api.call(.get, "/v1/poll?channel=crew&cursor=\(start)")
             let events =
                 page.body.rawMember("data")?.rawElements() ?? page.body.rawMember("events")?.rawElements() ?? []
             func data(_ type: String) -> [JSONText] {

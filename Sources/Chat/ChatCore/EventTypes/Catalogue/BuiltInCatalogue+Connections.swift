@@ -8,7 +8,6 @@ extension BuiltInCatalogue {
             more: """
                 ,
                   "heartbeat_s": {"type": "number", "minimum": 0, "description": "Seconds between signs of life."},
-                  "retry_ms": {"$ref": "#/$defs/count", "description": "Milliseconds to wait before reconnecting."},
                   "resume_window_s": {"type": "number", "minimum": 0, "description": "Seconds a lost session can be resumed."}
                 """),
         session("connection.reconnecting", "A session lost its stream and can be resumed.", state: "reconnecting"),
@@ -16,8 +15,7 @@ extension BuiltInCatalogue {
             "connection.reconnected", "A session was resumed.", state: "open",
             more: """
                 ,
-                  "gap": {"type": "boolean", "description": "True when events in between are lost: fetch again."},
-                  "replayed": {"$ref": "#/$defs/count", "description": "How many events follow from the time in between."}
+                  "gap": {"type": "boolean", "description": "True when events in between are lost: fetch again."}
                 """),
         session("connection.failed", "A session was not resumed in time.", state: "closed"),
         session("connection.canceled", "A session was closed by its user.", state: "closed"),

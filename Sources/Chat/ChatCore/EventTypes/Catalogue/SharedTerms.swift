@@ -58,6 +58,22 @@ enum SharedTerms {
 
     private static let terms: [(name: String, definition: String)] = [
         (
+            "message_reference",
+            """
+            "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it. Without `etag` only where it \
+            is: where the reader of the event may not read it yet, where it is not kept, and where a PubNub SDK names it.",
+            "type": "object",
+            "required": ["timetoken", "channel"],
+            "if": {"required": ["etag"]},
+            "then": {"$ref": "#/$defs/message"},
+            "properties": {
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place in the channel."},
+              "channel": {"type": "string", "minLength": 1, "description": "The channel that it is in."},
+              "user": {"type": ["string", "null"], "description": "The author."}
+            }
+            """
+        ),
+        (
             "message",
             """
             "description": "The message as `GET /v1/channels/{channel}/messages/{timetoken}` shows it after the event.",
@@ -92,22 +108,6 @@ enum SharedTerms {
               "created_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `timetoken` as a time."},
               "etag": {"type": "string", "description": "The message's version, for `If-Match`."},
               "updated_at": {"$ref": "#/$defs/timestamp", "description": "When something last became of it, else `created_at`."}
-            }
-            """
-        ),
-        (
-            "message_reference",
-            """
-            "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it. Without `etag` only where it \
-            is: where the reader of the event may not read it yet, where it is not kept, and where a PubNub SDK names it.",
-            "type": "object",
-            "required": ["timetoken", "channel"],
-            "if": {"required": ["etag"]},
-            "then": {"$ref": "#/$defs/message"},
-            "properties": {
-              "timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place in the channel."},
-              "channel": {"type": "string", "minLength": 1, "description": "The channel that it is in."},
-              "user": {"type": ["string", "null"], "description": "The author."}
             }
             """
         ),
