@@ -3,7 +3,7 @@ import ChatModel
 extension BuiltInCatalogue {
     /// Who is there, on the channel itself.
     static let presence: [BuiltInType] = [
-        occupant("presence.joined", "A user appeared on a channel."),
+        occupant("presence.joined", "A user appeared on a channel.", showsState: false),
         occupant("presence.left", "A user went away from a channel."),
         occupant("presence.timed_out", "A user gave no sign of life for too long and counts as gone."),
         occupant(
@@ -30,20 +30,27 @@ extension BuiltInCatalogue {
             refuses: [#"{"joined":["ana"]}"#, #"{"occupancy":-1}"#]),
     ]
 
+    /// - Parameter showsState: False for a user who has no state yet.
     private static func occupant(
-        _ name: String, _ description: String, required: String = #""user", "occupancy""#
+        _ name: String, _ description: String, required: String = #""user", "occupancy""#, showsState: Bool = true
     ) -> BuiltInType {
-        BuiltInType(
+        let state =
+            showsState
+            ? #", "state": {"type": "object", "description": "What the user shows there; absent for nothing."}"# : ""
+        return BuiltInType(
             name, .passing, description,
             members: """
                 "required": [\(required)],
                 "properties": {
                   "user": {"$ref": "#/$defs/user", "description": "The user, by the id alone."},
-                  "occupancy": {"$ref": "#/$defs/count", "description": "How many are there after it."},
-                  "state": {"type": "object", "description": "What the user shows there; absent for nothing."}
+                  "occupancy": {"$ref": "#/$defs/count", "description": "How many are there after it."}\(state)
                 }
                 """,
-            accepts: [#"{"user":{"id":"ana"},"occupancy":2,"state":{"mood":"busy"}}"#],
+            accepts: [
+                showsState
+                    ? #"{"user":{"id":"ana"},"occupancy":2,"state":{"mood":"busy"}}"#
+                    : #"{"user":{"id":"ana"},"occupancy":2}"#
+            ],
             refuses: [#"{"user":"ana","occupancy":2,"state":{}}"#, #"{"occupancy":2,"state":{}}"#])
     }
 }
