@@ -28,7 +28,11 @@ def branches(schema):
     for word in ("oneOf", "anyOf"):
         if word in schema:
             rest = {name: value for name, value in schema.items() if name != word}
-            return [{**rest, **branch} for each in schema[word] for branch in branches(each)]
+            return [
+                {**rest, **branch, "required": rest.get("required", []) + branch.get("required", []),
+                 **({"properties": {**rest.get("properties", {}), **branch.get("properties", {})}}
+                    if "properties" in rest else {})}
+                for each in schema[word] for branch in branches(each)]
     return [schema]
 
 
@@ -38,12 +42,16 @@ def members(schema):
     for branch in branches(schema):
         for part in branch.get("allOf", []):
             found.update(members(part))
-        found.update(branch.get("properties", {}))
+        # A value that a branch demands goes before what others allow.
+        found.update((name, part) for name, part in branch.get("properties", {}).items()
+                     if "const" not in found.get(name, {}))
     return found
 
 
-def required(schema):
-    first = branches(schema)[0]
+def required(schema, name=None):
+    """The members that an object needs, by the first branch, or the one that needs the member `name`."""
+    all_branches = branches(schema)
+    first = next((branch for branch in all_branches if name in branch.get("required", [])), all_branches[0])
     return [name for part in [first, *map(resolved, first.get("allOf", []))] for name in part.get("required", [])]
 
 
@@ -81,6 +89,8 @@ def good(schema):
     for word in ("example", "default", "const"):
         if schema.get(word) is not None:
             return copy.deepcopy(schema[word])
+    if "const" in schema:
+        return schema["const"]
     if "enum" in schema:
         return schema["enum"][0]
     allowed = types(schema)
@@ -142,7 +152,7 @@ def places(schema, pointer, put, depth=0):
 
         def with_value(value, name=name):
             rest = {other: good(part) for other, part in members(schema).items()
-                    if other in required(schema) and other != name}
+                    if other in required(schema, name) and other != name}
             return put({**rest, name: value})
 
         yield from place(member, f"{pointer}/{token(name)}", with_value, depth)

@@ -419,10 +419,10 @@ def test_the_next_attempt_is_never_one_that_will_not_be_made(gateway, browser):
     shown = browser.execute_async_script("""
         const done = arguments[0];
         import("/dashboard/receivers.js").then(({ nextAttempt }) => {
-          const due = { webhook: "wh_1", next_attempt_at: "2026-01-01T10:00:00Z", reason: null };
+          const due = { subscriber: "wh_1", next_attempt_at: "2026-01-01T10:00:00Z", reason: null };
           const text = (node) => node.textContent ?? node;
           done([
-            text(nextAttempt({ ...due, webhook: "sub_1" })),
+            text(nextAttempt({ ...due, subscriber: "sub_1" })),
             text(nextAttempt(due, "2026-01-01T10:04:00Z")),
             text(nextAttempt(due, "2026-01-01T09:00:00Z")),
             text(nextAttempt(due, null)),

@@ -77,6 +77,10 @@ def test_the_codes_of_problems_are_those_the_gateway_lists(gateway, description)
     assert description["components"]["schemas"]["ProblemCodeName"]["enum"] == [entry["code"] for entry in listed]
 
 
+# Below these a property is a condition on one that is described beside them.
+CONDITIONS = {"anyOf", "if", "then", "else", "not", "dependentSchemas"}
+
+
 def properties(node, place):
     """Every property of every schema at or below `node`, with its place."""
     if isinstance(node, dict):
@@ -84,7 +88,8 @@ def properties(node, place):
             for name, member in node["properties"].items():
                 yield f"{place}/properties/{name}", member
         for name, inner in node.items():
-            if name not in ("example", "examples"):
+            is_condition = name in CONDITIONS and "properties" in node
+            if name not in ("example", "examples") and not is_condition:
                 yield from properties(inner, f"{place}/{name}")
     elif isinstance(node, list):
         for index, inner in enumerate(node):

@@ -35,7 +35,7 @@ def emit(run):
 def statuses(run):
     """The statuses of what is owed to the webhook or the subscription of the story."""
     return [each["status"] for each in run.gateway.call(
-        "GET", "/v1/deliveries", params={"webhook": run.values["id"]}).json()["data"]]
+        "GET", "/v1/deliveries", params={"subscriber": run.values["id"]}).json()["data"]]
 
 
 def delivered(run):

@@ -35,7 +35,7 @@ def test_every_provider_of_the_guide_is_a_source(gateway):
 
 def test_every_filter_of_the_guide_is_one(gateway):
     examples = (HOUSE / "docs/filters.md").read_text().split("## Examples")[1].split("## Lists")[0]
-    filters, of_records = (re.findall(r"^\| `(.*?)` \| ", part, re.M) for part in examples.split("Of records:"))
+    filters, of_records = (re.findall(r"^\| `(.*?)` \| ", part, re.M) for part in examples.split("Filters over records:"))
     assert len(filters) >= 8 and len(of_records) >= 4
     lists = ("/v1/users", "/v1/channels", "/v1/users/guide/memberships")
     for text in of_records:

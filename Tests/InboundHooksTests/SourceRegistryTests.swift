@@ -56,6 +56,7 @@ import Testing
             func text(_ source: Source) -> String {
                 var source = source
                 source.updated = made.updated
+                source.etag = made.etag
                 return source.printed().description
             }
             let rotated = try await fixture.patch("s", #"{"scheme":"generic","secrets":["two"]}"#)

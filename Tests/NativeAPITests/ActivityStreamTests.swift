@@ -1,8 +1,9 @@
 import ChatCore
 import ChatModel
+import Following
 import JSON
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import NativeAPI
 

@@ -75,7 +75,7 @@ import Testing
             let other = await api.call(.get, "/v1/users/ana", key: eve)
             #expect(other["email"]?.string == "ana@example.com" && other["custom"]?.isNull == true)
             let bad = await api.call(.patch, "/v1/apps/default", #"{"public_user_fields":["name"]}"#)
-            #expect(bad.status == 400 && bad["errors"]?[0]?["pointer"]?.string == "#/public_user_fields")
+            #expect(bad.status == 400 && bad["errors"]?[0]?["pointer"]?.string == "#/public_user_fields/0")
             let reset = await api.call(.patch, "/v1/apps/default", #"{"public_user_fields":null}"#)
             #expect(
                 reset["public_user_fields"]?.elements?.map(\.string) == ["type", "status", "custom", "metadata"])

@@ -1,8 +1,9 @@
 import ChatModel
+import ChatSupport
 import HTTPServer
 import JSON
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import ChatCore
 
@@ -47,7 +48,7 @@ import Testing
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/keys", #"{"name":"maker","scopes":["read","emit","manage"]}"#)
             let (id, text) = (try #require(made["id"]?.string), try #require(made["key"]?.string))
-            let token = await api.call(.post, "/v1/tokens", #"{"user":"eve","ttl_seconds":7200}"#, key: text)
+            let token = await api.call(.post, "/v1/tokens", #"{"user":"eve","expires_in_seconds":7200}"#, key: text)
             let bearer = try #require(token["token"]?.string, "\(token.text)")
             api.clock.advance(by: .seconds(3600))
             let moment = api.clock.now.timestamp

@@ -1,8 +1,9 @@
 import ChatModel
+import ChatSupport
 import HTTPServer
 import JSON
-import TestSupport
 import Testing
+import TestSupport
 import YAML
 
 /// The form of lists, for every list: `openapi.yaml` declares it, and the routes keep it.

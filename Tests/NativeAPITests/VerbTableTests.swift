@@ -32,7 +32,7 @@ import YAML
             change: #"{"name":"E"}"#),
         Resource(
             path: "/v1/channels/{channel}", address: "/v1/channels/hall",
-            body: #"{"kind":"group","name":"Hall","custom":{"a":[1]},"data":{"x":null}}"#, change: #"{"name":"H"}"#,
+            body: #"{"kind":"group","name":"Hall","custom":{"a":[1]},"data":{"x":[null]}}"#, change: #"{"name":"H"}"#,
             least: #"{"kind":"group"}"#),
         Resource(
             path: "/v1/channels/{channel}/members/{user}", address: "/v1/channels/room/members/eve",
@@ -133,7 +133,7 @@ import YAML
         }
     }
 
-    /// Requests that make something, by the operation: a target with `{tt}` for a message's timetoken, and a body.
+    /// Requests that create a resource, by operation. In a target, `{tt}` stands for the timetoken of a message.
     private static let creations: [String: (target: String, body: String)] = [
         "post /v1/channels/{channel}/messages": ("/v1/channels/ro%C3%B6m/messages", #"{"text":"hi"}"#),
         "post /v1/channels/{channel}/events": ("/v1/channels/room/events", #"{"data":1}"#),

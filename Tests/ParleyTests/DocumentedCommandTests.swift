@@ -112,7 +112,8 @@ private struct ShownCommand {
         return words[at].split(separator: "|").map { words[..<at] + [String($0)] + words[(at + 1)...] }
     }
 
-    /// The words up to what ends a command for a shell. Ellipses stand for what is left out.
+    /// Splits a text into shell words, up to the end of the command. Ellipses, which stand for omitted words, are
+    /// dropped.
     private static func shellWords(_ text: Substring, isQuoted: Bool) -> [String] {
         var words: [String] = []
         var word: String?

@@ -97,7 +97,7 @@ import Testing
                 == "http://o.example o")
         #expect(try await target(with: ["PARLEY_URL": "http://e", "PARLEY_KEY": "k"]) == "http://e k")
         #expect(try await target(with: ["PARLEY_KEY": "k"]) == "http://127.0.0.1:8080 k")
-        #expect(try await target(with: ["PARLEY_PROFILE": "other", "PARLEY_KEY": "k"]) == "http://o.example k")
+        #expect(try await target(with: ["PARLEY_PROFILE": "other", "PARLEY_KEY": "k"]) == "http://o.example o")
         #expect(try await target("http://d.example") == "http://d.example d")
         #expect(try await target("http://localhost:1") == "http://localhost:1 dev")
         await #expect(throws: CommandFailure.self) { try await target("http://e.example") }

@@ -81,10 +81,16 @@ import Testing
             let subscriptions = fixture.webhooks.subscriptions
             #expect(try await subscriptions.subscription(id, by: WebhookFixture.owner).backlog == 3)
             let pulled = try await subscriptions.pull(id, most: 2, waitSeconds: 0, by: WebhookFixture.owner)
-            #expect(try await subscriptions.list(limit: 10, by: WebhookFixture.owner).items.map(\.backlog) == [3])
+            #expect(
+                try await subscriptions.list(RecordList(limit: 10), by: WebhookFixture.owner).items.map(\.backlog) == [
+                    3
+                ])
             _ = try await subscriptions.acknowledge(pulled.map(\.ackID), of: id, by: WebhookFixture.owner)
             try await waitUntil { try await subscriptions.subscription(id, by: WebhookFixture.owner).backlog == 1 }
-            #expect(try await subscriptions.list(limit: 10, by: WebhookFixture.owner).items.map(\.backlog) == [1])
+            #expect(
+                try await subscriptions.list(RecordList(limit: 10), by: WebhookFixture.owner).items.map(\.backlog) == [
+                    1
+                ])
         }
     }
 

@@ -115,7 +115,7 @@ import Testing
             (#"{"headers":{"X":" a"}}"#, "#/headers/X", "bad_member"),
             (#"{"headers":["X"]}"#, "#/headers/0", "unknown_member"),
             (#"{"auth":{"type":"digest"}}"#, "#/auth/type", "bad_member"),
-            (#"{"auth":{"type":"bearer"}}"#, "#/auth/token", "member_missing"),
+            (#"{"auth":{"type":"bearer"}}"#, "#/auth", "member_missing"),
             (#"{"auth":{"type":"bearer","token":"a\nb"}}"#, "#/auth/token", "bad_member"),
             (#"{"auth":{"type":"bearer","token":"tökén"}}"#, "#/auth/token", "bad_member"),
             (#"{"auth":{"type":"basic","username":"a:b","password":"c"}}"#, "#/auth/username", "bad_member"),
@@ -248,7 +248,9 @@ import Testing
             for secret in ["s3cret", "pässword", "whsec_"] { #expect(!body.description.contains(secret)) }
         }
         let read = try #require(Webhook(Self.record(body), vault))
-        #expect(read.printed() == webhook.printed())
+        var written = webhook
+        written.etag = read.etag
+        #expect(read.printed() == written.printed())
         #expect(read.settings.headers == webhook.settings.headers)
         #expect(read.settings.auth == webhook.settings.auth)
         #expect(read.secrets.map(\.key.text) == webhook.secrets.map(\.key.text))

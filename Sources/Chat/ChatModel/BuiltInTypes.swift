@@ -11,7 +11,7 @@ public enum BuiltInTypes {
     /// The newest message of a channel, and how much of it a user has not read. See ``namedOnly``.
     public static let channelActivity = "channel.activity"
 
-    /// Types that are given to those alone who ask for them by name: by no pattern, and not where no type is named.
+    /// Types that are sent only to readers that select them by exact name, not by a pattern or by omitting the types.
     public static let namedOnly: Set<String> = [channelActivity]
 
     /// Events about users, channels and memberships.

@@ -1,7 +1,7 @@
 /// A position in time and in the log: 100 ns ticks since 1970-01-01T00:00:00Z.
 ///
 /// Unique in the installation and strictly increasing in commit order, so one value is an event's identity, its time and
-/// the place from which a reader continues (`engine.md` 1.1, *Shape*). Written as 17 decimal digits until the year 2286, zero as `0`.
+/// the place from which a reader continues (`engine.md` 1.1, *Shape*). Written as 17 decimal digits until the year 2286.
 public struct Timetoken: Hashable, Comparable, Sendable {
     public var rawValue: UInt64
 
@@ -13,10 +13,9 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     public static let distantFuture = Timetoken(UInt64(Int64.max))
 
     public static let ticksPerSecond: UInt64 = 10_000_000
-    /// How many digits a timetoken has, leading zeros included (until the year 2286); `0` has one.
-    private static let digits = 17
-    /// The last one that has 17 digits, in the year 2286.
-    private static let last = Timetoken(99_999_999_999_999_999)
+    /// The first and the last with 17 digits, in September 2001 and November 2286.
+    private static let ofSeventeenDigits: ClosedRange<Timetoken> =
+        Timetoken(10_000_000_000_000_000)...Timetoken(99_999_999_999_999_999)
 
     public static func < (left: Timetoken, right: Timetoken) -> Bool { left.rawValue < right.rawValue }
 
@@ -29,14 +28,15 @@ public struct Timetoken: Hashable, Comparable, Sendable {
         self = timetoken
     }
 
-    /// Reads a position: a timetoken (``init(exactly:)``), or a time as RFC 3339 has it. A time before 1970 is before every
-    /// event, one after 2286 the last that 17 digits have.
+    /// Reads a position: a timetoken (``init(exactly:)``), or a time as RFC 3339 has it. What lies before the first timetoken of 17
+    /// digits is before every event; a time behind the last is the last.
     public init?(position text: String) {
-        let time = Timestamp.read(text).map { min($0, .last) }
-        guard let timetoken = Timetoken(exactly: text) ?? time ?? (Timestamp.isTimestamp(text) ? .zero : nil) else {
-            return nil
-        }
-        self = timetoken
+        guard
+            let position = Timetoken(exactly: text) ?? Timestamp.read(text)
+                ?? (Timestamp.isTimestamp(text) ? .zero : nil)
+        else { return nil }
+        let known = Self.ofSeventeenDigits
+        self = position < known.lowerBound ? .zero : min(position, known.upperBound)
     }
 
     /// Reads 1 to 19 decimal digits and nothing else, as the gateway itself has stored them. Leading zeros are accepted,
@@ -78,7 +78,7 @@ extension Timetoken: CustomStringConvertible, ExpressibleByIntegerLiteral {
                 first -= 1
                 digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
                 rest /= 10
-            } while rest > 0 || rawValue > 0 && digits.count - first < Self.digits
+            } while rest > 0
             let length = prefix.utf8CodeUnitCount
             return String(unsafeUninitializedCapacity: length + digits.count - first) { buffer in
                 for index in 0..<length { buffer[index] = prefix.utf8Start[index] }

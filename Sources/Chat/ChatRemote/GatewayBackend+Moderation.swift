@@ -41,16 +41,16 @@ extension GatewayBackend {
     }
 
     public func freeze(_ channel: String, _ isFrozen: Bool) async throws(ChatError) {
-        _ = try await send(Call(isFrozen ? "PUT" : "DELETE", by(RequestPath("channels", channel, "freeze"))))
+        _ = try await send(call(isFrozen ? "PUT" : "DELETE", RequestPath("channels", channel, "freeze")))
     }
 
     public func appoint(_ user: String, in channel: String, _ role: MemberRole) async throws(ChatError) {
         let path = RequestPath("channels", channel, "operators", user)
-        _ = try await send(Call(role == .operator ? "PUT" : "DELETE", by(path)))
+        _ = try await send(call(role == .operator ? "PUT" : "DELETE", path))
     }
 
     public func block(_ user: String) async throws(ChatError) {
-        _ = try await send(Call("PUT", by(RequestPath("users", self.user, "blocks", user))))
+        _ = try await send(call("PUT", RequestPath("users", self.user, "blocks", user)))
     }
 
     public func unblock(_ user: String) async throws(ChatError) {

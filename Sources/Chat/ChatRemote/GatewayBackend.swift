@@ -44,8 +44,13 @@ public struct GatewayBackend: ChatBackend {
         return try await gateway.send(call)
     }
 
-    /// A call in the name of the backend's user.
+    /// A call in the name of the backend's user, to a route that takes no body.
     func by(_ path: RequestPath) -> RequestPath { path.adding("by", user) }
+
+    /// A call in the name of the backend's user: its body says so where there is one.
+    func call(_ method: String, _ path: RequestPath) -> Call {
+        method == "DELETE" ? Call(method, by(path)) : Call(method, path, body: .object("by", user))
+    }
 
     /// Members, and who acts.
     func body(_ print: (inout JSONWriter) -> Void) -> JSONText {

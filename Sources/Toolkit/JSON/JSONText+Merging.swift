@@ -2,21 +2,25 @@ extension JSONText {
     /// This value after a merge patch (RFC 7396): objects are merged member by member at every depth, `null` removes a member,
     /// and any other value replaces what is there. What the patch does not name keeps its bytes and its place.
     ///
-    /// Recursion is as deep as the patch, which whoever parsed it has bounded.
+    /// Takes time in proportion to both values. Recursion is as deep as the patch, which whoever parsed it has bounded.
     public func merging(_ patch: JSONText) -> JSONText {
         guard let changes = patch.rawMembers() else { return patch }
-        var members = rawMembers() ?? []
+        var members: [(name: String, value: JSONText)?] = rawMembers() ?? []
+        // By their bytes: texts that look alike are different names.
+        var places: [[UInt8]: Int] = [:]
+        for (index, member) in members.enumerated() { if let member { places[Array(member.name.utf8)] = index } }
         for change in changes {
-            let index = members.firstIndex { $0.name.utf8.elementsEqual(change.name.utf8) }
+            let name = Array(change.name.utf8)
             if change.value == .null {
-                if let index { members.remove(at: index) }
-            } else if let index {
-                members[index].value = members[index].value.merging(change.value)
+                if let index = places.removeValue(forKey: name) { members[index] = nil }
+            } else if let index = places[name], let member = members[index] {
+                members[index] = (member.name, member.value.merging(change.value))
             } else {
+                places[name] = members.count
                 members.append((change.name, JSONText.null.merging(change.value)))
             }
         }
-        return JSONText(members: members)
+        return JSONText(members: members.compactMap(\.self))
     }
 
     /// The merge patch (RFC 7396) that makes of this value the wanted one. A member of the wanted value that is `null` cannot be said

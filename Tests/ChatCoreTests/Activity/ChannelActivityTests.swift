@@ -220,7 +220,7 @@ extension Room {
             let user = UserID("ben", in: ChatFixture.space)
             await room.service.watchUnread(of: user, isOn: true)
             await room.service.unread.tellChanges()
-            /// The number that was told last of each channel.
+            /// The unread count that was last sent for each channel.
             func latest() -> [String: Int64] {
                 sink.all.reduce(into: [:]) { latest, event in
                     guard let name = event.json?["channel"]?["id"]?.string else { return }

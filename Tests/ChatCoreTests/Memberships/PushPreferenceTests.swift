@@ -1,4 +1,5 @@
 import ChatModel
+import JSON
 import Testing
 
 @testable import ChatCore

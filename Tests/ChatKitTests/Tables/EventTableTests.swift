@@ -12,6 +12,7 @@ import enum ChatCore.BuiltInCatalogue
         "webhook.": "what the gateway reports of itself on `$system`", "source.": "likewise", "schema.": "likewise",
         "key.": "likewise", "stream.": "likewise", "system.": "likewise",
         "channel.events_deleted": "takes an administrator who deletes a range of events",
+        "channel.activity": "is told to who names it alone, a second after the message",
         "connection.failed": "takes a device that stays away for two minutes",
         "connection.canceled": "takes an administrator who ends a device's session",
     ]

@@ -64,6 +64,8 @@ struct GatewayTarget {
                 try ServerAddress(variable ?? ServerAddress.standard)
             }
         self.address = address
+        // The key of the environment is for the gateway of the environment.
+        let isOfProfile = url == nil && variable == nil && chosen != nil
         // A profile's key is for its own gateway alone.
         let profile = chosen.flatMap { $0.address == address ? $0 : nil }
         func kept(_ profile: Profile) -> Credential {
@@ -72,7 +74,7 @@ struct GatewayTarget {
         let line = tokenCommand ?? (isOption ? "" : environment["PARLEY_TOKEN_COMMAND"] ?? "")
         if !line.isEmpty {
             credential = Credential(TokenCommand(line))
-        } else if let profile, isOption {
+        } else if let profile, isOption || isOfProfile {
             credential = kept(profile)
         } else if let profile, (environment["PARLEY_KEY"] ?? "").isEmpty {
             credential = kept(profile)
@@ -90,8 +92,12 @@ struct GatewayTarget {
         let variables = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND"]
         if named == nil, variables.contains(where: { !(environment[$0] ?? "").isEmpty }) { return nil }
         // Without a home there are no profiles, which matters to whoever names one.
-        if named == nil, environment["XDG_CONFIG_HOME"] == nil, environment["HOME"] == nil { return nil }
-        let profiles = try ProfileStore(environment).load()
+        if named == nil, !(environment["XDG_CONFIG_HOME"] ?? "").hasPrefix("/"),
+            !(environment["HOME"] ?? "").hasPrefix("/")
+        {
+            return nil
+        }
+        let profiles = try ProfileStore(environment).load(isNeeded: named != nil)
         if let profile = profiles.first(where: { $0.name == named ?? Profile.standard }) { return profile }
         guard let named else { return nil }
         let names =

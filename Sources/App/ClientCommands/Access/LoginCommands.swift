@@ -24,6 +24,10 @@ struct LoginCommand: AsyncParsableCommand {
         try Profile.check(name: profile)
         let address = try ServerAddress(url)
         let surroundings = Surroundings.current
+        let console = surroundings.console
+        if address.url.hasPrefix("http://"), !address.isLoopback {
+            console.errors.line("warning: http:// sends the key unencrypted; use https://")
+        }
         let key = try KeyPrompt.read(for: address, surroundings)
         let store = try ProfileStore(surroundings.environment)
         let access = try GatewayAccess(
@@ -35,10 +39,6 @@ struct LoginCommand: AsyncParsableCommand {
         }
         await access.close()
         try store.save(Profile(name: profile, address: address, key: key))
-        let console = surroundings.console
-        if address.url.hasPrefix("http://"), !address.isLoopback {
-            console.errors.line("warning: http:// sends the key readable for all that lie between; prefer https://")
-        }
         guard let document = session.document else { return }
         guard !isJSON else { return console.output.line(document.text.onOneLine().bytes) }
         let (app, name) = (document.root["app"]?["id"]?.string ?? "-", document.root["name"]?.string ?? "-")

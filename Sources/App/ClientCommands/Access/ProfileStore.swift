@@ -7,7 +7,7 @@ package struct Profile: Equatable, Sendable {
     package var address: ServerAddress
     package var key: String
 
-    /// The name that is meant where none is given.
+    /// The name of the profile that is used if none is given.
     package static let standard = "default"
 
     /// - Throws: as wrong usage for what cannot be a profile's name: 1 to 64 of `A-Z a-z 0-9 . _ -`.
@@ -48,16 +48,20 @@ package struct ProfileStore: Sendable {
 
     /// All of them by name; none where there is no file.
     ///
+    /// - Parameter isNeeded: false where a file that the user may not read counts as none.
     /// - Throws: when the file cannot be read, is not ours, or others may read it.
-    package func load() throws(CommandFailure) -> [Profile] {
+    package func load(isNeeded: Bool = true) throws(CommandFailure) -> [Profile] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            if errno == ENOENT || errno == ENOTDIR { return [] }
+            if errno == ENOENT || errno == ENOTDIR || errno == EACCES && !isNeeded { return [] }
             throw failure()
         }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure() }
+        guard status.st_uid == geteuid() else {
+            throw CommandFailure("\(path) belongs to another user; it holds keys and is not read")
+        }
         guard status.st_mode & 0o077 == 0 else {
             throw CommandFailure("\(path) holds keys and others may read it; 'chmod 600 \(path)' mends that")
         }
@@ -75,7 +79,7 @@ package struct ProfileStore: Sendable {
         return profiles.sorted { $0.name < $1.name }
     }
 
-    /// Adds a profile, or replaces the one of its name.
+    /// Adds a profile, or replaces the profile of the same name.
     package func save(_ profile: Profile) throws(CommandFailure) {
         try write(try load().filter { $0.name != profile.name } + [profile])
     }

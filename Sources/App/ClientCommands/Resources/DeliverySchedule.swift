@@ -25,7 +25,9 @@ struct DeliverySchedule: Sendable {
         let subscriber = delivery["subscriber"]?.string ?? ""
         if subscriber.hasPrefix("sub_") { return "waits to be pulled" }
         // Times of the API have one form, whose order is the texts'.
-        if let until = openUntil[subscriber], until > due { return "after \(EventLine.time(until)), the receiver rests" }
+        if let until = openUntil[subscriber], until > due {
+            return "after \(EventLine.time(until)), the receiver rests"
+        }
         return EventLine.time(due)
     }
 }

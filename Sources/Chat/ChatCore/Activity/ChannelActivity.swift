@@ -9,16 +9,16 @@ import Synchronization
 /// The hub hands it every new message; without a follower that costs one look at a flag. What is kept of a channel is where its
 /// untold messages begin. The message itself is read when it is told, so that none is told that was deleted before.
 final class ChannelActivity: Sendable {
-    /// How often a channel is told of at most.
+    /// The shortest time between two announcements of a channel.
     static let interval: Duration = .seconds(1)
     /// Channels told at a time: the store commits together what waits together.
     private static let atOnce = 32
 
-    /// A channel that has something untold, or was told of less than ``interval`` ago.
+    /// A channel with an activity that is not yet announced, or one announced less than ``interval`` ago.
     private struct Entry {
-        /// The first message that is untold.
+        /// The first message that is not announced yet.
         var first: Timetoken?
-        /// When it may be told next.
+        /// The earliest time of the next announcement.
         var due: Timetoken
     }
 

@@ -172,5 +172,6 @@ extension ChatService {
                 minutes += 1
             } while minutes < 60 && !audit.isDue && !Task.isCancelled
         }
+        await keyring.writeUses()
     }
 }

@@ -57,7 +57,7 @@ extension ChatAccess {
             keys, try scene(.metadata, of: channel, "deleted", by: named, ifMatch: etag, isGuarded: true))
     }
 
-    /// Characters of a text.
+    /// The allowed number of characters in a metadata value.
     public static var metadataLength: ClosedRange<Int> { 0...190 }
 
     private func guarded(

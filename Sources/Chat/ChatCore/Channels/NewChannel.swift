@@ -8,8 +8,8 @@ public struct NewChannel: Sendable {
     public var edit = ChannelEdit()
     /// The first members beside whoever makes it; of a direct channel the two, or the other one.
     public var users: [String] = []
-    /// Whether the distinct channel that these users have already, in whatever order they are named, is the answer. Only
-    /// for the kind `group`.
+    /// Whether to return the existing distinct channel of these users, in any order, instead of creating one. Only for
+    /// the kind `group`.
     public var isDistinct = false
 
     public init(kind: ChannelKind, id: String? = nil) {

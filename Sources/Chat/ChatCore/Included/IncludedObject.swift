@@ -16,11 +16,11 @@ public enum IncludedObject: String, CaseIterable, Sendable {
 
     /// Reads a list of names, which may repeat one.
     ///
-    /// - Returns: nil and the first name that is none of these.
-    public static func objects(named names: [String]) -> (objects: Set<IncludedObject>, unknown: String?) {
+    /// - Returns: the objects; for a list with an unknown name none, and the index of the first such name.
+    public static func objects(named names: [String]) -> (objects: Set<IncludedObject>, unknown: Int?) {
         var objects: Set<IncludedObject> = []
-        for name in names {
-            guard let object = IncludedObject(rawValue: name) else { return ([], name) }
+        for (index, name) in names.enumerated() {
+            guard let object = IncludedObject(rawValue: name) else { return ([], index) }
             objects.insert(object)
         }
         return (objects, nil)

@@ -13,7 +13,7 @@ public struct IncludedText: Sendable {
 /// Read after the events were committed, they are never older than these. Each record is parsed and printed once, however many
 /// events and readers it is for.
 public struct IncludedRecords: Sendable {
-    /// How much a reader sees.
+    /// The objects and fields that a reader may see.
     private struct Sight {
         var objects: Set<IncludedObject>
         var showsPrivateFields: Bool
@@ -38,6 +38,11 @@ public struct IncludedRecords: Sendable {
         let showsPrivateFields: Bool
     }
 
+    private struct MemberForm: Hashable {
+        let key: RecordKey
+        let showsPrivateFields: Bool
+    }
+
     private let service: ChatService
     private let space: SpaceID
     private let publicFields: PublicUserFields
@@ -46,7 +51,7 @@ public struct IncludedRecords: Sendable {
     private var texts: [Place: IncludedText] = [:]
     private var users: [UserForm: JSONText?] = [:]
     private var channels: [ExactText: JSONText?] = [:]
-    private var members: [RecordKey: JSONText?] = [:]
+    private var members: [MemberForm: JSONText?] = [:]
     private var threads: [RecordKey: JSONText?] = [:]
     private var known: [ExactText: [ExactText: Bool]] = [:]
 
@@ -86,7 +91,10 @@ public struct IncludedRecords: Sendable {
         var sight = Sight(objects: inclusion.objects, showsPrivateFields: false, knowsChannel: true)
         switch inclusion.reader {
         case .app: sight.showsPrivateFields = true
-        case .anyUser: break
+        case .anyUser:
+            // The event may be from a time when everybody could read the channel.
+            let record = records[ChannelRecord.key(event.channel.name, in: space)].flatMap(ChannelRecord.init)
+            sight.knowsChannel = record?.kind.isPrivate != true || !event.audience.isOpen
         case .user(let reader):
             sight.showsPrivateFields = event.user.map { ExactText($0) == reader } ?? false
             sight.knowsChannel = try await knows(event.channel, reader)
@@ -111,7 +119,7 @@ public struct IncludedRecords: Sendable {
         let user = objects.contains(.user) ? user(of: event, sight.showsPrivateFields) : nil
         let channel = objects.contains(.channel) && sight.knowsChannel ? channel(of: event) : nil
         let thread = objects.contains(.thread) ? thread(of: event) : nil
-        let member = objects.contains(.member) && sight.knowsChannel ? member(of: event) : nil
+        let member = objects.contains(.member) && sight.knowsChannel ? member(of: event, sight.showsPrivateFields) : nil
         return JSONText(capacity: 1024) { writer in
             writer.beginObject()
             if let user { writer.member("user", user) }
@@ -144,14 +152,17 @@ public struct IncludedRecords: Sendable {
         return text
     }
 
-    private mutating func member(of event: Event) -> JSONText? {
+    private mutating func member(of event: Event, _ showsPrivateFields: Bool) -> JSONText? {
         guard let user = event.user else { return nil }
         let key = MembershipRecord.key(user, event.channel.name, in: space)
-        if let known = members[key] { return known }
+        let form = MemberForm(key: key, showsPrivateFields: showsPrivateFields)
+        if let known = members[form] { return known }
         let record = records[key].flatMap(MembershipRecord.init)
             .flatMap { service.sweeps.hide($0, in: space) ? nil : $0 }
-        let text = record.map { member in JSONText(capacity: 512) { member.show(to: &$0) } }
-        members[key] = .some(text)
+        let text = record.map { member in
+            JSONText(capacity: 512) { showsPrivateFields ? member.show(to: &$0) : member.showToMembers(to: &$0) }
+        }
+        members[form] = .some(text)
         return text
     }
 
@@ -192,7 +203,7 @@ extension Event {
             keys += [ChannelRecord.key(channel.name, in: space), MemberCounts.key(channel.name, in: space)]
         }
         if objects.contains(.member), let user {
-            keys.append(MembershipRecord.key(user, channel.name, in: space))
+            keys += [MembershipRecord.key(user, channel.name, in: space), ChannelRecord.key(channel.name, in: space)]
         }
         if objects.contains(.thread), let threadKey { keys.append(threadKey) }
         return keys

@@ -11,7 +11,7 @@ struct KeyUses {
     /// Apps with times that are not written yet.
     private var unwritten: Set<SpaceID> = []
 
-    /// - Returns: until when further uses need no note.
+    /// - Returns: the time until which further uses of the key need not be noted.
     mutating func note(_ key: RecordKey, at now: Timetoken) -> Timetoken {
         let next = times[key].map { $0.adding(Self.grain) } ?? .zero
         guard now >= next else { return next }
@@ -22,12 +22,14 @@ struct KeyUses {
 
     mutating func forget(_ key: RecordKey) { times[key] = nil }
 
-    /// Takes what is stored of an app: what was noted meanwhile is newer.
-    mutating func merge(_ stored: Record) {
+    /// Takes what is stored of an app's keys: what was noted meanwhile is newer.
+    ///
+    /// - Parameter isKnown: whether there is a key; the time of one that is deleted is left out.
+    mutating func merge(_ stored: Record, of isKnown: (RecordKey) -> Bool) {
         for member in stored.body.rawMembers() ?? [] {
             guard let time = Timetoken(text: member.value.description) else { continue }
             let key = RecordKey(.key, member.name, in: stored.key.space)
-            times[key] = max(times[key] ?? .zero, time)
+            if isKnown(key) { times[key] = max(times[key] ?? .zero, time) }
         }
     }
 
@@ -64,20 +66,26 @@ extension Keyring {
         for start in stride(from: 0, to: spaces.count, by: Self.writtenAtOnce) {
             let part = spaces[start...].prefix(Self.writtenAtOnce)
             for record in try await directory.read(part.map(KeyUses.recordKey)).compactMap(\.self) {
-                contents.withLock { $0.uses.merge(record) }
+                contents.withLock { contents in
+                    let keys = contents.keys
+                    contents.uses.merge(record) { keys[$0] != nil }
+                }
             }
         }
     }
 
     /// Writes what is new. What the store does not take now is left for the next time.
     func writeUses() async {
-        while !Task.isCancelled {
+        while true {
             let spaces = contents.withLock { $0.uses.takeUnwritten(Self.writtenAtOnce) }
             guard !spaces.isEmpty else { return }
             do throws(ChatError) {
                 // Another node may have written later times.
                 for record in try await directory.read(spaces.map(KeyUses.recordKey)).compactMap(\.self) {
-                    contents.withLock { $0.uses.merge(record) }
+                    contents.withLock { contents in
+                        let keys = contents.keys
+                        contents.uses.merge(record) { keys[$0] != nil }
+                    }
                 }
                 _ = try await directory.write(
                     spaces.map { RecordChange(KeyUses.recordKey(of: $0), body: uses(in: $0)) })

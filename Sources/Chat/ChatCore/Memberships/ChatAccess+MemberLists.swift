@@ -15,7 +15,8 @@ extension ChatAccess {
     private func page(
         _ query: RecordQuery, _ list: RecordList, _ isSeen: @escaping @Sendable (MembershipRecord) -> Bool
     ) async throws(ChatError) -> Page<MembershipRecord> {
-        try await page(query, list, .memberships, created: \.created, show: { $0.show(to: &$1) }) { records in
+        try await page(query, list, .memberships, created: \.created, show: { [caller] in $0.show(to: caller, &$1) }) {
+            records in
             records.map { record in MembershipRecord(record).flatMap { isSeen($0) ? $0 : nil } }
         }
     }

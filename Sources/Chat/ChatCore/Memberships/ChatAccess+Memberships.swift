@@ -16,7 +16,7 @@ extension ChatAccess {
         return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
             try change.demandJoining(user)
             try demand.check(change.membership(of: user)?.etag)
-            if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
+            try change.demandRole(edit.role, of: user)
             var edit = edit
             if case .clear = edit.push, !change.actor.isManager, !change.actor.isUser(user) { edit.push = .keep }
             try change.demandPush(edit, of: user)
@@ -65,7 +65,7 @@ extension ChatAccess {
         return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
             let before = try change.existing(user)
             try change.actor.demand(over: user, in: change.channel)
-            if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
+            try change.demandRole(edit.role, of: user)
             try change.demandPush(edit, of: user)
             if let etag { try RecordChange.Demand.etag(etag).check(before.etag) }
             var membership = before
@@ -116,7 +116,7 @@ extension ChatAccess {
                 } else {
                     try change.demandJoining(user)
                 }
-                if edit.role != nil { try change.actor.demandOperator(of: change.channel) }
+                try change.demandRole(edit.role, of: user)
                 try change.set(user, edit)
             }
             for user in removing {

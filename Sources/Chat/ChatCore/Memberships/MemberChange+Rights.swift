@@ -41,6 +41,14 @@ extension MemberChange {
             slug: "not_of_pair")
     }
 
+    /// The role is for operators to change; one that stays as it is may be sent by whoever changes the membership.
+    ///
+    /// - Throws: `.forbidden`, slug `not_operator`.
+    func demandRole(_ role: MemberRole?, of user: String) throws(ChatError) {
+        guard let role, role != membership(of: user)?.role ?? .member else { return }
+        try actor.demandOperator(of: channel)
+    }
+
     /// The push preference of a member is the member's own affair.
     ///
     /// - Throws: `.forbidden`, slug `not_self`, for an edit that alters it.

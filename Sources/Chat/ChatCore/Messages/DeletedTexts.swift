@@ -1,8 +1,8 @@
-import ChatModel
+public import ChatModel
 import JSON
 
-/// What a message said that is marked as deleted is kept, so that the deletion can be taken back. Events show it to nobody
-/// else: neither the event of the message, nor those of its edits, mentions and reports.
+/// Removes the texts of messages that are marked as deleted from events: the event of the message, and those of its
+/// edits, mentions and reports. The texts stay stored, so that a deletion can be undone.
 struct DeletedTexts: Sendable {
     let directory: any Directory
 
@@ -87,6 +87,17 @@ extension Event {
             let timetoken = message["timetoken"]?.string.flatMap({ Timetoken(text: $0) })
         else { return nil }
         return (channel, timetoken)
+    }
+
+    /// The event as it may be copied out of the log. A deletion does not reach the copies of a passing event: what the last message of
+    /// `channel.activity` says is left out.
+    public var forCopies: Event {
+        guard isNamedOnly else { return self }
+        var draft = draft
+        draft.data = data.replacing { name, value in
+            name == "last_message" ? value.replacing { $0 == "data" || $0 == "meta" ? .null : $1 } : value
+        }
+        return Event(timetoken: timetoken, draft: draft)
     }
 
     /// The same event, with null for what the message said.

@@ -1,13 +1,13 @@
 import ChatModel
 
-/// The members of a channel as a receipt counts those whose marks are behind it.
+/// Counts the members of a channel whose marks are behind a receipt's mark.
 ///
-/// They are read before the decision, which looks again only at those who were behind: marks move forward alone. Where members
-/// joined or left meanwhile, the decision is refused with `.conflict` and made again.
+/// The members are read before the decision. The decision reads again only the members that were behind, because marks
+/// only move forward. If members joined or left in between, it fails with `.conflict` and is repeated.
 struct ReceiptMembers: Sendable {
-    /// In a channel with more members nobody is counted.
+    /// The largest number of members of a channel in which members are counted.
     static let most = 100
-    /// The number of attempts that count; the one after them tells no number.
+    /// The number of attempts that count members; the next attempt omits the count.
     static let attempts = 3
 
     private let channel: ChannelID
@@ -25,7 +25,7 @@ struct ReceiptMembers: Sendable {
 
     /// Reads the members that are behind a mark.
     ///
-    /// - Parameter attempt: From 0; from ``attempts`` on nobody is counted.
+    /// - Parameter attempt: The number of the attempt, from 0. From ``attempts`` on, members are not counted.
     init(
         _ kind: ReceiptKind, _ mark: Timetoken, in channel: ChannelID, _ chat: ChatAccess, attempt: Int
     ) async throws(ChatError) {

@@ -2,6 +2,9 @@ import ChatModel
 import JSON
 
 extension UnreadBoard {
+    /// Channels of a user that one turn tells of.
+    private static let activitiesAtOnce = 50
+
     /// The channels of a user whose number differs from what `channel.activity` told last, with the events that say so; none
     /// where no device of the user follows it. Those that were told of less than a second ago come later.
     func activity(of user: UserID) async -> [(channel: ExactText, unread: Int, draft: EventDraft)] {
@@ -12,7 +15,9 @@ extension UnreadBoard {
         let due = changed.filter { $0.value.due <= now || $0.value.due > now.adding(ChannelActivity.interval) }
         if due.count < changed.count { untold.insert(user) }
         guard !due.isEmpty else { return [] }
-        let names = due.keys.sorted()
+        // A user with very many channels is told of the rest in the next turns.
+        let names = Array(due.keys.sorted().prefix(Self.activitiesAtOnce))
+        if names.count < due.count { untold.insert(user) }
         // Without records the events name ids alone, which is all that is certain of them anyway.
         let records = (try? await directory.read(names.map { ChannelRecord.key($0.text, in: user.space) })) ?? []
         return names.enumerated().map { index, name in

@@ -7,7 +7,7 @@ extension RecordList {
     /// bound the page is partial, and its cursor is where to continue.
     public static let examinedMost = 10_000
     private static let examinedTime: Duration = .seconds(2)
-    /// How many the store is asked for at once.
+    /// The number of records that one read of the store requests.
     private static let stretch = 500
 
     /// A page of what the store lists, without what the list does not ask for.

@@ -1,4 +1,4 @@
-/// What is wrong with the members of one object, gathered so that its sender learns of all at once.
+/// Collects the faults in the members of one object, so that one error reports them all.
 public struct FaultCollector: Sendable {
     public private(set) var faults: [ChatError.Fault] = []
     private var slug: String?

@@ -135,7 +135,7 @@ extension Fields {
         return try number(member, at: name, in: range)
     }
 
-    /// A list of so many numbers.
+    /// Reads a list of numbers, whose length `count` bounds.
     public func numbers(
         _ name: String, count: ClosedRange<Int>, in range: ClosedRange<Double>
     ) throws(ChatError) -> [Double]? {
@@ -295,7 +295,7 @@ extension Fields {
 }
 
 extension JSONValue.Kind {
-    /// As JSON Schema calls it.
+    /// The name of the kind in JSON Schema.
     fileprivate var name: String {
         switch self {
         case .object: "object"

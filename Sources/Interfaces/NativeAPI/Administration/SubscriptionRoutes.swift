@@ -226,8 +226,8 @@ extension SubscriptionSettings {
 
     private static func included(_ fields: Fields) throws(ChatError) -> Set<IncludedObject> {
         let (objects, unknown) = IncludedObject.objects(named: try fields.strings(Parameters.include) ?? [])
-        guard unknown == nil else {
-            throw fields.fault(Parameters.include, "enum", "must be a list of \(IncludedObject.choices)")
+        if let unknown {
+            throw fields.fault("\(Parameters.include)/\(unknown)", "enum", "expected \(IncludedObject.choices)")
         }
         return objects
     }

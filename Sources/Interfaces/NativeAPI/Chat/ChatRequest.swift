@@ -44,9 +44,9 @@ extension Fields {
 }
 
 extension Parameters {
-    /// Who acts: the query parameter `by`.
+    /// The acting user, from the query parameter `by`.
     ///
-    /// - Throws: `.malformed`, slug `bad_parameter`, for what is not a user's name.
+    /// - Throws: `.malformed`, slug `bad_parameter`, if the value is not a valid user name.
     func actor() throws(ChatError) -> String? {
         guard let name = try text(ActorName.parameter) else { return nil }
         if let detail = ActorName.fault(name) { throw Self.bad(ActorName.parameter, "names a user: \(detail)") }

@@ -115,9 +115,9 @@ extension MembershipEdit {
     static let members = ["type", "status", "custom", "push", "role", ActorName.parameter]
 
     /// - Parameters:
-    ///   - replacing: whether members that are left out are cleared. The role is not: without one, the channel's operators say what a
-    ///     member is.
-    ///   - merging: whether `custom` changes what is there, as a merge patch does.
+    ///   - replacing: whether omitted members are cleared, except the role: if it is omitted, the channel's operators
+    ///     determine it.
+    ///   - merging: whether `custom` is merged into the present value, as a merge patch.
     init(_ fields: Fields, replacing: Bool = false, merging: Bool = false) throws(ChatError) {
         self.init()
         type = try fields.edit("type", replacing: replacing)

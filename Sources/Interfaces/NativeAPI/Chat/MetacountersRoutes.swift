@@ -125,7 +125,7 @@ extension NativeAPI {
 
     /// A number without a fraction, where a `Double` holds every digit of it.
     private static func whole(_ value: JSONValue?) -> Int64? {
-        guard let number = value?.double, number.magnitude <= 0x1p53 else { return nil }
+        guard let number = value?.double, number.magnitude < 0x1p53 else { return nil }
         return Int64(exactly: number)
     }
 

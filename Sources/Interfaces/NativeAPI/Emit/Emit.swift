@@ -86,7 +86,7 @@ extension NativeAPI {
             status: status, list: list)
     }
 
-    /// The path of the events of all channels, each readable behind its id.
+    /// The path of the list of events of all channels. An event's path is this one followed by its id.
     static let eventList = "/v1/events"
 
     /// `POST /v1/events`: the body names its channels, or is a CloudEvent.

@@ -74,9 +74,10 @@ struct Precondition {
         return etag
     }
 
-    /// The version between the quotes of a strong tag, whatever body and coding it names behind it; weak ones never match
-    /// here (RFC 9110, 13.1.1).
+    /// The version between the quotes of a strong tag, whatever body and coding it names behind it. The member `etag` of an object
+    /// is accepted without quotes too. Weak tags never match here (RFC 9110, 13.1.1).
     private static func opaque(_ tag: String) -> String? {
+        guard tag.contains("\"") else { return String(tag.prefix { $0 != "." }) }
         guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }
         return String(tag.dropFirst().dropLast().prefix { $0 != "." })
     }

@@ -10,8 +10,9 @@ extension Parameters {
     /// - Throws: `.malformed`, slug `bad_parameter`, for any other name.
     func included() throws(ChatError) -> Set<IncludedObject> {
         let names = texts(Self.include).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
-        let (objects, unknown) = IncludedObject.objects(named: names.map(String.init))
-        guard let unknown else { return objects }
+            .map(String.init)
+        let (objects, index) = IncludedObject.objects(named: names)
+        guard let unknown = index.map({ names[$0] }) else { return objects }
         let nearest = Suggestion.nearest(to: unknown, among: IncludedObject.allCases.map(\.rawValue))
         throw Self.bad(
             Self.include,

@@ -6,8 +6,8 @@ import JSON
 extension NativeAPI {
     /// Members that change without a change of the resource.
     private static let measured: Set = [
-        "allowed_per_minute", "backlog", "bytes_sent", "circuit", "cursor", "joined_member_count", "lag_bytes", "last_error",
-        "last_used_at", "member_count", "open_until", "participant_count", "state",
+        "allowed_per_minute", "backlog", "circuit", "joined_member_count", "last_error", "last_used_at", "member_count",
+        "open_until", "participant_count",
     ]
 
     /// An action that writes a resource and accepts what `read` returns of it: members that are not writable may be in the body
@@ -15,11 +15,14 @@ extension NativeAPI {
     /// that was read, as `If-Match` does. Members of ``measured`` may have any value.
     ///
     /// `read` runs only for a body with such members. Members that the resource does not have stay, for `write` to refuse.
-    /// - Parameter writable: the members that `write` reads.
+    /// - Parameters:
+    ///   - writable: the members that `write` reads.
+    ///   - more: further members that change without a change of this resource.
     /// - Throws: `.stale` where `etag` or `updated_at` is another: the resource has changed since it was read; `.malformed`, slug
     ///   `bad_member`, for another value of any other member.
     static func returning(
-        _ writable: [String], from read: @escaping CallerAction, to write: @escaping CallerAction
+        _ writable: [String], measured more: Set<String> = [], from read: @escaping CallerAction,
+        to write: @escaping CallerAction
     ) -> CallerAction {
         { request, caller in
             guard request.method == .put || request.method == .patch,
@@ -35,7 +38,9 @@ extension NativeAPI {
                     kept.append(member)
                     continue
                 }
-                guard let given = document.root[member.name], !measured.contains(member.name) else { continue }
+                guard let given = document.root[member.name], !measured.union(more).contains(member.name) else {
+                    continue
+                }
                 let isVersion = ["etag", "updated_at"].contains(member.name)
                 guard !given.means(value) else {
                     // Another write may come between the read and this one.

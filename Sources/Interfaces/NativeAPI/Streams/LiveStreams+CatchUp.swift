@@ -78,12 +78,13 @@ extension LiveStreams {
         // as well, and must not come behind the mark again. What waits for its objects comes behind the mark.
         feed.settle()
         let mark = feed.log.head
+        let losses = feed.losses
         let deletions = service.deletions
         let reading = reading(feed, for: stream)
         counters.pagesRead += 1
         let page = try await CatchUpPage.read(
             reading, in: service.chat(for: stream.owner.caller), feed.inclusion, format: feed.format, limit: limit)
-        return PageShelf.Entry(page: page, mark: mark, deletions: deletions)
+        return PageShelf.Entry(page: page, mark: mark, deletions: deletions, losses: losses)
     }
 
     private func reading(_ feed: StreamFeed, for stream: LiveStream) -> CatchUp {
@@ -102,7 +103,9 @@ extension LiveStreams {
         }
         stream.position = max(stream.position, page.position)
         // What was said since the mark may already be what the user may not hear any more.
-        return page.isLast && !stream.mustBeAsked && goLive(stream, at: entry.mark)
+        // What the feed gave up since then is in its log behind no mark: it is read from the log of events.
+        return page.isLast && !stream.mustBeAsked && entry.losses == stream.feed.losses
+            && goLive(stream, at: entry.mark)
     }
 
     private func goLive(_ stream: LiveStream, at mark: UInt64) -> Bool {

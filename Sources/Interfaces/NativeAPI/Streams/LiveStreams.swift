@@ -330,14 +330,14 @@ extension LiveStreams {
 
     /// Closes the streams that are live on a feed which could not append events. They come back with their last id.
     private func closeLive(of feed: StreamFeed) {
-        var position: UInt64? = 0
-        while let start = position {
-            let part = roll.part(after: start, limit: 4096)
+        var position: UInt64?
+        repeat {
+            let part = roll.part(behind: position, limit: 4096)
             for stream in part.streams where stream.feed === feed && !stream.isCatchingUp {
                 close(stream, .storeUnavailable)
             }
             position = part.last
-        }
+        } while position != nil
     }
 
     private func closed(_ sequence: UInt64, _ reason: StreamConnection.CloseReason) {

@@ -15,6 +15,8 @@ struct PageShelf {
         let mark: UInt64
         /// How many deletions there had been when it was read.
         let deletions: UInt64
+        /// How often the feed had given up events. After another time the mark leads to no live stream.
+        let losses: Int
     }
 
     private struct Place {

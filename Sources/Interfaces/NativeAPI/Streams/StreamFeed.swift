@@ -20,6 +20,9 @@ actor StreamFeed: StreamCounting {
     private let press: FramePress
     private let beats: Pulse
     private let streams = Atomic(0)
+    private let lossCount = Atomic(0)
+    /// How often events were given up that are in no log of the feed (``lose()``).
+    nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
     /// When something was last appended, in beats.
@@ -99,6 +102,7 @@ actor StreamFeed: StreamCounting {
     /// Gives up what is unread: those who follow it come back and read it from the log.
     private func lose() {
         unread.clear()
+        lossCount.add(1, ordering: .relaxed)
         onLoss(self)
         wake()
     }

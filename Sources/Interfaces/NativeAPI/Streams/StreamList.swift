@@ -101,7 +101,7 @@ extension LiveStreams {
         return stream
     }
 
-    /// - Throws: `.notFound` when there is none, or none the caller may know of.
+    /// - Throws: `.notFound` if the stream does not exist or the caller may not see it.
     func report(_ id: String, for caller: Caller) throws(ChatError) -> StreamReport {
         report(try stream(id, for: caller))
     }

@@ -16,7 +16,10 @@ extension NativeAPI {
         router.add(
             .patch, "/v1/streams/{id}", body: body,
             handler: asCaller(
-                Self.unconditional(Self.returning(Self.streamMembers, from: getOpenStream, to: patchStream)),
+                Self.unconditional(
+                    Self.returning(
+                        Self.streamMembers, measured: ["bytes_sent", "cursor", "lag_bytes", "state"],
+                        from: getOpenStream, to: patchStream)),
                 repeating: .notedFirst))
         router.add(.delete, "/v1/streams/{id}", handler: asCaller(Self.unconditional(deleteStream)))
         router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))

@@ -104,6 +104,6 @@ extension PlannedDelivery {
             id: deliveryID(of: event.timetoken, to: webhook), endpoint: EndpointID(webhook, in: event.channel.space),
             event: event.timetoken, type: event.type, channel: event.channel.name,
             // A passing event cannot be read later.
-            body: event.retention == .passing ? printed ?? event.envelope.bytes : nil)
+            body: event.retention == .passing ? printed ?? event.forCopies.envelope.bytes : nil)
     }
 }

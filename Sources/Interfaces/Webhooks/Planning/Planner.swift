@@ -149,7 +149,7 @@ final class Planner: Sendable {
         var body: [UInt8]?
         matcher.visit(event) { webhook in
             if body == nil {
-                let printed = event.envelope.bytes
+                let printed = event.forCopies.envelope.bytes
                 recent.insert(printed, trace: event.draft.trace?.stored, at: event.timetoken, deletions: deletions)
                 body = printed
             }

@@ -86,13 +86,8 @@ extension SettingsReader {
     }
 
     private mutating func readInclude() throws(ChatError) {
-        var included: Set<IncludedObject> = []
-        for (index, name) in (try fields.strings("include") ?? []).enumerated() {
-            guard let object = IncludedObject(rawValue: name) else {
-                throw fields.fault("include/\(index)", "enum", "expected \(IncludedObject.choices)")
-            }
-            included.insert(object)
-        }
+        let (included, unknown) = IncludedObject.objects(named: try fields.strings("include") ?? [])
+        if let unknown { throw fields.fault("include/\(unknown)", "enum", "expected \(IncludedObject.choices)") }
         settings.included = included
     }
 

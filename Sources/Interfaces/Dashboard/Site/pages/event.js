@@ -118,7 +118,7 @@ async function told({ webhooks, would_reach }) {
       ),
       table(
         [
-          ["Receiver", (row) => receiver(row.subscriber)],
+          ["Receiver", (row) => receiver(row.webhook)],
           ["Delivery", (row) =>
             row.delivery
               ? [
