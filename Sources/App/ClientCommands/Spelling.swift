@@ -25,7 +25,7 @@ package enum Spelling {
         }
     }
 
-    /// What other programs call reading one thing or all of them, and what it is called here.
+    /// Names that other programs use for reading one or all resources, with the names used here.
     private static let readingWords = [
         "show": "get", "view": "get", "describe": "get", "inspect": "get", "info": "get", "read": "get", "cat": "get",
         "status": "get", "get": "get", "ls": "list", "all": "list", "list": "list",

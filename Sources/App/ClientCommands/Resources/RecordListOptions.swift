@@ -19,7 +19,7 @@ struct RecordListOptions: ParsableArguments {
     }
 }
 
-/// How much of a list is shown.
+/// Options that bound how much of a list is printed.
 struct LengthOptions: ParsableArguments {
     @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
     var limit = 50

@@ -47,7 +47,7 @@ extension WebhooksCommand {
             }
         }
 
-        /// What is owed, the circuit, and when an attempt went well and badly.
+        /// The pending deliveries, the circuit, and the times of the last successful and the last failed attempt.
         private static func state(_ stats: JSONValue) -> [(name: String, value: String)] {
             func time(_ name: String) -> String { stats[name]?.string.map(EventLine.time) ?? "-" }
             let most = stats["counted_up_to"]?.integer ?? .max

@@ -12,7 +12,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "webhooks", id) }
 
-    /// How its receiver does, in words: `ok`, or what is wrong and since or until when.
+    /// The state of the receiver in words: `ok`, or the fault with its beginning or end.
     static let health = Column(title: "health") { webhook, _ in
         if let reason = webhook["status_reason"]?.string { return reason }
         if webhook["circuit"]?.string == "open", let until = webhook["open_until"]?.string {

@@ -7,7 +7,7 @@ public enum Settings {
 
     public static func named(_ name: String) -> Setting? { all.first { $0.name == name } }
 
-    /// What names of several words begin with, such as `limits.`.
+    /// The prefixes of setting names, such as `limits.`.
     static let sections = Set(
         all.compactMap { setting in setting.name.lastIndex(of: ".").map { String(setting.name[...$0]) } }
     ).sorted()

@@ -1,7 +1,7 @@
 import ChatModel
 
-/// Who has named the type `channel.activity`, to be found by a channel: streams, polls and listeners, and the webhooks and
-/// subscriptions of each app.
+/// The index of all followers of the type `channel.activity` by channel: streams, polls and listeners, and the webhooks
+/// and subscriptions of each app.
 ///
 /// A stream or poll that ends counts for as long as it may come back and catch up (``grace``): between two polls nobody hangs
 /// on the hub.
@@ -19,7 +19,7 @@ struct ActivityFollowers {
         var end: ContinuousClock.Instant?
     }
 
-    /// How many that have ended are kept; of more the oldest go.
+    /// The most ended followers that are kept. The oldest are dropped first.
     private let endedMost: Int
     private var streams: [SpaceID: SelectionIndex] = [:]
     private var followers: [Selection: Follower] = [:]

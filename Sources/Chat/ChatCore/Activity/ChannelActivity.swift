@@ -3,8 +3,8 @@ import JSON
 import Locking
 import Synchronization
 
-/// Tells of new last messages by `channel.activity`, where somebody has named that type: of each channel at most once a second,
-/// and always of the newest.
+/// Announces new last messages as `channel.activity` in channels with a follower of that type: at most one event a second
+/// for each channel, always with the newest message.
 ///
 /// The hub hands it every new message; without a follower that costs one look at a flag. What is kept of a channel is where its
 /// untold messages begin. The message itself is read when it is told, so that none is told that was deleted before.
@@ -60,7 +60,7 @@ extension ChannelActivity {
 // MARK: - Messages
 
 extension ChannelActivity {
-    /// How many channels are untold, or were told of less than a second ago.
+    /// The number of channels with a message not yet announced, or announced less than a second ago.
     var channelsHeld: Int { state.withLock { $0.entries.count } }
 }
 

@@ -2,7 +2,7 @@ import ChatModel
 import Signing
 
 extension ChatAccess {
-    /// How often a creation is repeated when another one of the same users comes in between.
+    /// The most attempts at a creation that collides with another creation for the same users.
     private static let distinctAttempts = 8
 
     /// Makes the distinct channel of a set of users, or returns the one that they have.
@@ -69,7 +69,7 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// What a set of users is known by, in whatever order they are named.
+    /// The identity of a set of users, independent of their order.
     ///
     /// The lengths keep `ab` + `c` and `a` + `bc` apart.
     static func key(of users: [String]) -> String {
@@ -77,8 +77,8 @@ extension ChannelRecord {
         return Base64.encodeURL(Array(sha256(Array(text.utf8)).prefix(16)))
     }
 
-    /// What else changes when the channel is followed by `next`, or deleted: one that was distinct is no longer found by its
-    /// first members.
+    /// The further changes of a step that replaces the channel by `next`, or deletes it (nil): a channel that stops being
+    /// distinct is no longer found by its first members.
     func endingDistinct(before next: ChannelRecord?, in space: SpaceID) -> [RecordChange] {
         guard isDistinct, next?.isDistinct != true, let distinctKey else { return [] }
         return [RecordChange(DistinctChannelRecord.key(distinctKey, in: space), body: nil)]

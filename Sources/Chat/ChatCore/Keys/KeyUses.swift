@@ -4,7 +4,7 @@ import Locking
 
 /// When each key was used last, to a minute: noted in memory, and written once a minute where there is anything new.
 struct KeyUses {
-    /// How far a time that is shown may lag behind.
+    /// The resolution of the stored times: a later use within it is not recorded.
     private static let grain: Duration = .seconds(60)
 
     private(set) var times: [RecordKey: Timetoken] = [:]

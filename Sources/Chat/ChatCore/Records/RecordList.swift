@@ -102,7 +102,7 @@ public struct RecordFields: Sendable {
         updated = "updated_at"
     }
 
-    /// What filters may name of the records as they are shown.
+    /// The members of a shown record that filters can name.
     var members: RecordMembers {
         RecordMembers(names: [id] + words + others + [updated], objects: objects.map(\.word))
     }

@@ -21,7 +21,7 @@ extension NativeAPI {
 enum ActorName {
     static let parameter = "by"
 
-    /// What is wrong with a name that cannot be a user's; nil for one that can.
+    /// The fault of an invalid user name; nil for a valid one.
     fileprivate static func fault(_ name: String) -> String? {
         do throws(ChatError) {
             try Names.check(user: name)
@@ -33,7 +33,7 @@ enum ActorName {
 }
 
 extension Fields {
-    /// Who acts: the member `by`.
+    /// The acting user: the member `by`.
     ///
     /// - Throws: `.malformed` with the pointer, for what is not a user's name.
     func actor() throws(ChatError) -> String? {

@@ -20,7 +20,7 @@ extension Parameters {
                 + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    /// How many elements a page has at most; fewer where objects stand beside each.
+    /// The page's `limit`. Its upper bound is lower if objects are included.
     ///
     /// - Throws: `.malformed` for a number out of range.
     func pageLimit(_ limits: Limits) throws(ChatError) -> Int {

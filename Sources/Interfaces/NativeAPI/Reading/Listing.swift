@@ -10,7 +10,7 @@ import JSON
 struct Listing {
     let list: RecordList
 
-    /// What says which page of a list is wanted.
+    /// The parameters that select a page of a list.
     static let pageNames = ["limit", "cursor"]
     /// The parameters of every list.
     static let parameterNames = pageNames + ["order"]

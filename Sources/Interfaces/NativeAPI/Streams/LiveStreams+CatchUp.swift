@@ -103,7 +103,7 @@ extension LiveStreams {
         }
         stream.position = max(stream.position, page.position)
         // What was said since the mark may already be what the user may not hear any more.
-        // What the feed gave up since then is in its log behind no mark: it is read from the log of events.
+        // The feed's log lacks the events that the feed has discarded since then: the next page reads them.
         return page.isLast && !stream.mustBeAsked && entry.losses == stream.feed.losses
             && goLive(stream, at: entry.mark)
     }

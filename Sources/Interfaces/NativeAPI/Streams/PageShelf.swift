@@ -15,7 +15,7 @@ struct PageShelf {
         let mark: UInt64
         /// How many deletions there had been when it was read.
         let deletions: UInt64
-        /// How often the feed had given up events. After another time the mark leads to no live stream.
+        /// The feed's ``StreamFeed/losses`` at the read. A stream joins at the mark only if the feed has lost nothing since.
         let losses: Int
     }
 

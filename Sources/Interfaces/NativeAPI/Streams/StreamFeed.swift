@@ -21,7 +21,7 @@ actor StreamFeed: StreamCounting {
     private let beats: Pulse
     private let streams = Atomic(0)
     private let lossCount = Atomic(0)
-    /// How often events were given up that are in no log of the feed (``lose()``).
+    /// The number of times that the feed discarded events that its log does not hold (``lose()``).
     nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 

@@ -99,7 +99,7 @@ struct EndpointHealth: Sendable {
     }
 }
 
-/// What an attempt failed with.
+/// The error of a failed delivery attempt.
 struct AttemptError: Sendable, Equatable {
     /// When the attempt ended.
     let at: Timetoken
