@@ -50,86 +50,65 @@ import Testing
             _ = try await SQLiteEngine(settings)
             Issue.record("a newer file was opened")
         } catch {
-            #expect(error.reason == .newerSchema(found: 9, known: 8))
+            #expect(error.reason == .newerSchema(found: 9, known: 1))
             #expect(error.description.contains("start the newer program"))
         }
         let database = try Database(path: folder.database, mode: .readOnly)
         #expect(try database.integer("SELECT count(*) FROM sqlite_master") == 1)
     }
 
-    @Test("of a release without threads has its replies in theirs once it is opened")
-    func threads() async throws {
+    @Test("of an older version is upgraded, keeps its events, and is refused by the older program afterwards")
+    func upgraded() async throws {
         let engine = try await SQLiteEngine(settings)
-        let events = try await engine.log.append([draft("root"), draft("reply"), draft("other")], claim: nil).events
+        _ = try await engine.log.append([draft("first"), draft("second")], claim: nil)
         await engine.close()
-        let places = events.map(\.event.timetoken)
-        try Database(path: folder.database, mode: .readWrite).execute(
-            """
-            INSERT INTO record VALUES ('app', 19, 'room/\(places[1])', 'room/\(places[0])', 1, 1,
-                '{"thread_of":"\(places[0])"}', 1);
-            ALTER TABLE record DROP COLUMN tag;
-            DROP INDEX event_thread; DROP INDEX event_reply; ALTER TABLE event DROP COLUMN thread;
-            PRAGMA user_version=7;
-            """)
-        let upgraded = try await SQLiteEngine(settings)
-        #expect(try await history(upgraded).map(\.draft.thread) == [nil, places[0], nil])
-        await upgraded.close()
+        do {
+            let database = try Database(path: folder.database, mode: .readWrite)
+            try settings.upgrade(database, by: Schema.migrations + [Self.madeUpSecondVersion])
+            #expect(try database.schemaVersion == 2)
+            #expect(try database.integer("SELECT count(*) FROM event WHERE length > 0") == 2)
+        }
+        let error = await #expect(throws: SQLiteEngineFailure.self) { _ = try await SQLiteEngine(settings) }
+        #expect(error?.reason == .newerSchema(found: 2, known: 1))
     }
 
-    @Test("of the first release is left as it is when it is damaged")
-    func damagedRelease() async throws {
-        let old = try Database(path: folder.database, mode: .readWrite)
-        try old.migrate([firstSchema])
-        try old.execute(
-            """
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
-            INSERT INTO event(tt, ch, kind, type, body) SELECT i, 1, 0, 1, zeroblob(200) FROM n
-            """)
+    @Test("of an older version stays as it is when a step of the upgrade fails")
+    func failedUpgrade() async throws {
+        let engine = try await SQLiteEngine(settings)
+        _ = try await engine.log.append([draft("first")], claim: nil)
+        await engine.close()
+        do {
+            let database = try Database(path: folder.database, mode: .readWrite)
+            let steps = Schema.migrations + [Self.madeUpSecondVersion, "ALTER TABLE nowhere ADD COLUMN a"]
+            #expect(throws: SQLiteFailure.self) { try settings.upgrade(database, by: steps) }
+            #expect(try database.schemaVersion == 1)
+        }
+        let reopened = try await SQLiteEngine(settings)
+        #expect(try await history(reopened).count == 1)
+        await reopened.close()
+    }
+
+    @Test("of an older version stays as it is when it is damaged")
+    func damagedBeforeUpgrade() async throws {
+        let engine = try await SQLiteEngine(settings)
+        _ = try await engine.log.append((1...500).map { draft("\($0)", bytes: 200) }, claim: nil)
+        await engine.close()
         var bytes = try Data(contentsOf: URL(filePath: folder.database))
         for index in (bytes.count / 2)..<(bytes.count / 2 + 40_960) { bytes[index] = 0x55 }
         try bytes.write(to: URL(filePath: folder.database))
-        do {
-            _ = try await SQLiteEngine(settings)
-            Issue.record("a damaged file was migrated")
-        } catch {
-            #expect(error.description.contains("damaged") || error.description.contains("malformed"))
+        let database = try Database(path: folder.database, mode: .readWrite)
+        let failure = #expect(throws: SQLiteFailure.self) {
+            try settings.upgrade(database, by: Schema.migrations + [Self.madeUpSecondVersion])
         }
-        #expect(try Database(path: folder.database, mode: .readOnly).schemaVersion == 1)
+        #expect(failure.map { "\($0)".contains("damaged") || "\($0)".contains("malformed") } == true)
+        #expect(try database.schemaVersion == 1)
     }
 
-    @Test("of the first release is migrated, and what waits in it goes on, in a new order too")
-    func firstRelease() async throws {
-        let old = try Database(path: folder.database, mode: .readWrite)
-        try old.migrate([firstSchema])
-        try old.execute(
-            """
-            INSERT INTO type VALUES (1, 'order.paid');
-            INSERT INTO endpoint VALUES (1, 'app', 'wh', 0, 7);
-            INSERT INTO cursor VALUES ('c', 3);
-            INSERT INTO delivery(tt, ep, id, type, channel, state, due, tries, touched, reason) VALUES
-            (1, 1, 'dlv_1', 1, 'room', 2, 0, 10, 5, 'attempts_exhausted'), (2, 1, 'dlv_2', 1, 'room', 0, 5, 1, 5, NULL),
-            (3, 1, 'dlv_3', 1, 'room', 0, 5, 0, 5, NULL);
-            INSERT INTO record(space, kind, id, revision, updated, body) VALUES
-            ('app', 10, 'ana', 1, 5, '{}'), ('app', 10, 'ben', 1, 5, '{}');
-            -- An attempt at 5 that was answered with 500.
-            UPDATE delivery SET attempts = x'01' || x'0500000000000000' || x'f401000000000000' || zeroblob(33) WHERE tt = 2;
-            """)
-        let engine = try await SQLiteEngine(settings)
-        let list = try await engine.deliveries.list(DeliveryQuery(space: room.space, limit: 9)).items
-        #expect(list.map(\.status) == [.pending, .failed, .dead] && list.map(\.attempts) == [0, 1, 10])
-        var lane = LaneSettings(concurrency: 7)
-        lane.ordering = .strict
-        try await engine.deliveries.set(lane, of: EndpointID("wh", in: room.space))
-        let leases = try await engine.deliveries.take(9, wait: .zero)
-        #expect(leases.map(\.delivery.id) == ["dlv_2"])
-        let attempt = DeliveryAttempt(at: 6, status: 200, error: nil, durationMilliseconds: 1)
-        #expect(try await engine.deliveries.finish(leases[0], DeliveryOutcome(.delivered, attempt: attempt)))
-        let found = try await engine.deliveries.delivery("dlv_2", in: room.space)
-        #expect(found?.1.map(\.status) == [500, 200] && found?.1.map(\.at) == [5, 6])
-        let users = try await engine.directory.read(["ana", "ben"].map { RecordKey(.user, $0, in: room.space) })
-        #expect(users.compactMap { $0?.etag }.allSatisfy { $0.utf8.count > 8 } && users[0]?.etag != users[1]?.etag)
-        await engine.close()
-    }
+    /// A second version of the schema, as a later release would have it.
+    static let madeUpSecondVersion = """
+        ALTER TABLE event ADD COLUMN length INTEGER NOT NULL DEFAULT 0;
+        UPDATE event SET length = length(body);
+        """
 
     @Test("that was left half put into order is put into order when it is opened")
     func halfOrdered() async throws {

@@ -11,7 +11,6 @@ extension StoreFile {
             let database = try Database(path: path, mode: .readWrite)
             try database.execute("PRAGMA synchronous=FULL")
             try database.transaction { () throws(SQLiteFailure) in
-                try database.execute(Schema.restores)
                 let last = try Heads(database).timetoken
                 let end = max(moment, last)
                 let note = try database.prepare("INSERT INTO restore(after, upto) VALUES (?1, ?2)")
