@@ -32,12 +32,12 @@ let decomposed = "cafe\u{301}"
 
     @Test("makes names, ids and patterns what they are")
     func identifiers() throws {
-        let space = SpaceID("demo")
-        #expect(SpaceID(composed) != SpaceID(decomposed))
-        #expect(ChannelID(composed, in: space) != ChannelID(decomposed, in: space))
-        #expect(UserID(composed, in: space) != UserID(decomposed, in: space))
-        #expect(EndpointID(composed, in: space) != EndpointID(decomposed, in: space))
-        #expect(RecordKey(.user, composed, in: space) != RecordKey(.user, decomposed, in: space))
+        let app = AppID("demo")
+        #expect(AppID(composed) != AppID(decomposed))
+        #expect(ChannelID(composed, in: app) != ChannelID(decomposed, in: app))
+        #expect(UserID(composed, in: app) != UserID(decomposed, in: app))
+        #expect(EndpointID(composed, in: app) != EndpointID(decomposed, in: app))
+        #expect(RecordKey(.user, composed, in: app) != RecordKey(.user, decomposed, in: app))
         let patterns = try [composed, composed + ".*"].map { try #require(NamePattern($0)) }
         let others = try [decomposed, decomposed + ".*"].map { try #require(NamePattern($0)) }
         #expect(Set(patterns + others).count == 4)
@@ -50,7 +50,7 @@ let decomposed = "cafe\u{301}"
     @Test("tells callers apart that speak for different users")
     func callers() {
         let callers = [composed, decomposed].map { user in
-            Caller(space: demo, credential: "key", scopes: [.emit], user: user)
+            Caller(app: demo, credential: "key", scopes: [.emit], user: user)
         }
         #expect(callers[0] != callers[1])
         #expect(!callers[0].hasSameUser(as: callers[1]))
@@ -99,7 +99,7 @@ let decomposed = "cafe\u{301}"
 
     @Test("share no right")
     func rights() throws {
-        let caller = Caller(space: demo, credential: "key", scopes: [.read], channels: [.exact(composed)])
+        let caller = Caller(app: demo, credential: "key", scopes: [.read], channels: [.exact(composed)])
         #expect(caller.reaches(channel: composed) && !caller.reaches(channel: decomposed))
     }
 }

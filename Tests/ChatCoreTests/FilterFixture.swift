@@ -9,7 +9,7 @@ func sampleEvent(
     data: String = "{}", meta: String? = nil, customType: String? = nil, wire: String? = nil
 ) -> Event {
     var draft = EventDraft(
-        channel: ChannelID(channel, in: SpaceID("demo")), type: type, kind: kind,
+        channel: ChannelID(channel, in: AppID("demo")), type: type, kind: kind,
         data: JSONText(trusted: Array(data.utf8)), user: user, meta: meta.map { JSONText(trusted: Array($0.utf8)) })
     draft.customType = customType
     draft.wire = wire.map { JSONText(trusted: Array($0.utf8)) }

@@ -5,22 +5,22 @@ import JSON
 import Locking
 import TestSupport
 
-let demo = SpaceID("demo")
+let demo = AppID("demo")
 
 /// An event at a place of the test's choice.
 func event(
     _ timetoken: UInt64, on channel: String = "orders.eu", type: String = "order.paid", data: String = "{}",
-    audience: Audience = .subscribers, space: SpaceID = demo
+    audience: Audience = .subscribers, app: AppID = demo
 ) -> Event {
     var draft = EventDraft(
-        channel: ChannelID(channel, in: space), type: type, data: JSONText(trusted: Array(data.utf8)))
+        channel: ChannelID(channel, in: app), type: type, data: JSONText(trusted: Array(data.utf8)))
     draft.audience = audience
     return Event(timetoken: Timetoken(timetoken), draft: draft)
 }
 
 func selection(_ channels: [String], types: [NamePattern] = [.all], filter: Filter? = nil) -> Selection {
     Selection(
-        channels: ChannelSet(space: demo, patterns: channels.compactMap { NamePattern($0) }), types: types,
+        channels: ChannelSet(app: demo, patterns: channels.compactMap { NamePattern($0) }), types: types,
         filter: filter)
 }
 
@@ -68,7 +68,7 @@ final class ScriptedLog: EventLog {
     /// The page sizes readers asked for.
     var limitsAsked: [Int] { state.withLock { $0.limits } }
 
-    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { state.withLock { $0.watermark } }
+    func watermark(of app: AppID) async throws(ChatError) -> Timetoken { state.withLock { $0.watermark } }
     func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
     ) async throws(ChatError) -> Loss? {
@@ -108,11 +108,11 @@ final class ScriptedLog: EventLog {
     }
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] { throw .unscripted }
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { throw .unscripted }
-    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? { throw .unscripted }
+    func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event? { throw .unscripted }
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int {
         throw .unscripted
     }
-    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) { throw .unscripted }
+    func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError) { throw .unscripted }
 }
 
 extension ChatError {
@@ -166,8 +166,8 @@ struct NoDeliveries: DeliveryQueue {
     func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int { throw .unscripted }
     func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int) { throw .unscripted }
     func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int { throw .unscripted }
-    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int { throw .unscripted }
-    func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
+    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int { throw .unscripted }
+    func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
         throw .unscripted
     }
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int { throw .unscripted }
@@ -205,7 +205,7 @@ extension ChatService {
     func demoChat(
         scopes: Scopes = [.read], channels: [NamePattern] = [.all], types: [NamePattern] = [.all]
     ) -> ChatAccess {
-        chat(for: Caller(space: demo, credential: "key_test", scopes: scopes, channels: channels, types: types))
+        chat(for: Caller(app: demo, credential: "key_test", scopes: scopes, channels: channels, types: types))
     }
 }
 

@@ -32,7 +32,7 @@ import Testing
             await service.hub.attach(typed, to: selection(["*"], types: [.below("order.")]))
             await service.hub.attach(filtered, to: selection(["*"], filter: try Filter("data.n > 1")))
             log.commit([
-                event(1, space: SpaceID("other")), event(2, audience: .webhooks), event(3, type: "chat.said"),
+                event(1, app: AppID("other")), event(2, audience: .webhooks), event(3, type: "chat.said"),
                 event(4, data: #"{"n":2}"#), event(5, on: ChannelID.systemName),
             ])
             #expect(await service.hub.reach(5))

@@ -28,7 +28,7 @@ import Testing
     @Test("loads every record of a kind and space, page by page")
     func load() async throws {
         for name in ["a", "b", "c"] { directory.put(key(name), name) }
-        directory.put(RecordKey(.source, "d", in: SpaceID("other")), "d")
+        directory.put(RecordKey(.source, "d", in: AppID("other")), "d")
         directory.put(RecordKey(.webhook, "e", in: demo), "e")
         try await mirror.load(.source, in: demo, table.apply)
         #expect(table.now == ["a": "a", "b": "b", "c": "c"])
@@ -232,11 +232,11 @@ private final class ScriptedDirectory: Directory {
     }
 
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
-        let ids = state.withLock { $0.records.keys.filter { $0.space == query.space && $0.kind == query.kind } }
+        let ids = state.withLock { $0.records.keys.filter { $0.app == query.app && $0.kind == query.kind } }
             .map(\.id).sorted()
         let rest = ids.filter { $0 > query.cursor ?? "" }
         let items = rest.prefix(1).compactMap { id in
-            state.withLock { $0.records[RecordKey(query.kind, id, in: query.space)] }
+            state.withLock { $0.records[RecordKey(query.kind, id, in: query.app)] }
         }
         return Page(items: items, hasMore: rest.count > 1, cursor: rest.count > 1 ? rest[0] : nil)
     }

@@ -12,7 +12,7 @@ import Testing
     private static let old = Secret([UInt8](repeating: 1, count: 32))
     private static let new = Secret([UInt8](repeating: 2, count: 32))
     private static let app = AppRecord(
-        space: ChatFixture.space, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "sec-c-hush",
+        app: ChatFixture.app, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "sec-c-hush",
         created: .zero)
 
     private static func onEngine(_ body: (SQLiteEngine) async throws -> Void) async throws {
@@ -38,7 +38,7 @@ import Testing
         let found = Observed<[String?]>()
         try await withThrowingTaskGroup { group in
             try await ChatFixture.start({ try await service.run(whenReady: $0) }, in: &group)
-            found.append(service.keyring.app(ChatFixture.space)?.secretKey)
+            found.append(service.keyring.app(ChatFixture.app)?.secretKey)
             group.cancelAll()
         }
         return found.value.first ?? nil
@@ -66,7 +66,7 @@ import Testing
                 for other in others { #expect(record.body.description.contains(other), "\(record.body)") }
             }
             let source = try #require(
-                try await engine.directory.read(RecordKey(.source, "shop", in: ChatFixture.space)))
+                try await engine.directory.read(RecordKey(.source, "shop", in: ChatFixture.app)))
             let sealed = try #require(try JSONDocument(source.body).root["secrets"]?.strings)
             let texts = try sealed.map { try sealing.vault.openText($0, context: source.key.vaultContext) }
             #expect(texts == ["hush-1", "hush-\"2\""])
@@ -101,7 +101,7 @@ import Testing
             let old = try Vault([Self.old])
             let new = try Vault([Self.new])
             let keys = [
-                RecordKey(.webhook, "wh_1", in: ChatFixture.space), RecordKey(.source, "shop", in: ChatFixture.space),
+                RecordKey(.webhook, "wh_1", in: ChatFixture.app), RecordKey(.source, "shop", in: ChatFixture.app),
                 RecordKey(.setting, "webhook-signing-key/demo", in: .gateway),
             ]
             func body(_ key: RecordKey, _ vault: Vault) throws -> JSONText {
@@ -148,10 +148,10 @@ import Testing
     private static let clear: [(key: RecordKey, others: [String])] = [
         (RecordKey(.app, "demo", in: .gateway), [#""name":"Demo""#, #""publish_key":"pub""#]),
         (
-            RecordKey(.webhook, "wh_1", in: ChatFixture.space),
+            RecordKey(.webhook, "wh_1", in: ChatFixture.app),
             [#""until":"17""#, #""description":"sealed:v1:no:secret""#]
         ),
-        (RecordKey(.source, "shop", in: ChatFixture.space), [#""mapping":{"type":"plain:v1:x","n":1.50}"#]),
+        (RecordKey(.source, "shop", in: ChatFixture.app), [#""mapping":{"type":"plain:v1:x","n":1.50}"#]),
     ]
 
     private static func writeClear(_ engine: SQLiteEngine) async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("Users as whom streams listen") struct RosterTests {
-    private func user(_ number: Int) -> UserID { UserID("user\(number)", in: SpaceID("demo")) }
+    private func user(_ number: Int) -> UserID { UserID("user\(number)", in: AppID("demo")) }
 
     @Test("are forgotten when no stream came of it, and kept while one is there")
     func leaving() {
@@ -13,7 +13,7 @@ import Testing
         for number in 100..<2000 { _ = roster.enter(user(number)) }
         #expect(roster.size < 300)
         for attendance in held {
-            #expect(roster.attendance(of: ExactText(attendance.user.name), in: SpaceID("demo")) === attendance)
+            #expect(roster.attendance(of: ExactText(attendance.user.name), in: AppID("demo")) === attendance)
         }
     }
 }

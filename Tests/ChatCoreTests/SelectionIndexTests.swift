@@ -154,7 +154,7 @@ private struct Chance {
         // An expression that nests too deep or has a name this dialect does not know is no filter.
         let filter = below(6) == 0 ? nil : try? Filter(condition(3), dialect: dialect)
         return Selection(
-            channels: ChannelSet(space: demo, patterns: patterns), types: below(3) == 0 ? pick(Self.types) : [],
+            channels: ChannelSet(app: demo, patterns: patterns), types: below(3) == 0 ? pick(Self.types) : [],
             filter: filter, isOfUser: below(3) == 0)
     }
 

@@ -113,7 +113,7 @@ import Testing
     func permission() throws {
         let selection = try chat().selection(channels: ["a.b", "c.*"], types: ["t"])
         func caller(_ channels: [NamePattern], _ types: [NamePattern] = [.all], _ scopes: Scopes = [.read]) -> Caller {
-            Caller(space: demo, credential: "key_test", scopes: scopes, channels: channels, types: types)
+            Caller(app: demo, credential: "key_test", scopes: scopes, channels: channels, types: types)
         }
         #expect(selection.isPermitted(to: caller([.all])))
         #expect(selection.isPermitted(to: caller([.below("a."), .below("c.")], [.exact("t")])))

@@ -20,7 +20,7 @@ import Testing
         let engine = try await open(try DataDirectory(at: path("data")))
         let drafts = (0..<100).map { number in
             EventDraft(
-                channel: ChannelID("room", in: SpaceID("app")), type: "t",
+                channel: ChannelID("room", in: AppID("app")), type: "t",
                 data: JSONText(string: "\(number)" + String(repeating: "x", count: 500)))
         }
         let events = try await engine.log.append(drafts, claim: nil).events.map(\.event.timetoken)
@@ -67,15 +67,15 @@ import Testing
             #expect(try mode("restored/parley.db") == 0o600)
             let engine = try await open(try DataDirectory(at: path("restored")))
             let page = try await engine.log.history([
-                HistoryRequest(channel: ChannelID("room", in: SpaceID("app")), limit: 1000)
+                HistoryRequest(channel: ChannelID("room", in: AppID("app")), limit: 1000)
             ])[0]
             #expect(page.items.map(\.timetoken) == events)
             // What came between the backup and now is lost, and nothing new comes in between.
-            let room = ChannelSet(space: SpaceID("app"), names: ["room"])
+            let room = ChannelSet(app: AppID("app"), names: ["room"])
             let loss = try #require(await engine.log.loss(in: room, types: [.all], after: events[50]))
             #expect(loss.cause == .restore && loss.upTo > events[99])
             #expect(try await engine.log.loss(in: room, types: [.all], after: loss.upTo) == nil)
-            let draft = EventDraft(channel: ChannelID("room", in: SpaceID("app")), type: "t", data: .null)
+            let draft = EventDraft(channel: ChannelID("room", in: AppID("app")), type: "t", data: .null)
             let next = try await engine.log.append([draft], claim: nil).events[0].event.timetoken
             #expect(next > loss.upTo)
             await engine.close()

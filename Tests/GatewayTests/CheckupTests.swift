@@ -26,7 +26,7 @@ import Testing
         )
         let drafts = (0..<200).map { number in
             EventDraft(
-                channel: ChannelID("room", in: SpaceID("app")), type: "t",
+                channel: ChannelID("room", in: AppID("app")), type: "t",
                 data: JSONText(string: "\(number)" + String(repeating: "x", count: 500)))
         }
         _ = try await engine.log.append(drafts, claim: nil)
@@ -57,7 +57,7 @@ import Testing
                 writer.member("secret_key", secret)
                 writer.endObject()
             }
-            let app = RecordKey(.app, "a", in: SpaceID("a"))
+            let app = RecordKey(.app, "a", in: AppID("a"))
             _ = try await engine.directory.write([RecordChange(app, body: body)])
             await engine.close()
             let missing = try #require(finding("secrets"))

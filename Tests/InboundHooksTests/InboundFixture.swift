@@ -10,7 +10,7 @@ import Testing
 
 /// Chat with inbound hooks, as a gateway has it.
 struct InboundFixture: Sendable {
-    static let space = ChatFixture.space
+    static let app = ChatFixture.app
     static let owner = ChatFixture.owner
     /// 2023-11-14T22:13:20Z, the time of the signature vectors.
     static let start = Timetoken(17_000_000_000_000_000)
@@ -72,7 +72,7 @@ extension InboundFixture {
 
     /// Everything kept on a channel, oldest first.
     func events(on channel: String) async throws -> [Event] {
-        try await engine.log.history([HistoryRequest(channel: ChannelID(channel, in: Self.space), limit: 1000)])[0]
+        try await engine.log.history([HistoryRequest(channel: ChannelID(channel, in: Self.app), limit: 1000)])[0]
             .items
     }
 }

@@ -374,7 +374,7 @@ private final class OneThread: TaskExecutor {
             #expect(empty.errors.first?.slug == "mapping_failed")
             #expect(try await fixture.events(on: "repos.parley").isEmpty)
             #expect(try await fixture.events(on: ChannelID.systemName).isEmpty)
-            let reader = Caller(space: InboundFixture.space, credential: "key_r", scopes: [.read])
+            let reader = Caller(app: InboundFixture.app, credential: "key_r", scopes: [.read])
             #expect(
                 try await failure { _ = try await fixture.gate.test(Self.github("{}"), for: "s", by: reader) }.code
                     == .forbidden)

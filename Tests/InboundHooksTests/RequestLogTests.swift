@@ -98,7 +98,7 @@ import Testing
         var found: [Record] = []
         try await waitUntil {
             found = try await fixture.engine.directory.list(
-                RecordQuery(.inboundRequest, in: InboundFixture.space, limit: 500)
+                RecordQuery(.inboundRequest, in: InboundFixture.app, limit: 500)
             ).items
             return found.count == count
         }
@@ -179,7 +179,7 @@ import Testing
         }
         // As a crash leaves it between the removal of a source and that of its posts.
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, logger: ChatFixture.quiet))
-        let keys = ["orphaned", "renewed"].map { RecordKey(.source, $0, in: InboundFixture.space) }
+        let keys = ["orphaned", "renewed"].map { RecordKey(.source, $0, in: InboundFixture.app) }
         let renewed = try #require(try await engine.directory.read(keys[1])?.body.description)
             .replacing(
                 #""created":"\#(InboundFixture.start)""#,
@@ -292,7 +292,7 @@ import Testing
     /// May manage, but not all that the source emits.
     private static func narrow() throws -> Caller {
         Caller(
-            space: InboundFixture.space, credential: "key_n", scopes: [.manage],
+            app: InboundFixture.app, credential: "key_n", scopes: [.manage],
             channels: [try #require(NamePattern("x"))],
             types: [.all])
     }
@@ -318,7 +318,7 @@ import Testing
     func reach() async throws {
         try await Self.with { fixture in
             _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
-            let reader = Caller(space: InboundFixture.space, credential: "key_r", scopes: [.read])
+            let reader = Caller(app: InboundFixture.app, credential: "key_r", scopes: [.read])
             #expect(try await failure { _ = try await fixture.gate.requests(of: "s", by: reader) }.code == .forbidden)
             try await fixture.registry.delete("s", by: InboundFixture.owner)
             #expect(
@@ -346,8 +346,8 @@ import Testing
             request.outcome = outcome
             return request
         }
-        let one = RecordKey(.source, "one", in: InboundFixture.space)
-        let two = RecordKey(.source, "two", in: InboundFixture.space)
+        let one = RecordKey(.source, "one", in: InboundFixture.app)
+        let two = RecordKey(.source, "two", in: InboundFixture.app)
         for number in 1...5 { log.add(request(UInt64(number), isKnown: true), of: one) }
         for number in 6...50 { log.add(request(UInt64(number), isKnown: false), of: one) }
         #expect(log.requests(of: one).map(\.id) == ["50", "49", "5", "4", "3"])
@@ -396,7 +396,7 @@ import Testing
             for number in 1...3 { try await fixture.put("s", Self.document(number)) }
             try await fixture.registry.delete("s", by: InboundFixture.owner)
             let left = try await fixture.engine.directory.list(
-                RecordQuery(.sourceMapping, in: InboundFixture.space, limit: 10))
+                RecordQuery(.sourceMapping, in: InboundFixture.app, limit: 10))
             #expect(left.items.isEmpty)
             try await fixture.put("s", Self.document(9))
             #expect(try await fixture.registry.mappings(of: "s", by: InboundFixture.owner).map(\.version) == [1])
@@ -410,11 +410,11 @@ import Testing
                 #"{"scheme":"github","secrets":["topsecret"],"window_seconds":300,"mapping":{"channel":"in","type":"t","data":{}},"description":"","channels":["*"],"types":["*"],"created":"17000000000000000"}"#
             _ = try await fixture.engine.directory.write([
                 RecordChange(
-                    RecordKey(.source, "s", in: InboundFixture.space), body: JSONText(trusted: Array(record.utf8)))
+                    RecordKey(.source, "s", in: InboundFixture.app), body: JSONText(trusted: Array(record.utf8)))
             ])
             #expect(try await fixture.registry.mappings(of: "s", by: InboundFixture.owner).map(\.version) == [1])
             let owner = Caller(
-                space: InboundFixture.space, credential: "key_o", scopes: [.manage], channels: [.all], types: [.all])
+                app: InboundFixture.app, credential: "key_o", scopes: [.manage], channels: [.all], types: [.all])
             try await fixture.put(
                 "s", #"{"scheme":"github","mapping":{"channel":"x","type":"t","data":{}}}"#, by: owner)
             let versions = try await fixture.registry.mappings(of: "s", by: InboundFixture.owner)

@@ -28,7 +28,7 @@ import Testing
             #expect(Source(record, try Vault([Secret(Array(repeating: 8, count: 32))])) == nil)
             // Sealed for one source, it is none of another's.
             let moved = Record(
-                key: RecordKey(.source, "other", in: InboundFixture.space), body: body, etag: "1",
+                key: RecordKey(.source, "other", in: InboundFixture.app), body: body, etag: "1",
                 updated: InboundFixture.start)
             #expect(Source(moved, key) == nil)
         }

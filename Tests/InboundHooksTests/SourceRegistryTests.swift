@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The source registry") struct SourceRegistryTests {
     static let plain = #"{"scheme":"none","mapping":{"channel":"a","type":"t","data":{}}}"#
-    static let stranger = Caller(space: SpaceID("other"), credential: "key_s", scopes: [.admin])
+    static let stranger = Caller(app: AppID("other"), credential: "key_s", scopes: [.admin])
 
     @Test("never shows a secret, and keeps those a later document leaves out")
     func secrets() async throws {
@@ -161,7 +161,7 @@ import Testing
             for app in [nil, "demo"] { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: app) }
             #expect(try await fixture.events(on: "a").count == 2)
             let receipt = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "other")
-            #expect(receipt.events.map(\.event.channel) == [ChannelID("b", in: SpaceID("other"))])
+            #expect(receipt.events.map(\.event.channel) == [ChannelID("b", in: AppID("other"))])
 
             try await fixture.registry.delete("s", by: InboundFixture.owner)
             let gone = try await failure { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s") }
@@ -208,13 +208,13 @@ import Testing
     @Test("demands the right to manage, and hands on no more than the caller has")
     func rights() async throws {
         try await InboundFixture.with { fixture in
-            let reader = Caller(space: InboundFixture.space, credential: "key_r", scopes: [.read, .emit])
+            let reader = Caller(app: InboundFixture.app, credential: "key_r", scopes: [.read, .emit])
             #expect(try await failure { try await fixture.put("s", Self.plain, by: reader) }.code == .forbidden)
             #expect(
                 try await failure { _ = try await fixture.registry.list(RecordList(limit: 10), by: reader) }.code
                     == .forbidden)
             let narrow = Caller(
-                space: InboundFixture.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")])
+                app: InboundFixture.app, credential: "key_n", scopes: [.manage], channels: [.below("orders.")])
             try await fixture.put(
                 "s", #"{"scheme":"none","mapping":{"channel":"{body/c}","type":"t","data":{}}}"#, by: narrow)
             _ = try await fixture.gate.accept(InboundPost(text: #"{"c":"orders.eu"}"#), for: "s")

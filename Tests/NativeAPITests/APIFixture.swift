@@ -45,7 +45,7 @@ struct APIFixture: Sendable {
                 streams: LiveStreams(polls: HeldPolls(service: service, loop: loop)), clock: clock)
             var router = Router(problemBaseURL: "https://gw.example")
             api.addRoutes(to: &router)
-            let app = try #require(service.keyring.app(SpaceID("default")))
+            let app = try #require(service.keyring.app(AppID("default")))
             let parts: [ChatFixture.Part] = [
                 { try await inbound.run(whenReady: $0) }, { try await webhooks.run(whenReady: $0) },
             ]

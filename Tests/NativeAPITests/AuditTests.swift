@@ -28,7 +28,7 @@ import Testing
             #expect(Self.actions(entries) == ["key.delete", "webhook.create", "key.create"])
             #expect(entries.compactMap { $0["resource"]?.string } == [id, hook["id"]?.string, id])
             let made = try #require(entries.last)
-            #expect(made["actor"]?.string == (try api.service.keyring.keys(of: .gateway(in: api.app.space))[0].id))
+            #expect(made["actor"]?.string == (try api.service.keyring.keys(of: .gateway(in: api.app.id))[0].id))
             #expect(made["address"]?.string == "127.0.0.1" && made["request_id"]?.string == "req-1")
             #expect(made["result"]?.string == "done" && made["code"]?.isNull == true)
             let secret = try #require(key["key"]?.string)
@@ -116,10 +116,10 @@ import Testing
         try await APIFixture.run(limits: limits) { api in
             for _ in 0..<5 { _ = await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#) }
             let newest = await Self.entries(api, "?limit=3").compactMap { $0["id"]?.string }
-            try await api.service.audit.sweep(api.app.space)
+            try await api.service.audit.sweep(api.app.id)
             #expect(await Self.entries(api).compactMap { $0["id"]?.string } == newest)
             api.clock.advance(by: .seconds(3601))
-            try await api.service.audit.sweep(api.app.space)
+            try await api.service.audit.sweep(api.app.id)
             #expect(await Self.entries(api).isEmpty)
         }
     }
@@ -134,7 +134,7 @@ import Testing
             for _ in 0..<9 { #expect(await api.call(.post, "/v1/tokens", #"{"user":"ana"}"#).status == 201) }
             for _ in 0..<9 { #expect(await api.call(.get, "/v1/keys", key: "parley_guessed").status == 401) }
             #expect(api.service.audit.isDue)
-            try await api.service.audit.sweep(api.app.space)
+            try await api.service.audit.sweep(api.app.id)
             #expect(!api.service.audit.isDue)
             #expect(
                 Self.actions(await Self.entries(api)) == ["sign_in", "sign_in", "key.create", "key.create"])

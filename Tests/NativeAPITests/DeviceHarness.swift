@@ -17,19 +17,19 @@ extension StreamHarness {
         var membership = MembershipRecord(user: user, channel: channel, state: state)
         membership.joined = state == .joined ? service.clock.now : .zero
         membership.invited = service.clock.now
-        let key = MembershipRecord.key(user, channel, in: Self.space)
+        let key = MembershipRecord.key(user, channel, in: Self.app)
         try await write(RecordChange(key, body: membership.body, parent: channel))
     }
 
     func channel(_ name: String, _ kind: ChannelKind) async throws {
-        let key = ChannelRecord.key(name, in: Self.space)
+        let key = ChannelRecord.key(name, in: Self.app)
         try await write(RecordChange(key, body: ChannelRecord(id: name, kind: kind).body))
     }
 
     func ban(_ user: String, in channel: String, until: Timetoken? = nil) async throws {
         var restriction = RestrictionRecord(user: user, channel: channel, isBanned: true, isMuted: false)
         restriction.until = until
-        let key = RestrictionRecord.key(user, channel, in: Self.space)
+        let key = RestrictionRecord.key(user, channel, in: Self.app)
         try await write(RecordChange(key, body: restriction.body, parent: channel))
     }
 
@@ -41,7 +41,7 @@ extension StreamHarness {
     ) async throws -> Timetoken {
         let text = data ?? "{\"n\":\(n)}"
         var draft = EventDraft(
-            channel: ChannelID(channel, in: Self.space), type: type, data: JSONText(trusted: Array(text.utf8)),
+            channel: ChannelID(channel, in: Self.app), type: type, data: JSONText(trusted: Array(text.utf8)),
             user: user)
         draft.audience = audience
         draft.originDevice = device

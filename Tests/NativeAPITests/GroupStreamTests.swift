@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A stream of channel groups", .timeLimit(.minutes(2))) struct GroupStreamTests {
     private func group(_ name: String, _ channels: [String], _ gateway: StreamHarness) async throws {
-        let key = RecordKey(.group, name, in: StreamHarness.space)
+        let key = RecordKey(.group, name, in: StreamHarness.app)
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("channels", channels)

@@ -16,7 +16,7 @@ import Testing
 
     /// Makes a channel private and says something there, in one commit: nothing comes quicker behind the change.
     private func close(_ name: String, members: [String] = [], _ gateway: StreamHarness) async throws {
-        let channel = ChannelID(name, in: StreamHarness.space)
+        let channel = ChannelID(name, in: StreamHarness.app)
         var told = EventDraft(
             channel: channel, type: "channel.created", kind: .recordChange,
             data: JSONText(trusted: Array(#"{"channel":{"id":"\#(name)","kind":"group"}}"#.utf8)))
@@ -26,13 +26,13 @@ import Testing
         said.audience = .insiders
         var changes = [
             RecordChange(
-                ChannelRecord.key(name, in: StreamHarness.space), body: ChannelRecord(id: name, kind: .group).body)
+                ChannelRecord.key(name, in: StreamHarness.app), body: ChannelRecord(id: name, kind: .group).body)
         ]
         for user in members {
             var member = MembershipRecord(user: user, channel: name, state: .joined)
             member.joined = gateway.service.clock.now
             changes.append(
-                RecordChange(MembershipRecord.key(user, name, in: StreamHarness.space), body: member.body, parent: name)
+                RecordChange(MembershipRecord.key(user, name, in: StreamHarness.app), body: member.body, parent: name)
             )
         }
         _ = try await gateway.service.engine.directory.write(changes, events: [told, said])

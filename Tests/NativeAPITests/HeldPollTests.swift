@@ -132,7 +132,7 @@ private struct SilentVoice: PollVoice {
     @Test("is not given what its client knows already, though the hub had not handed it out")
     func known() async throws {
         try await StreamHarness.run { gateway in
-            let selection = Selection(channels: ChannelSet(space: StreamHarness.space, patterns: [.exact("a")]))
+            let selection = Selection(channels: ChannelSet(app: StreamHarness.app, patterns: [.exact("a")]))
             let order = PollOrder(
                 caller: gateway.chat.caller, selection: selection, limit: 10, after: 20, hold: .seconds(1),
                 voice: SilentVoice())
@@ -140,7 +140,7 @@ private struct SilentVoice: PollVoice {
             let poll = HeldPoll(polls, order)
             _ = try await polls.attach(poll)
             @Sendable func event(_ position: UInt64) -> Event {
-                let channel = ChannelID("a", in: StreamHarness.space)
+                let channel = ChannelID("a", in: StreamHarness.app)
                 let draft = EventDraft(channel: channel, type: "t", data: JSONText(trusted: Array("{}".utf8)))
                 return Event(timetoken: Timetoken(position), draft: draft)
             }
@@ -283,7 +283,7 @@ private struct SilentVoice: PollVoice {
             let owners = StreamOwners(limits: gateway.service.liveLimits)
             let now = gateway.service.clock.now
             func token(_ n: Int, ends: Int64?) -> Caller {
-                var caller = Caller(space: StreamHarness.space, credential: "k", scopes: [.read])
+                var caller = Caller(app: StreamHarness.app, credential: "k", scopes: [.read])
                 caller.user = "user\(n)"
                 caller.expires = ends.map { now.adding(.seconds($0)) }
                 return caller
@@ -339,7 +339,7 @@ private struct SilentVoice: PollVoice {
     func longAnswer(_ count: Int, isOnLoop: Bool) async throws {
         try await StreamHarness.run { gateway in
             let loop = gateway.streams.polls.loop
-            let channel = ChannelID("a", in: StreamHarness.space)
+            let channel = ChannelID("a", in: StreamHarness.app)
             let draft = EventDraft(
                 channel: channel, type: "a.b", data: JSONText(string: String(repeating: "x", count: 20_000)))
             let events = (1...UInt64(count)).map { Event(timetoken: Timetoken($0), draft: draft) }

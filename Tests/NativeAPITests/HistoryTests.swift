@@ -27,7 +27,7 @@ import Testing
         try await APIFixture.run { api in
             await Self.fill(api, "a", 1)
             let draft = EventDraft(
-                channel: ChannelID("a", in: api.app.space), type: "other", data: JSONText(trusted: Array("{}".utf8)))
+                channel: ChannelID("a", in: api.app.id), type: "other", data: JSONText(trusted: Array("{}".utf8)))
             for _ in 0..<41 {
                 _ = try await api.service.engine.log.append(Array(repeating: draft, count: 500), claim: nil)
             }

@@ -121,7 +121,7 @@ import Testing
     @Test("under way makes a repeat 409 with Retry-After")
     func running() async throws {
         let claims = Claims(limits: Limits(), clock: .system)
-        let caller = Caller(space: SpaceID("a"), credential: "key_1", scopes: [.emit])
+        let caller = Caller(app: AppID("a"), credential: "key_1", scopes: [.emit])
         let request = Request(.post, "/v1/events", headers: Headers([("Idempotency-Key", "k")]))
         let key = try #require(try IdempotencyKey(request.headers))
         let first = try await claims.run(key, .anyChannel, request, caller) { _ in

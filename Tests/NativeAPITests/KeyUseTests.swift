@@ -61,7 +61,7 @@ import TestSupport
             let other = Keyring(
                 directory: keyring.directory, clock: keyring.clock, vault: keyring.vault, limits: Limits())
             _ = try await other.load()
-            let key = try #require(other.key(id, in: SpaceID("default")))
+            let key = try #require(other.key(id, in: AppID("default")))
             #expect(other.lastUse(of: key)?.timestamp == used)
         }
     }

@@ -50,7 +50,7 @@ import Testing
     @Test("let users enter an open channel and no other, and leave it")
     func participants() async throws {
         try await APIFixture.run { api in
-            let owner = Caller(space: api.app.space, credential: "key_owner", scopes: [.admin])
+            let owner = Caller(app: api.app.id, credential: "key_owner", scopes: [.admin])
             let chat = api.service.chat(for: owner)
             _ = try await chat.make(NewChannel(kind: .open, id: "lobby"))
             var crew = NewChannel(kind: .group, id: "crew")
@@ -77,7 +77,7 @@ import Testing
             #expect(await api.call(.put, "/v1/channels/room/typing/ana").status == 204)
             #expect(await api.call(.delete, "/v1/channels/room/typing/ana").status == 204)
             #expect(await api.call(.delete, "/v1/channels/room/typing/ana").status == 204)
-            let channels = ChannelSet(space: api.app.space, isAll: true)
+            let channels = ChannelSet(app: api.app.id, isAll: true)
             let told = try await api.service.engine.log.events(in: channels, after: .zero, limit: 10).items
                 .filter { $0.audience != .wire }
             #expect(told.map(\.type) == ["typing.started", "typing.stopped"])
@@ -95,7 +95,7 @@ import Testing
             let path = "/v1/channels/room/typing"
             let all = await api.call(.get, path)
             #expect(all["total"]?.integer == 3 && all["has_more"]?.boolean == false)
-            let channels = ChannelSet(space: api.app.space, isAll: true)
+            let channels = ChannelSet(app: api.app.id, isAll: true)
             let told = try await api.service.engine.log.events(in: channels, after: .zero, limit: 10).items.last
             let users = try #require(told?.data.rawMember("typing_users"))
             #expect(all.text.contains("\"data\":\(users)"))

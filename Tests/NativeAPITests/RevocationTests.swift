@@ -141,11 +141,11 @@ import Testing
     func noAdmin() async throws {
         try await StreamHarness.run { gateway in
             let keyring = gateway.service.keyring
-            let caller = try #require(keyring.caller(key: Keyring.secretCredential, in: StreamHarness.space))
+            let caller = try #require(keyring.caller(key: Keyring.secretCredential, in: StreamHarness.app))
             #expect(caller.scopes == [.read, .emit] && !caller.isOperator)
             let seal = TextSeal(key: Secret(text: "demo-secret"), purpose: BrowserSession.sealPurpose)
             let session = BrowserSession(
-                space: StreamHarness.space, key: Keyring.secretCredential,
+                app: StreamHarness.app, key: Keyring.secretCredential,
                 expires: gateway.service.clock.now.adding(.seconds(60)))
             let answer = try await HTTPExchange.send(
                 "GET", "/v1/keys", port: gateway.port, headers: [("Cookie", "parley=" + session.text(sealedBy: seal))])

@@ -149,7 +149,7 @@ import Testing
 
     @Test("is known again by another gateway on the same data, and by no ticket's place")
     func stateless() async throws {
-        let session = BrowserSession(space: SpaceID("a"), key: "key_1", expires: Timetoken(1))
+        let session = BrowserSession(app: AppID("a"), key: "key_1", expires: Timetoken(1))
         let seal = TextSeal(key: Secret(text: "s"), purpose: BrowserSession.sealPurpose)
         let text = session.text(sealedBy: seal)
         #expect(BrowserSession(text: text, sealedBy: seal)?.key == "key_1")

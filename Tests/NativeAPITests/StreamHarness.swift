@@ -17,7 +17,7 @@ import Webhooks
 
 /// A store in memory, the chat, and the native API on a real socket; time goes by when the test says so.
 struct StreamHarness: Sendable {
-    static let space = ChatFixture.space
+    static let app = ChatFixture.app
 
     let service: ChatService
     let streams: LiveStreams
@@ -69,7 +69,7 @@ struct StreamHarness: Sendable {
 
 extension StreamHarness {
     var chat: ChatAccess {
-        service.chat(for: Caller(space: Self.space, credential: "test", scopes: [.admin]))
+        service.chat(for: Caller(app: Self.app, credential: "test", scopes: [.admin]))
     }
 
     /// Emits one event; its data is `{"n":<n>}` unless given.

@@ -282,7 +282,7 @@ import Testing
             let (caller, ticket) = try gateway.streams.tickets.caller(of: answer.json?["ticket"]?.string ?? "")
             _ = try gateway.streams.tickets.use(ticket, isResuming: false)
             let order = StreamOrder(
-                caller: caller, selection: Selection(channels: ChannelSet(space: StreamHarness.space, isAll: true)),
+                caller: caller, selection: Selection(channels: ChannelSet(app: StreamHarness.app, isAll: true)),
                 format: .eventStream, resumption: Resumption(requested: "latest", from: .zero),
                 shownStart: .zero, ticket: ticket.nonce, hearingChanges: 0)
             accepted.withLock { $0 = order }

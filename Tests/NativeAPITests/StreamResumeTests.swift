@@ -92,7 +92,7 @@ import Testing
         try await StreamHarness.run(limits: limits) { gateway in
             let old = try await gateway.emit("a", 1)
             try await gateway.emit("a", 2)
-            try await gateway.service.engine.log.setRetention(.seconds(3600), of: StreamHarness.space)
+            try await gateway.service.engine.log.setRetention(.seconds(3600), of: StreamHarness.app)
             gateway.clock.advance(by: .seconds(4 * 24 * 3600))
             try await gateway.emit("a", 3)
             let reader = try await gateway.open("channel=a", lastEventID: "\(old)")
@@ -205,7 +205,7 @@ import Testing
             let at = try await gateway.emit("a", 1)
             let count = try await log.delete(
                 after: Timetoken(at.rawValue - 1), before: Timetoken(at.rawValue + 1),
-                in: ChannelID("a", in: StreamHarness.space))
+                in: ChannelID("a", in: StreamHarness.app))
             #expect(count == 1)
             #expect(await commits.next()?.watermark == at)
         }

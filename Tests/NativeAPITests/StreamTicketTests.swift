@@ -147,7 +147,7 @@ import Testing
             _ = try tickets.use(shown, isResuming: false)
             _ = try tickets.use(shown, isResuming: true)
             tickets.giveBack(shown.nonce)
-            let everything = Selection(channels: ChannelSet(space: StreamHarness.space, isAll: true))
+            let everything = Selection(channels: ChannelSet(app: StreamHarness.app, isAll: true))
             #expect(tickets.opened(shown.nonce, by: 7, following: everything, at: .zero) == nil)
             #expect(throws: ChatError.self) { try tickets.use(shown, isResuming: false) }
             tickets.giveBack(shown.nonce)
@@ -248,7 +248,7 @@ import Testing
             let key = try #require(keyring.caller(digest: Keyring.digest(of: "dev")))
             let now = gateway.service.clock.now
             let ticket = StreamTicket(
-                space: StreamHarness.space, key: key.credential, channels: [.all], types: [.all], user: nil,
+                app: StreamHarness.app, key: key.credential, channels: [.all], types: [.all], user: nil,
                 position: now, start: now, nonce: StreamTicket.Nonce(SystemRandomSource()),
                 expires: now.adding(StreamTicket.lifetime))
             let tickets = gateway.streams.tickets

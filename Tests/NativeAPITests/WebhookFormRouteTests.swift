@@ -88,7 +88,7 @@ import Testing
             #expect(set["keys"]?.count == 1)
             #expect(set["keys"]?[0]?["kid"]?.string == id)
             #expect(set["keys"]?[0]?["d"] == nil)
-            #expect(await api.call(.get, "/.well-known/jwks.json?app=\(api.app.space.name)")["keys"]?.count == 1)
+            #expect(await api.call(.get, "/.well-known/jwks.json?app=\(api.app.id.name)")["keys"]?.count == 1)
             #expect(await api.call(.get, "/.well-known/jwks.json?app=none")["keys"]?.count == 0)
         }
     }

@@ -123,7 +123,7 @@ extension AccessTests {
         try await run { gateway in
             let known = KnownTokens()
             let now = gateway.service.clock.now
-            let app = try #require(gateway.service.keyring.app(PubNubHarness.space))
+            let app = try #require(gateway.service.keyring.app(PubNubHarness.app))
             let room = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)
             let text = room.replacing("%2D", with: "-").replacing("%5F", with: "_").replacing("%3D", with: "=")
             for _ in 0..<2 { #expect(known.token(text, of: app, at: now)?.allows(.read, .channel, "room") == true) }
@@ -150,8 +150,8 @@ extension AccessTests {
     @Test("is good for its own app")
     func foreignApp() async throws {
         try await run { gateway in
-            let admin = Caller(space: SpaceID("other"), credential: "test", scopes: [.admin])
-            try await gateway.service.change(admin.space, AppChange(demandsTokens: true), by: admin)
+            let admin = Caller(app: AppID("other"), credential: "test", scopes: [.admin])
+            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
             let ana = try await auth("ana", 3, gateway)
             #expect(try await gateway.get("/v3/history/sub-key/sub-demo/channel/room" + ana).status == 200)
             let foreign = try await gateway.get("/v3/history/sub-key/sub-other/channel/room" + ana)

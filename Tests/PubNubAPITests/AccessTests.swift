@@ -13,8 +13,8 @@ import Testing
 
     func run(_ body: (PubNubHarness) async throws -> Void) async throws {
         try await PubNubHarness.run { gateway in
-            let admin = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin])
-            try await gateway.service.change(admin.space, AppChange(demandsTokens: true), by: admin)
+            let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
+            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
             try await body(gateway)
         }
     }
@@ -223,7 +223,7 @@ import Testing
             await gateway.untilHeld()
             let data = #"{"message":{"timetoken":"17324123456799999","channel":"room","user":"ana"}}"#
             var mention = EventDraft(
-                channel: ChannelID("bob", in: PubNubHarness.space), type: "user.mentioned",
+                channel: ChannelID("bob", in: PubNubHarness.app), type: "user.mentioned",
                 data: JSONText(trusted: Array(data.utf8)), user: "ana")
             mention.audience = .rule(.mentioned, subjects: ["bob"])
             _ = try await gateway.service.engine.log.append([mention], claim: nil)
@@ -240,8 +240,8 @@ import Testing
             let start = try await poller.batch("room", "0").cursor
             try poller.ask("room", start)
             await gateway.untilHeld()
-            let admin = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin])
-            try await gateway.service.change(admin.space, AppChange(demandsTokens: true), by: admin)
+            let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
+            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
             let answer = await poller.answer()
             #expect(answer.status == 200 && answer.items.isEmpty && answer.cursor == start)
             #expect(try await poller.batch("room", start).status == 403)

@@ -168,7 +168,7 @@ import Testing
             try await delete("")
             try await delete("")
             #expect(try await left().count == 0)
-            let admin = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin])
+            let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
             let noted = try await gateway.service.audit.entries(AuditLog.Query(RecordList(limit: 10)), by: admin).items
             #expect(noted.count == 6 && noted.allSatisfy { $0.deed.action == "events.delete" && $0.resource == "a" })
             let refused = try await gateway.call("DELETE", "/v3/history/sub-key/sub-demo/channel/a,b")

@@ -13,7 +13,7 @@ import Testing
 
 /// A store in memory, the chat, and the wire on a real socket; the time of day goes by when the test says so.
 struct PubNubHarness: Sendable {
-    static let space = ChatFixture.space
+    static let app = ChatFixture.app
 
     let service: ChatService
     let polls: HeldPolls
@@ -59,7 +59,7 @@ struct PubNubHarness: Sendable {
     // MARK: Doing things
 
     var chat: ChatAccess {
-        service.chat(for: Caller(space: Self.space, credential: "test", scopes: [.admin]))
+        service.chat(for: Caller(app: Self.app, credential: "test", scopes: [.admin]))
     }
 
     @discardableResult
@@ -93,7 +93,7 @@ struct PubNubHarness: Sendable {
 
     /// What the log has of a channel, as every other reader sees it.
     func events(_ channel: String) async throws -> [Event] {
-        let channel = ChannelID(channel, in: Self.space)
+        let channel = ChannelID(channel, in: Self.app)
         return try await chat.history([HistoryRequest(channel: channel, limit: 100)])[0].items
     }
 

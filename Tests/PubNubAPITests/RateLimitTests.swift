@@ -8,10 +8,10 @@ import Testing
     @Test("hold all its clients together, and are told in the wire's words")
     func requests() async throws {
         try await PubNubHarness.run { gateway in
-            let owner = try #require(gateway.service.keyring.app(PubNubHarness.space))
-            let caller = Caller(space: owner.space, credential: "test", scopes: [.admin], isOperator: true)
+            let owner = try #require(gateway.service.keyring.app(PubNubHarness.app))
+            let caller = Caller(app: owner.app, credential: "test", scopes: [.admin], isOperator: true)
             let rates = RatePolicies(requests: RatePolicy(1, in: .seconds(60)))
-            try await gateway.service.change(owner.space, rates: { _ in rates }, by: caller)
+            try await gateway.service.change(owner.app, rates: { _ in rates }, by: caller)
             #expect(try await gateway.publish("a", "1").status == 200)
             let refused = try await gateway.publish("a", "2")
             #expect(refused.status == 429)
@@ -27,9 +27,9 @@ import Testing
     func events() async throws {
         try await PubNubHarness.run { gateway in
             let caller = Caller(
-                space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
+                app: PubNubHarness.app, credential: "test", scopes: [.admin], isOperator: true)
             let rates = RatePolicies(events: RatePolicy(1, in: .seconds(60)))
-            try await gateway.service.change(PubNubHarness.space, rates: { _ in rates }, by: caller)
+            try await gateway.service.change(PubNubHarness.app, rates: { _ in rates }, by: caller)
             #expect(try await gateway.publish("a", "1").status == 200)
             #expect(try await gateway.publish("a", "2").status == 429)
             #expect(try await gateway.get("/v3/history/sub-key/sub-demo/channel/a").status == 200)
@@ -40,15 +40,15 @@ import Testing
     func strangers() async throws {
         try await PubNubHarness.run { gateway in
             let caller = Caller(
-                space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
-            try await gateway.service.change(caller.space, AppChange(demandsTokens: true), by: caller)
+                app: PubNubHarness.app, credential: "test", scopes: [.admin], isOperator: true)
+            try await gateway.service.change(caller.app, AppChange(demandsTokens: true), by: caller)
             let rates = RatePolicies(requests: RatePolicy(3, in: .seconds(60)))
-            try await gateway.service.change(PubNubHarness.space, rates: { _ in rates }, by: caller)
+            try await gateway.service.change(PubNubHarness.app, rates: { _ in rates }, by: caller)
             for _ in 0..<5 {
                 #expect(try await gateway.publish("a", "1").status == 403)
                 #expect(try await gateway.call("POST", "/v3/pam/sub-demo/grant", "{}").status == 403)
             }
-            let meters = try #require(gateway.service.keyring.app(PubNubHarness.space)?.meters)
+            let meters = try #require(gateway.service.keyring.app(PubNubHarness.app)?.meters)
             #expect(meters.requests?.state(at: gateway.service.clock.now).left == 3)
         }
     }

@@ -233,7 +233,7 @@ import Testing
             _ = try await gateway.service.engine.log.append(
                 [
                     EventDraft(
-                        channel: ChannelID("a", in: PubNubHarness.space), type: "channel.member_count.updated",
+                        channel: ChannelID("a", in: PubNubHarness.app), type: "channel.member_count.updated",
                         data: .emptyObject)
                 ], claim: nil)
             try await gateway.publish("a", "2")
@@ -331,7 +331,7 @@ import Testing
             try poller.send(
                 Array("GET /v2/subscribe/sub-other/a/0?tt=\(start) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
             await gateway.untilHeld()
-            let owner = Caller(space: PubNubHarness.space, credential: "test", scopes: [.admin], isOperator: true)
+            let owner = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin], isOperator: true)
             try await gateway.service.keyring.removeApp("other", by: owner)
             var answer = ""
             while !answer.contains("Access Manager"), let more = await poller.next() {

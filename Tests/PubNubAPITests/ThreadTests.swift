@@ -217,8 +217,8 @@ import Testing
             try await gateway.publish("hall", #""too""#)
             #expect(try await poller.batch("hall,\(thread(of: root))", start).payloads == ["too"])
 
-            let admin = Caller(space: PubNubHarness.space, credential: "key_1", scopes: [.admin])
-            try await gateway.service.change(admin.space, AppChange(demandsTokens: true), by: admin)
+            let admin = Caller(app: PubNubHarness.app, credential: "key_1", scopes: [.admin])
+            try await gateway.service.change(admin.app, AppChange(demandsTokens: true), by: admin)
             func status(_ channel: String, granted: String) async throws -> Int {
                 let permissions = #"{"resources":{"channels":{"\#(granted)":1}},"patterns":{},"meta":{}}"#
                 let token = try await AccessTests().token(permissions, gateway)
@@ -241,8 +241,8 @@ import Testing
             let name = thread(of: root)
             _ = try await gateway.publish(name, Self.text)
             let eve = gateway.service.chat(
-                for: Caller(space: PubNubHarness.space, credential: "eve", scopes: [.emit, .read], user: "eve"))
-            let request = HistoryRequest(channel: ChannelID(name, in: PubNubHarness.space), limit: 10)
+                for: Caller(app: PubNubHarness.app, credential: "eve", scopes: [.emit, .read], user: "eve"))
+            let request = HistoryRequest(channel: ChannelID(name, in: PubNubHarness.app), limit: 10)
             await refused { _ = try await eve.history([request]) }
             await refused {
                 _ = try await eve.emit(.message(channel: name, data: JSONText(string: "1"), user: "eve", meta: nil))

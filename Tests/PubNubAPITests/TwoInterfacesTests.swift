@@ -160,7 +160,7 @@ import Testing
             for text in ["two", "three"] { _ = try await edit(message, text, gateway) }
             let place = Timetoken(text: message) ?? .zero
             try await gateway.chat.delete(place, in: "room", isHard: true, by: "ana")
-            var query = RecordQuery(.messageAction, in: PubNubHarness.space, limit: 10)
+            var query = RecordQuery(.messageAction, in: PubNubHarness.app, limit: 10)
             query.idPrefix = MessageActionRecord.prefix("room", place)
             #expect(try await gateway.service.engine.directory.list(query).items.isEmpty)
         }
@@ -223,7 +223,7 @@ import Testing
             try poller.ask("room", start)
             try other.ask("room,ben", start)
             await gateway.untilHeld(2)
-            let native = Selection(channels: ChannelSet(space: PubNubHarness.space, names: ["room"]))
+            let native = Selection(channels: ChannelSet(app: PubNubHarness.app, names: ["room"]))
             try await name("ben", "Benjamin", gateway)
             for answer in [await poller.answer(), await other.answer()] {
                 #expect(answer.items.map { $0["d"]?["data"]?["name"]?.string } == ["Benjamin"])

@@ -115,7 +115,7 @@ import Testing
                 let label = example.label.map { "&custom_message_type=\($0)" } ?? ""
                 #expect(try await gateway.publish(example.channel, example.json, label).status == 200)
                 let request = HistoryRequest(
-                    channel: ChannelID(example.channel, in: PubNubHarness.space), order: .newestFirst, limit: 1)
+                    channel: ChannelID(example.channel, in: PubNubHarness.app), order: .newestFirst, limit: 1)
                 let event = try #require(try await gateway.chat.history([request], onWire: true)[0].items.first)
                 #expect(event.type == example.type)
                 let shown = try #require(ShownPayload(event))
@@ -222,7 +222,7 @@ import Testing
         ])
     func shown(_ example: Example) {
         var draft = EventDraft(
-            channel: ChannelID(example.channel, in: SpaceID("demo")), type: example.type, kind: example.kind,
+            channel: ChannelID(example.channel, in: AppID("demo")), type: example.type, kind: example.kind,
             data: JSONText(trusted: Array(example.data.utf8)))
         draft.customType = example.customType
         let shown = ShownPayload(Event(timetoken: 17_324_123_456_789_012, draft: draft))

@@ -10,7 +10,7 @@ import Testing
     @Test("has a place free again when an attempt was recorded after all, whose outcome had been given up")
     func lateCommit() throws {
         var state = BoardState(fence: 0)
-        let endpoint = EndpointID("wh", in: SpaceID("app"))
+        let endpoint = EndpointID("wh", in: AppID("app"))
         state.become(
             StoredEndpoint(
                 number: 1, endpoint: endpoint, settings: LaneSettings(concurrency: 1), reordering: .done))
@@ -35,7 +35,7 @@ import Testing
     func satedApp() throws {
         var state = BoardState(fence: 0)
         for number in 1...500 as ClosedRange<Int64> {
-            let endpoint = EndpointID("wh_\(number)", in: SpaceID("app"))
+            let endpoint = EndpointID("wh_\(number)", in: AppID("app"))
             state.become(
                 StoredEndpoint(
                     number: number, endpoint: endpoint, settings: LaneSettings(concurrency: 10), reordering: .done))
@@ -47,13 +47,13 @@ import Testing
         }
         let demand = Board.Demand(limit: 100, capacity: 80)
         #expect(state.grant(demand, now: 1, uptime: 1).0.count == 70)
-        let lanes = try #require(state.groups[SpaceID("app")])
+        let lanes = try #require(state.groups[AppID("app")])
         let stood = lanes.agenda.count
         #expect(state.grant(demand, now: 1, uptime: 1).0.isEmpty)
         #expect(lanes.agenda.count == stood && stood >= 430, "none was taken out and put back")
         #expect(state.grant(Board.Demand(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
         // Nobody else's: another app gets what is left.
-        let other = EndpointID("wh", in: SpaceID("other"))
+        let other = EndpointID("wh", in: AppID("other"))
         state.become(
             StoredEndpoint(number: 501, endpoint: other, settings: LaneSettings(concurrency: 10), reordering: .done))
         state.add(PlannedDelivery(id: "dlv", endpoint: other, event: 3, type: "t", channel: "c"), due: 1, to: 501)
@@ -81,7 +81,7 @@ import Testing
     func recordedOnce() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         let queue = try #require(engine.deliveries as? SQLiteDeliveries)
-        let endpoint = EndpointID("wh", in: SpaceID("app"))
+        let endpoint = EndpointID("wh", in: AppID("app"))
         let item = PlannedDelivery(id: "dlv_1", endpoint: endpoint, event: 1, type: "t", channel: "c")
         try await queue.plan([item], cursor: CursorName("c"), from: .zero, to: 1)
         let lease = try #require(try await queue.take(1, wait: .zero).first)
@@ -97,7 +97,7 @@ import Testing
             }
         }
         #expect(recorded == [true, false])
-        let (delivery, attempts) = try #require(try await queue.delivery("dlv_1", in: endpoint.space))
+        let (delivery, attempts) = try #require(try await queue.delivery("dlv_1", in: endpoint.app))
         #expect(delivery.attempts == 1 && attempts.count == 1)
         await engine.close()
     }

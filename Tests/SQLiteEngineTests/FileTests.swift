@@ -11,7 +11,7 @@ import Testing
 @Suite("The engine's file") struct FileTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
-    let room = ChannelID("room", in: SpaceID("app"))
+    let room = ChannelID("room", in: AppID("app"))
 
     init() throws { folder = try TemporaryFolder() }
 
@@ -112,7 +112,7 @@ import Testing
 
     @Test("that was left half put into order is put into order when it is opened")
     func halfOrdered() async throws {
-        let endpoint = EndpointID("wh", in: room.space)
+        let endpoint = EndpointID("wh", in: room.app)
         var engine = try await SQLiteEngine(settings)
         let items = (1...1500).map {
             PlannedDelivery(
@@ -253,7 +253,7 @@ import Testing
                 refusals.withLock { $0.append(code) }
             }
             group.addTask {
-                let change = RecordChange(RecordKey(.user, "u", in: room.space), body: .null)
+                let change = RecordChange(RecordKey(.user, "u", in: room.app), body: .null)
                 let code = await code { () throws(ChatError) in _ = try await engine.directory.write([change]) }
                 refusals.withLock { $0.append(code) }
             }
@@ -267,14 +267,14 @@ import Testing
         try intruder.execute("COMMIT")
         _ = try await engine.log.append([draft("in time")], claim: nil)
         #expect(try await history(engine).map(\.data.description) == ["\"in time\""])
-        #expect(try await engine.directory.read(RecordKey(.user, "u", in: room.space)) == nil)
+        #expect(try await engine.directory.read(RecordKey(.user, "u", in: room.app)) == nil)
         await engine.close()
     }
 
     @Test("shrinks by retention: what is hidden is removed, in turns, and readers are still told of the gap")
     func removal() async throws {
         let engine = try await SQLiteEngine(settings)
-        let other = ChannelID("room", in: SpaceID("other"))
+        let other = ChannelID("room", in: AppID("other"))
         var last = Timetoken.zero
         for _ in 0..<10 {
             var drafts = (0..<500).map { draft("\($0)") }
@@ -283,20 +283,20 @@ import Testing
             drafts[2].deduplicationKey = "k\(last)"
             last = try await engine.log.append(drafts, claim: nil).events.last!.event.timetoken
         }
-        try await engine.log.setRetention(.seconds(3600), of: room.space)
+        try await engine.log.setRetention(.seconds(3600), of: room.app)
         clock.advance(by: .seconds(25 * 3600))
         try await engine.removeOutlived()
         let rows = try Database(path: folder.database, mode: .readOnly)
-        #expect(try rows.integer("SELECT count(*) FROM event") == 10, "the other space keeps its events for ever")
+        #expect(try rows.integer("SELECT count(*) FROM event") == 10, "the other app keeps its events for ever")
         #expect(try rows.integer("SELECT count(*) FROM seen") == 0)
-        func loss(_ engine: SQLiteEngine, _ space: SpaceID) async throws -> Loss? {
-            try await engine.log.loss(in: ChannelSet(space: space, isAll: true), types: [.all], after: 1)
+        func loss(_ engine: SQLiteEngine, _ app: AppID) async throws -> Loss? {
+            try await engine.log.loss(in: ChannelSet(app: app, isAll: true), types: [.all], after: 1)
         }
-        #expect(try await loss(engine, room.space) == Loss(upTo: last, cause: .retention))
-        #expect(try await loss(engine, other.space) == nil)
+        #expect(try await loss(engine, room.app) == Loss(upTo: last, cause: .retention))
+        #expect(try await loss(engine, other.app) == nil)
         await engine.close()
         let again = try await SQLiteEngine(settings)
-        #expect(try await loss(again, room.space) == Loss(upTo: last, cause: .retention))
+        #expect(try await loss(again, room.app) == Loss(upTo: last, cause: .retention))
         await again.close()
     }
 
@@ -304,7 +304,7 @@ import Testing
     func abandonedSubscription() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: folder.database, clock: clock))
         let queue = engine.deliveries
-        let endpoint = EndpointID("sub", in: room.space)
+        let endpoint = EndpointID("sub", in: room.app)
         var settings = LaneSettings(concurrency: 9)
         (settings.isPulled, settings.ordering) = (true, .strict)
         try await queue.set(settings, of: endpoint)
@@ -318,7 +318,7 @@ import Testing
         clock.advance(by: .seconds(30 * 24 * 3600 + 1))
         #expect(try await queue.enqueue([item(4)]).due == 1)
         try await engine.removeOutlived()
-        let all = try await queue.list(DeliveryQuery(space: room.space, limit: 9)).items
+        let all = try await queue.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(all.map(\.status) == [.pending, .dead, .dead, .dead])
         #expect(all.dropFirst().allSatisfy { $0.reason == "held_too_long" })
         let leases = try await queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .zero)
@@ -332,7 +332,7 @@ import Testing
         limits.deliveriesHeld = 1
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: folder.database, limits: limits, clock: clock))
-        let endpoints = ["done", "held"].map { EndpointID($0, in: room.space) }
+        let endpoints = ["done", "held"].map { EndpointID($0, in: room.app) }
         let event = clock.now
         try await engine.deliveries.plan(
             endpoints.map {
@@ -343,7 +343,7 @@ import Testing
             #expect(try await engine.deliveries.finish(lease, DeliveryOutcome(.delivered, attempt: attempt)))
         }
         try await engine.deliveries.set(.paused, of: endpoints[1], concurrency: 1)
-        let key = RecordKey(.user, "u", in: room.space)
+        let key = RecordKey(.user, "u", in: room.app)
         _ = try await engine.directory.write([RecordChange(key, body: .null)])
         _ = try await engine.directory.write([RecordChange(key, body: nil)])
         let rows = try Database(path: folder.database, mode: .readOnly)
@@ -351,14 +351,14 @@ import Testing
         clock.advance(by: .seconds(30 * 24 * 3600 + 1))
         #expect(try await engine.deliveries.take(1, wait: .zero).isEmpty, "the lease is over, its endpoint is disabled")
         try await engine.removeOutlived()
-        let left = try await engine.deliveries.list(DeliveryQuery(space: room.space, limit: 9)).items
+        let left = try await engine.deliveries.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(left.map(\.id) == ["dlv_held"])
         #expect(left.first?.status == .dead && left.first?.reason == "held_too_long")
         let next = clock.now
         try await engine.deliveries.plan(
             [PlannedDelivery(id: "dlv_next", endpoint: endpoints[1], event: next, type: "t", channel: "room")],
             cursor: CursorName("c"), from: event, to: next)
-        let held = try await engine.deliveries.delivery("dlv_next", in: room.space)?.0.status
+        let held = try await engine.deliveries.delivery("dlv_next", in: room.app)?.0.status
         #expect(held == .held, "there is room again")
         #expect(try rows.integer("SELECT (SELECT count(*) FROM removed) + (SELECT count(*) FROM attempt_log)") == 0)
         await engine.close()
@@ -369,18 +369,18 @@ import Testing
         let engine = try await SQLiteEngine(settings)
         await engine.close()
         let database = try Database(path: folder.database, mode: .readOnly)
-        var members = RecordQuery(.membership, in: room.space, limit: 5)
+        var members = RecordQuery(.membership, in: room.app, limit: 5)
         members.parent = "p"
         var rest = members
         rest.cursor = ListCursor.text([.text("ana/p")])
-        var changed = RecordQuery(.membership, in: room.space, limit: 5)
+        var changed = RecordQuery(.membership, in: room.app, limit: 5)
         changed.sort = [(.updated, true)]
         changed.cursor = ListCursor.text([.integer(5), .text("ana/p")])
         for (sql, index) in [
-            (try RecordListing(members).rows.text, "record_parent (space=? AND kind=? AND parent=?)"),
-            (try RecordListing(members).total.text, "record_parent (space=? AND kind=? AND parent=?)"),
-            (try RecordListing(rest).rows.text, "record_parent (space=? AND kind=? AND parent=? AND id>?)"),
-            (try RecordListing(changed).rows.text, "record_updated (space=? AND kind=? AND updated>?)"),
+            (try RecordListing(members).rows.text, "record_parent (app=? AND kind=? AND parent=?)"),
+            (try RecordListing(members).total.text, "record_parent (app=? AND kind=? AND parent=?)"),
+            (try RecordListing(rest).rows.text, "record_parent (app=? AND kind=? AND parent=? AND id>?)"),
+            (try RecordListing(changed).rows.text, "record_updated (app=? AND kind=? AND updated>?)"),
             (
                 "SELECT body FROM event INDEXED BY event_ch WHERE ch=1 AND tt > 2 AND tt < 9 ORDER BY tt DESC",
                 "ch=? AND tt>? AND tt<?"

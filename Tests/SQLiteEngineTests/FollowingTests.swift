@@ -13,7 +13,7 @@ import Testing
     func sentFor() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         let draft = EventDraft(
-            channel: ChannelID("room", in: SpaceID("app")), type: "t", retention: .passing, data: JSONText(string: ""))
+            channel: ChannelID("room", in: AppID("app")), type: "t", retention: .passing, data: JSONText(string: ""))
         // The writer reserves places: from now on passing events are visible when `append` returns.
         _ = try await engine.log.append([draft], claim: nil)
         let (heard, tell) = AsyncStream.makeStream(of: Timetoken.self)

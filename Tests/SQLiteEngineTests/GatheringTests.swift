@@ -12,7 +12,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = place == .disk ? folder.database : ":memory:"
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, clock: ManualClock()))
-        let room = ChannelID("room", in: SpaceID("app"))
+        let room = ChannelID("room", in: AppID("app"))
         for callers in [200, 3, 1, 50, 1, 1] {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<callers {

@@ -10,7 +10,7 @@ import Testing
 @Suite("A passing event") struct PassingEventTests {
     private func draft(_ text: String) -> EventDraft {
         EventDraft(
-            channel: ChannelID("room", in: SpaceID("app")), type: "t", retention: .passing, data: JSONText(string: text)
+            channel: ChannelID("room", in: AppID("app")), type: "t", retention: .passing, data: JSONText(string: text)
         )
     }
 
@@ -28,9 +28,9 @@ import Testing
         }
         let given = timetokens.withLock { $0 }
         #expect(given.count == 2)
-        #expect(try await engine.log.watermark(of: SpaceID("app")) == given.last)
+        #expect(try await engine.log.watermark(of: AppID("app")) == given.last)
         try await sender.value
-        let all = ChannelSet(space: SpaceID("app"), names: ["room"])
+        let all = ChannelSet(app: AppID("app"), names: ["room"])
         let page = try await engine.log.events(in: all, after: .zero, limit: 10)
         #expect(page.items.map(\.timetoken) == first.events.map(\.event.timetoken) + given)
         await engine.close()

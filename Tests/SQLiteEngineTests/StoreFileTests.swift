@@ -12,7 +12,7 @@ import Testing
 @Suite("A store's file") struct StoreFileTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
-    let room = ChannelID("room", in: SpaceID("app"))
+    let room = ChannelID("room", in: AppID("app"))
 
     init() throws { folder = try TemporaryFolder() }
 

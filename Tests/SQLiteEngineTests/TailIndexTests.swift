@@ -8,7 +8,7 @@ import Testing
 @Suite("Reading few channels of many near the end of the log", .timeLimit(.minutes(2))) struct TailIndexTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
-    let space = SpaceID("app")
+    let app = AppID("app")
 
     init() throws { folder = try TemporaryFolder() }
 
@@ -31,7 +31,7 @@ import Testing
         var events: [Event] = []
         while events.count < count {
             let drafts = (0..<Int.random(in: 1...60, using: &random)).map { _ in
-                let channel = ChannelID("c\(Int.random(in: 0..<20, using: &random))", in: space)
+                let channel = ChannelID("c\(Int.random(in: 0..<20, using: &random))", in: app)
                 var draft = EventDraft(channel: channel, type: "t", data: JSONText(string: "x"))
                 if Int.random(in: 0..<5, using: &random) == 0 { draft.retention = .passing }
                 if Int.random(in: 0..<9, using: &random) == 0 { draft.expires = clock.now.adding(.seconds(30)) }
@@ -68,7 +68,7 @@ import Testing
                 if round == 2 { clock.advance(by: .seconds(31)) }
                 for _ in 0..<12 {
                     let names = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in random.below(22) })
-                    let channels = ChannelSet(space: space, names: names.map { "c\($0)" })
+                    let channels = ChannelSet(app: app, names: names.map { "c\($0)" })
                     let start = events.randomElement(using: &random)?.timetoken ?? .zero
                     let expected = events.filter { event in
                         event.timetoken > start && channels.contains(event.channel)
@@ -87,7 +87,7 @@ import Testing
         try await run(tailBytes: 8 * 1024 * 1024, at: path) { engine in
             var random = SeededGenerator()
             let events = try await fill(engine, 2000, &random)
-            let channels = ChannelSet(space: space, names: ["c3"])
+            let channels = ChannelSet(app: app, names: ["c3"])
             let before = try await read(engine, channels, after: .zero, 250)
             let gone = try #require(
                 events.last { $0.channel.name == "c3" && $0.retention == .kept && $0.draft.expires == nil })
@@ -105,7 +105,7 @@ import Testing
         try await run(tailBytes: 4096) { engine in
             var random = SeededGenerator()
             let events = try await fill(engine, 3000, &random)
-            let channels = ChannelSet(space: space, names: ["c1", "c2"])
+            let channels = ChannelSet(app: app, names: ["c1", "c2"])
             let expected = events.filter { channels.contains($0.channel) }.map(\.timetoken)
             #expect(try await read(engine, channels, after: .zero, 100) == expected, "seed \(random.seed)")
         }

@@ -259,12 +259,12 @@ import Testing
                 url: receiver.url(), types: [.below("order.")], channels: [.below("orders.")])
             let webhook = try await fixture.registry.create(settings, by: WebhookFixture.owner).webhook
             let narrow = Caller(
-                space: WebhookFixture.space, credential: "key_narrow", scopes: [.manage], channels: [.below("orders.")],
+                app: WebhookFixture.app, credential: "key_narrow", scopes: [.manage], channels: [.below("orders.")],
                 types: [.below("order.")])
             _ = try await fixture.registry.preview(webhook.id, of: fixture.emit(), by: narrow)
             for (type, channel) in [("user.made", "orders.eu"), ("order.paid", "rooms.a"), ("order.paid", "$system")] {
                 let draft = EventDraft(
-                    channel: ChannelID(channel, in: WebhookFixture.space), type: type, data: .emptyObject)
+                    channel: ChannelID(channel, in: WebhookFixture.app), type: type, data: .emptyObject)
                 let event = Event(timetoken: fixture.clock.now, draft: draft)
                 await #expect(throws: ChatError.self, "\(type) on \(channel)") {
                     _ = try await fixture.registry.preview(webhook.id, of: event, by: narrow)

@@ -85,7 +85,7 @@ import Testing
             try await fixture.webhook(all)
             try await fixture.webhook(named, types: [.below("typing.")])
             let typing = EventDraft(
-                channel: ChannelID("room.1", in: WebhookFixture.space), type: "typing.started", retention: .passing,
+                channel: ChannelID("room.1", in: WebhookFixture.app), type: "typing.started", retention: .passing,
                 data: .emptyObject, user: "ana")
             _ = try await fixture.engine.log.append([typing], claim: nil)
             let last = try await fixture.emit()
@@ -103,7 +103,7 @@ import Testing
             try await fixture.webhook(below, types: [.below("channel."), .exact("order.paid")])
             try await fixture.webhook(named, types: [.exact("channel.activity")])
             let message = EventDraft(
-                channel: ChannelID("room.1", in: WebhookFixture.space), type: "message.created", kind: .message,
+                channel: ChannelID("room.1", in: WebhookFixture.app), type: "message.created", kind: .message,
                 data: JSONText(trusted: Array(#"{"text":"hi"}"#.utf8)), user: "ana")
             _ = try await fixture.engine.log.append([message], claim: nil)
             await fixture.recorded(2)
@@ -122,7 +122,7 @@ import Testing
             try await fixture.webhook(all)
             try await fixture.webhook(named, channels: [.exact(ChannelID.systemName)])
             try await fixture.service.report(
-                "system.disk_low", data: JSONText(trusted: Array(#"{"free_bytes":1}"#.utf8)), in: WebhookFixture.space)
+                "system.disk_low", data: JSONText(trusted: Array(#"{"free_bytes":1}"#.utf8)), in: WebhookFixture.app)
             try await fixture.emit()
             await fixture.recorded(2)
             #expect(all.requests.value.compactMap { $0["webhook-event-type"] } == ["order.paid"])
@@ -273,7 +273,7 @@ import Testing
             try await fixture.webhook(receiver)
             try await fixture.emit()
             await fixture.recorded(1)
-            let name = Planner.cursorName(WebhookFixture.space)
+            let name = Planner.cursorName(WebhookFixture.app)
             let position = try await fixture.engine.deliveries.cursor(name)
             try await fixture.engine.deliveries.plan(
                 [], cursor: name, from: position, to: Timetoken(position.rawValue + 1))

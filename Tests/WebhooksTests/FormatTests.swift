@@ -10,10 +10,10 @@ import Testing
 @testable import Webhooks
 
 @Suite("A webhook's format") struct FormatTests {
-    private static let endpoint = EndpointID("wh_1", in: SpaceID("demo"))
+    private static let endpoint = EndpointID("wh_1", in: AppID("demo"))
     private static let event: Event = {
         var draft = EventDraft(
-            channel: ChannelID("Euro € 😀", in: endpoint.space), type: "order.paid",
+            channel: ChannelID("Euro € 😀", in: endpoint.app), type: "order.paid",
             data: JSONText(trusted: Array(#"{"amount":100.10,"user":"forged","note":"a\"b"}"#.utf8)), user: "ana")
         draft.schema = SchemaReference(type: "order.paid", version: 3)
         return Event(timetoken: WebhookFixture.start, draft: draft)
@@ -42,7 +42,7 @@ import Testing
                 == #"{"event_id":"evt_17000000000000000","event_type":"order.paid","channel":"Euro € 😀","user":"ana","timetoken":"17000000000000000","amount":100.10,"note":"a\"b"}"#
         )
         let draft = EventDraft(
-            channel: ChannelID("c", in: Self.endpoint.space), type: "t", data: JSONText(trusted: Array("[1]".utf8)))
+            channel: ChannelID("c", in: Self.endpoint.app), type: "t", data: JSONText(trusted: Array("[1]".utf8)))
         let list = try Self.content(.flat, Event(timetoken: WebhookFixture.start, draft: draft))
         #expect(String(decoding: list.body, as: UTF8.self).hasSuffix(#""data":[1]}"#))
     }
@@ -132,7 +132,7 @@ import Testing
             }
             #expect(try await fixture.registry.publishedKeys().count == 1)
             #expect(
-                try await fixture.registry.publishedKeys(of: WebhookFixture.space).first?.contains(#""kty":"OKP""#)
+                try await fixture.registry.publishedKeys(of: WebhookFixture.app).first?.contains(#""kty":"OKP""#)
                     == true)
         }
     }
@@ -179,7 +179,7 @@ import Testing
 
     private static func trial(_ number: Int64, _ webhook: Webhook, _ data: String = "{}") -> Sent {
         let draft = EventDraft(
-            channel: ChannelID("c", in: webhook.space), type: "t", data: JSONText(trusted: Array(data.utf8)))
+            channel: ChannelID("c", in: webhook.app), type: "t", data: JSONText(trusted: Array(data.utf8)))
         return Deliveries.trial(
             of: Event(timetoken: Timetoken(WebhookFixture.start.rawValue + UInt64(number)), draft: draft), for: webhook)
     }
@@ -189,7 +189,7 @@ import Testing
         settings.batch = WebhookBatch(events: 10, bytes: bytes)
         let key = StandardSigningKey.generate(from: SystemRandomSource())
         return Webhook(
-            id: "wh_1", space: endpoint.space, settings: settings, secrets: [WebhookSecret(key: key)], since: 1,
+            id: "wh_1", app: endpoint.app, settings: settings, secrets: [WebhookSecret(key: key)], since: 1,
             created: 1, updated: 1)
     }
 

@@ -151,7 +151,7 @@ private func name(in body: [UInt8]) throws -> String? {
         }
         let receiver = try ScriptedServer { _ in .status(200) }
         try await WebhookFixture.with { fixture in
-            let manager = Caller(space: WebhookFixture.space, credential: "key_manager", scopes: [.manage])
+            let manager = Caller(app: WebhookFixture.app, credential: "key_manager", scopes: [.manage])
             var settings = WebhookSettings(url: receiver.url("/hook"))
             settings.included = [.user]
             let refusal = await #expect(throws: ChatError.self) {

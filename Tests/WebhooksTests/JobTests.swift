@@ -91,7 +91,7 @@ import Testing
             #expect(try await count { $0.before = other.timetoken } == 3)
             #expect(try await count { $0.after = other.timetoken } == 0)
             _ = try await fixture.engine.log.delete(
-                after: .zero, before: .distantFuture, in: ChannelID("orders.eu", in: WebhookFixture.space))
+                after: .zero, before: .distantFuture, in: ChannelID("orders.eu", in: WebhookFixture.app))
             #expect(try await count { $0.filter = try Filter("data.number > 1") } == 1, "what is gone does not match")
         }
     }
@@ -199,7 +199,7 @@ import Testing
             var scope = DeliveryScope(only: .dead)
             scope.filter = Filter(uncompiled: "data.n ==")
             let job = DeliveryJob(
-                id: "job_1", space: WebhookFixture.space, kind: .redrive, scope: scope, rate: nil, created: .zero)
+                id: "job_1", app: WebhookFixture.app, kind: .redrive, scope: scope, rate: nil, created: .zero)
             let record = try await fixture.engine.directory.write([RecordChange(job.key, body: job.body)])[0]
             #expect(DeliveryJob(record) == nil)
             let jobs = fixture.webhooks.jobs
@@ -253,7 +253,7 @@ import Testing
     func startedBlind() async throws {
         try await WebhookFixture.with { fixture in
             let job = DeliveryJob(
-                id: "job_1", space: WebhookFixture.space, kind: .purge, scope: DeliveryScope(only: .dead), rate: nil,
+                id: "job_1", app: WebhookFixture.app, kind: .purge, scope: DeliveryScope(only: .dead), rate: nil,
                 created: fixture.clock.now)
             _ = try await fixture.engine.directory.write([RecordChange(job.key, body: job.body, demand: .absent)])
             fixture.refusals.refuseLists(of: [.job])
@@ -279,7 +279,7 @@ import Testing
             _ = try await fixture.registry.patch(
                 webhook.id, with: JSONDocument(Array(#"{"channels":["rooms.*"]}"#.utf8)), by: WebhookFixture.owner)
             let narrow = Caller(
-                space: WebhookFixture.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
+                app: WebhookFixture.app, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
             let scope = DeliveryScope(webhook: webhook.id, only: .dead)
             #expect(try await fixture.webhooks.jobs.count(scope, by: narrow) == (1, true))
             #expect(try await fixture.webhooks.jobs.count(scope, by: WebhookFixture.owner) == (3, true))
@@ -299,7 +299,7 @@ import Testing
             try await fixture.emit()
             _ = try await fixture.registry.disable(other.id, by: WebhookFixture.owner)
             await fixture.recorded(2)
-            let manager = Caller(space: WebhookFixture.space, credential: "key_manager", scopes: [.manage])
+            let manager = Caller(app: WebhookFixture.app, credential: "key_manager", scopes: [.manage])
             let scope = DeliveryScope(only: .dead)
             #expect(try await fixture.webhooks.jobs.count(scope, by: WebhookFixture.owner).count == 2)
             #expect(try await fixture.webhooks.jobs.count(scope, by: manager).count == 1)
@@ -313,9 +313,9 @@ import Testing
         let text = (0..<3000).map { "data.n == \($0)" }.joined(separator: " or ")
         var scope = DeliveryScope(only: .dead, filter: try Filter(text, limits: limits))
         scope.reach = DeliveryScope.Reach(
-            Caller(space: WebhookFixture.space, credential: "k", scopes: [.manage], channels: [.below("rooms.")]))
+            Caller(app: WebhookFixture.app, credential: "k", scopes: [.manage], channels: [.below("rooms.")]))
         let job = DeliveryJob(
-            id: "job_1", space: WebhookFixture.space, kind: .purge, scope: scope, rate: nil,
+            id: "job_1", app: WebhookFixture.app, kind: .purge, scope: scope, rate: nil,
             created: WebhookFixture.start)
         let record = Record(
             key: job.key, body: job.body, etag: "e", updated: WebhookFixture.start)
@@ -331,7 +331,7 @@ import Testing
         try await WebhookFixture.with(Self.settings()) { fixture in
             let webhook = try await Self.deadLetters(fixture, receiver, count: 1)
             let narrow = Caller(
-                space: WebhookFixture.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
+                app: WebhookFixture.app, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
             for scope in [DeliveryScope(webhook: webhook.id, only: .dead), DeliveryScope(only: .dead)] {
                 await #expect(throws: ChatError.self) {
                     try await fixture.webhooks.jobs.begin(.redrive, scope, by: narrow)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("A webhook whose settings became narrower", .timeLimit(.minutes(2))) struct NarrowedTests {
     private static let narrow = Caller(
-        space: WebhookFixture.space, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
+        app: WebhookFixture.app, credential: "key_narrow", scopes: [.manage], channels: [.below("rooms.")])
 
     private static func patch(_ fixture: WebhookFixture, _ id: String, _ text: String, by caller: Caller) async throws {
         _ = try await fixture.registry.patch(id, with: JSONDocument(Array(text.utf8)), by: caller)
@@ -31,12 +31,12 @@ import Testing
                 }
             }
             try await Self.patch(fixture, id, #"{"description":"till"}"#, by: Self.narrow)
-            let manager = Caller(space: WebhookFixture.space, credential: "key_manager", scopes: [.manage])
+            let manager = Caller(app: WebhookFixture.app, credential: "key_manager", scopes: [.manage])
             try await Self.patch(fixture, id, bearer, by: manager)
             // Nothing waits any more.
             try await fixture.engine.deliveries.skip(
-                EndpointID(id, in: WebhookFixture.space),
-                through: fixture.engine.log.watermark(of: WebhookFixture.space))
+                EndpointID(id, in: WebhookFixture.app),
+                through: fixture.engine.log.watermark(of: WebhookFixture.app))
             try await Self.patch(fixture, id, elsewhere, by: Self.narrow)
         }
     }

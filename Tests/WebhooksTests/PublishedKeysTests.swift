@@ -10,20 +10,20 @@ import Testing
 @testable import Webhooks
 
 @Suite("The published keys", .timeLimit(.minutes(2))) struct PublishedKeysTests {
-    private static func secondApp(_ fixture: WebhookFixture) async throws -> SpaceID {
-        let space = SpaceID("second")
+    private static func secondApp(_ fixture: WebhookFixture) async throws -> AppID {
+        let app = AppID("second")
         let app = AppRecord(
-            space: space, name: "second", publishKey: "pub2", subscribeKey: "sub2", secretKey: "sec2", isFirst: false,
+            app: app, name: "second", publishKey: "pub2", subscribeKey: "sub2", secretKey: "sec2", isFirst: false,
             created: fixture.clock.now)
         _ = try await fixture.service.keyring.establish(app, keyText: nil)
-        return space
+        return app
     }
 
     @Test("are there for all apps but the one whose record is damaged")
     func damaged() async throws {
         try await WebhookFixture.with { fixture in
             let other = try await Self.secondApp(fixture)
-            let key = try await fixture.registry.signingKey(of: WebhookFixture.space)
+            let key = try await fixture.registry.signingKey(of: WebhookFixture.app)
             _ = try await fixture.registry.signingKey(of: other)
             #expect(try await fixture.registry.publishedKeys().count == 2)
             let record = RecordKey(.setting, "webhook-signing-key/second", in: .gateway)
@@ -66,7 +66,7 @@ import Testing
             let last = try await fixture.registry.rotateSigningKey(overlap: .zero, by: WebhookFixture.owner)
             #expect(last.previous == nil)
             let narrow = Caller(
-                space: WebhookFixture.space, credential: "key_n", scopes: [.manage], channels: [.exact("a")],
+                app: WebhookFixture.app, credential: "key_n", scopes: [.manage], channels: [.exact("a")],
                 types: [.all])
             await #expect(throws: ChatError.self) { _ = try await fixture.registry.rotateSigningKey(by: narrow) }
             // As a crash between the key and its holders leaves them.
@@ -77,7 +77,7 @@ import Testing
         }
         try await WebhookFixture.with(settings, clock: clock) { fixture in
             let webhook = try await fixture.registry.webhook(kept.value[0].id, by: WebhookFixture.owner)
-            #expect(webhook.appKey == (try await fixture.registry.signingKey(of: WebhookFixture.space)))
+            #expect(webhook.appKey == (try await fixture.registry.signingKey(of: WebhookFixture.app)))
         }
     }
 
@@ -100,7 +100,7 @@ import Testing
     func kept() async throws {
         try await WebhookFixture.with { fixture in
             #expect(try await fixture.registry.publishedKeys() == [])
-            let key = try await fixture.registry.signingKey(of: WebhookFixture.space)
+            let key = try await fixture.registry.signingKey(of: WebhookFixture.app)
             #expect(try await fixture.registry.publishedKeys() == [key.key.publicKey.jwk])
             fixture.refusals.refuseLists(of: [.setting])
             #expect(try await fixture.registry.publishedKeys().count == 1)

@@ -168,8 +168,8 @@ struct RefusingQueue: DeliveryQueue {
         try await real.count(query, most: most)
     }
 
-    func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
-        try await real.delivery(id, in: space)
+    func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
+        try await real.delivery(id, in: app)
     }
 
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int {
@@ -184,7 +184,7 @@ struct RefusingQueue: DeliveryQueue {
         try await real.skip(endpoint, through: event)
     }
 
-    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int {
-        try await real.purge(ids, in: space)
+    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {
+        try await real.purge(ids, in: app)
     }
 }

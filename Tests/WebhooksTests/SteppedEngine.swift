@@ -46,7 +46,7 @@ final class StepLog: EventLog {
     }
 
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await real.earlier(claim) }
-    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken { try await real.watermark(of: space) }
+    func watermark(of app: AppID) async throws(ChatError) -> Timetoken { try await real.watermark(of: app) }
     func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
     ) async throws(ChatError) -> Loss? {
@@ -63,21 +63,21 @@ final class StepLog: EventLog {
 
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] { try await real.counts(requests) }
 
-    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? {
+    func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event? {
         let step = eventStep.withLock { step in
             defer { step = nil }
             return step
         }
         try await step?()
-        return try await real.event(at: timetoken, in: space)
+        return try await real.event(at: timetoken, in: app)
     }
 
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int {
         try await real.delete(after: after, before: before, in: channel)
     }
 
-    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) {
-        try await real.setRetention(age, of: space)
+    func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError) {
+        try await real.setRetention(age, of: app)
     }
 
     func committed() async -> CommitSequence { await real.committed() }

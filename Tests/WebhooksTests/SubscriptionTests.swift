@@ -144,7 +144,7 @@ import Testing
         var settings = SubscriptionSettings()
         settings.filter = try Filter(text, limits: limits)
         let subscription = Subscription(
-            id: "sub_1", space: WebhookFixture.space, settings: settings, since: .zero, created: .zero, updated: .zero)
+            id: "sub_1", app: WebhookFixture.app, settings: settings, since: .zero, created: .zero, updated: .zero)
         let key = Subscription.recordKey(of: subscription.endpoint)
         let record = Record(key: key, body: subscription.body, etag: "e", updated: .zero)
         #expect(Subscription(record)?.settings.filter?.text == text)
@@ -156,7 +156,7 @@ import Testing
             var settings = SubscriptionSettings()
             settings.filter = Filter(uncompiled: "data.n ==")
             let subscription = Subscription(
-                id: "sub_1", space: WebhookFixture.space, settings: settings, since: .zero, created: .zero,
+                id: "sub_1", app: WebhookFixture.app, settings: settings, since: .zero, created: .zero,
                 updated: .zero)
             let key = Subscription.recordKey(of: subscription.endpoint)
             let record = try await fixture.engine.directory.write([RecordChange(key, body: subscription.body)])[0]

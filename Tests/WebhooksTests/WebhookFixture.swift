@@ -12,7 +12,7 @@ import Testing
 
 /// Chat with outbound delivery, as a gateway has it.
 struct WebhookFixture: Sendable {
-    static let space = ChatFixture.space
+    static let app = ChatFixture.app
     static let owner = ChatFixture.owner
     /// 2023-11-14T22:13:20Z, the time of the signature vectors.
     static let start = Timetoken(17_000_000_000_000_000)
@@ -142,7 +142,7 @@ extension WebhookFixture {
     /// What was told on `$system`, oldest first.
     func notices() async throws -> [Event] {
         let notices = try await engine.log.history([
-            HistoryRequest(channel: ChannelID(ChannelID.systemName, in: Self.space), limit: 100)
+            HistoryRequest(channel: ChannelID(ChannelID.systemName, in: Self.app), limit: 100)
         ])[0].items
         for notice in notices { try await expectCatalogued(notice.type, notice.data) }
         return notices

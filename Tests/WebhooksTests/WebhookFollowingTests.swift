@@ -11,14 +11,14 @@ import Testing
     @Test("closes the lanes of a removed app, also when the store refuses at first")
     func removedApp() async throws {
         try await WebhookFixture.with { fixture in
-            let operators = Caller(space: WebhookFixture.space, credential: "key_o", scopes: [.admin], isOperator: true)
+            let operators = Caller(app: WebhookFixture.app, credential: "key_o", scopes: [.admin], isOperator: true)
             let app = try await fixture.service.keyring.issueApp(name: "other", retention: nil, by: operators)
-            let admin = Caller(space: app.app.space, credential: "key_x", scopes: [.admin])
+            let admin = Caller(app: app.id.app, credential: "key_x", scopes: [.admin])
             let webhook = try await fixture.registry.create(
                 WebhookSettings(url: "https://example.com/"), by: admin
             ).webhook
             fixture.refusals.refuseLanes(true)
-            try await fixture.service.keyring.removeApp(app.app.space.name, by: operators)
+            try await fixture.service.keyring.removeApp(app.id.app.name, by: operators)
             await waitUntil { fixture.refusals.count > 0 }
             fixture.refusals.refuseLanes(false)
             await waitUntil { fixture.refusals.states(of: webhook.endpoint).last == .closed }

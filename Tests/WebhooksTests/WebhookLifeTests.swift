@@ -270,7 +270,7 @@ import Testing
     func foundUnreadable() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
-            let endpoint = EndpointID("wh_foreign", in: WebhookFixture.space)
+            let endpoint = EndpointID("wh_foreign", in: WebhookFixture.app)
             let record = RecordChange(Webhook.recordKey(of: endpoint), body: .emptyObject)
             // Planned by a node that can read it, and due before this one has heard of the record at all.
             fixture.registry.snapshot.withLock { $0.apply(endpoint, nil) }

@@ -157,13 +157,13 @@ import Testing
         try await WebhookFixture.with { fixture in
             let webhook = try await fixture.registry.create(WebhookSettings(url: Self.url), by: WebhookFixture.owner)
                 .webhook
-            let reader = Caller(space: WebhookFixture.space, credential: "key_r", scopes: [.read, .emit])
+            let reader = Caller(app: WebhookFixture.app, credential: "key_r", scopes: [.read, .emit])
             await expect(.forbidden) { _ = try await fixture.registry.list(RecordList(limit: 10), by: reader) }
             await expect(.forbidden) { _ = try await fixture.registry.webhook(webhook.id, by: reader) }
             await expect(.forbidden) {
                 _ = try await fixture.webhooks.deliveries.list(Deliveries.Query(RecordList(limit: 10)), by: reader)
             }
-            let stranger = Caller(space: SpaceID("other"), credential: "key_s", scopes: [.admin])
+            let stranger = Caller(app: AppID("other"), credential: "key_s", scopes: [.admin])
             await expect(.notFound) { _ = try await fixture.registry.webhook(webhook.id, by: stranger) }
             await expect(.notFound) { try await fixture.registry.delete(webhook.id, by: stranger) }
             #expect(try await fixture.registry.list(RecordList(limit: 10), by: stranger).items.isEmpty)
@@ -174,7 +174,7 @@ import Testing
     func reach() async throws {
         try await WebhookFixture.with { fixture in
             let narrow = Caller(
-                space: WebhookFixture.space, credential: "key_n", scopes: [.manage], channels: [.below("orders.")],
+                app: WebhookFixture.app, credential: "key_n", scopes: [.manage], channels: [.below("orders.")],
                 types: [.below("order.")])
             for settings in [
                 WebhookSettings(url: Self.url, types: [.below("order.")]),
@@ -183,7 +183,7 @@ import Testing
             ] {
                 await expect(.forbidden) { _ = try await fixture.registry.create(settings, by: narrow) }
             }
-            let manager = Caller(space: WebhookFixture.space, credential: "key_m", scopes: [.manage])
+            let manager = Caller(app: WebhookFixture.app, credential: "key_m", scopes: [.manage])
             await expect(.forbidden) {
                 _ = try await fixture.registry.create(
                     WebhookSettings(url: Self.url, channels: [.exact("$system")]), by: manager)
@@ -276,7 +276,7 @@ import Testing
 @Suite("The matcher") struct WebhookMatcherTests {
     private static func webhook(_ number: Int, _ settings: WebhookSettings) -> Webhook {
         Webhook(
-            id: "wh_\(number)", space: WebhookFixture.space, settings: settings, secrets: [], since: 100, created: 1,
+            id: "wh_\(number)", app: WebhookFixture.app, settings: settings, secrets: [], since: 100, created: 1,
             updated: 1)
     }
 
@@ -313,7 +313,7 @@ import Testing
                 let event = Event(
                     timetoken: 101,
                     draft: EventDraft(
-                        channel: ChannelID(channel, in: WebhookFixture.space), type: type, data: .emptyObject))
+                        channel: ChannelID(channel, in: WebhookFixture.app), type: type, data: .emptyObject))
                 var found: [String] = []
                 matcher.visit(event) { found.append($0) }
                 let expected = matcher.explain(event).filter(\.matches).map(\.webhook)
@@ -325,7 +325,7 @@ import Testing
     @Test("passes over what is for the readers of another service's wire alone") func wire() {
         let matcher = WebhookMatcher([Self.webhook(1, WebhookSettings(url: ""))])
         for (audience, isFound) in [(Audience.subscribers, true), (.webhooks, true), (.wire, false)] {
-            var draft = EventDraft(channel: ChannelID("a", in: WebhookFixture.space), type: "t", data: .emptyObject)
+            var draft = EventDraft(channel: ChannelID("a", in: WebhookFixture.app), type: "t", data: .emptyObject)
             draft.audience = audience
             var found = false
             matcher.visit(Event(timetoken: 101, draft: draft)) { _ in found = true }
@@ -338,7 +338,7 @@ import Testing
         for (timetoken, isFound) in [(Timetoken(100), false), (101, true)] {
             let event = Event(
                 timetoken: timetoken,
-                draft: EventDraft(channel: ChannelID("a", in: WebhookFixture.space), type: "t", data: .emptyObject))
+                draft: EventDraft(channel: ChannelID("a", in: WebhookFixture.app), type: "t", data: .emptyObject))
             var found = false
             matcher.visit(event) { _ in found = true }
             #expect(found == isFound)

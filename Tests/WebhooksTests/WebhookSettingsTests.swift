@@ -21,12 +21,12 @@ import Testing
 
     private static func webhook(_ settings: WebhookSettings) -> Webhook {
         Webhook(
-            id: "wh_1", space: WebhookFixture.space, settings: settings,
+            id: "wh_1", app: WebhookFixture.app, settings: settings,
             secrets: [WebhookSecret(key: .generate(from: SystemRandomSource()))], since: 5, created: 6, updated: 7)
     }
 
     private static func record(_ body: JSONText) -> Record {
-        Record(key: RecordKey(.webhook, "wh_1", in: WebhookFixture.space), body: body, etag: "1", updated: 7)
+        Record(key: RecordKey(.webhook, "wh_1", in: WebhookFixture.app), body: body, etag: "1", updated: 7)
     }
 
     @Test("are read, and printed without their secrets")

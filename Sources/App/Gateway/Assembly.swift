@@ -43,7 +43,7 @@ struct Assembly: Sendable {
             logger.error(
                 "schema cannot be used: its event type is not checked, or refused",
                 metadata: [
-                    "app": "\(version.space.name)", "type": "\(version.type)", "version": "\(version.number)",
+                    "app": "\(version.app.name)", "type": "\(version.type)", "version": "\(version.number)",
                     "reason": "\(version.fault)",
                 ])
         }

@@ -43,7 +43,7 @@ struct FirstStart {
         if let chosen = try configuration.firstAppKeys() { keys = chosen }
         let name = configuration.isDevelopment ? Self.demoApp : "default"
         return AppRecord(
-            space: SpaceID(name), name: name, publishKey: keys.publish, subscribeKey: keys.subscribe,
+            app: AppID(name), name: name, publishKey: keys.publish, subscribeKey: keys.subscribe,
             secretKey: keys.secret, isFirst: true, created: clock.now)
     }
 }

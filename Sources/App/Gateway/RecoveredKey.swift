@@ -31,7 +31,7 @@ public struct RecoveredKey: Sendable {
             let service = ChatService(
                 engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: executor)
             guard let issued = try await service.recoverAdminKey() else { throw missing }
-            (app, id, text) = (issued.key.space.name, issued.key.id, issued.text)
+            (app, id, text) = (issued.key.app.name, issued.key.id, issued.text)
         } catch {
             await engine.close()
             throw error

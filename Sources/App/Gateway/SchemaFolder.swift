@@ -13,7 +13,7 @@ struct SchemaFolder {
     /// - Throws: `DeclarationError` naming the file and the place in it; then nothing has changed.
     func apply(to service: ChatService, logger: Logger) async throws(DeclarationError) {
         guard let app = service.keyring.apps.first(where: \.isFirst) else { return }
-        let applied = try await service.eventTypes.apply(try declarations(), to: app.space)
+        let applied = try await service.eventTypes.apply(try declarations(), to: app.id)
         for one in applied where one.isNewVersion {
             logger.notice("schema declared", metadata: ["type": "\(one.name)", "version": "\(one.version)"])
         }

@@ -47,5 +47,5 @@ extension ChatAccess {
         return draft
     }
 
-    func key(_ kind: RecordKind, _ parts: String...) -> RecordKey { RecordKey(kind, parts: parts, in: space) }
+    func key(_ kind: RecordKind, _ parts: String...) -> RecordKey { RecordKey(kind, parts: parts, in: app) }
 }

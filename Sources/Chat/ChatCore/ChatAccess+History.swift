@@ -35,7 +35,7 @@ extension ChatAccess {
     /// - Throws: `.notFound` when there is none in this app, or none the caller may read: it never tells which.
     public func event(_ timetoken: Timetoken) async throws(ChatError) -> Event {
         try caller.demand(.read)
-        guard let event = try await log.event(at: timetoken, in: space), caller.reads(channel: event.channel.name),
+        guard let event = try await log.event(at: timetoken, in: app), caller.reads(channel: event.channel.name),
             caller.types.match(event.type), event.audience != .wire
         else { throw Self.noEvent }
         if let user = caller.user {
@@ -46,7 +46,7 @@ extension ChatAccess {
     }
 
     /// Where reading continues from now on.
-    public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: space) }
+    public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: app) }
 
     private static let noEvent = ChatError(.notFound, "no such event")
 

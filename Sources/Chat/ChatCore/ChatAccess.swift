@@ -21,10 +21,10 @@ public struct ChatAccess: Sendable {
         self.caller = caller
     }
 
-    public var space: SpaceID { caller.space }
+    public var app: AppID { caller.app }
     public var limits: Limits { service.limits }
     var log: any EventLog { service.engine.log }
     var directory: any Directory { service.engine.directory }
 
-    func channel(_ name: String) -> ChannelID { ChannelID(name, in: space) }
+    func channel(_ name: String) -> ChannelID { ChannelID(name, in: app) }
 }

@@ -113,7 +113,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.eventTypes.reportViolations() }
             let tokensRevision = try await revokedTokens.load()
             group.addTask { await self.revokedTokens.follow(from: tokensRevision) }
-            let sweepsRevision = try await sweeps.load(keyring.apps.map(\.space))
+            let sweepsRevision = try await sweeps.load(keyring.apps.map(\.app))
             group.addTask { await self.sweeps.follow(from: sweepsRevision) }
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }
@@ -184,10 +184,10 @@ public final class ChatService: Sendable {
     /// Tells the operators of an app that something happened to the gateway itself: an event on `$system`.
     ///
     /// - Throws: `.invalid` when the data is not what the catalogue says of the type; what `EventLog.append` throws.
-    public func report(_ type: String, data: JSONText, in space: SpaceID) async throws(ChatError) {
+    public func report(_ type: String, data: JSONText, in app: AppID) async throws(ChatError) {
         try eventTypes.admit(report: type, data)
         let draft = EventDraft(
-            channel: ChannelID(ChannelID.systemName, in: space), type: type, kind: .other, data: data)
+            channel: ChannelID(ChannelID.systemName, in: app), type: type, kind: .other, data: data)
         _ = try await engine.log.append([draft], claim: nil)
     }
 }

@@ -29,8 +29,8 @@ public final class RecordMirror: Sendable {
 
     /// Applies every record of a kind in a space. Ask the directory for its revision before, and `follow` from there:
     /// what changes meanwhile is then told again.
-    public func load(_ kind: RecordKind, in space: SpaceID, _ apply: Apply) async throws(ChatError) {
-        var query = RecordQuery(kind, in: space, limit: 500)
+    public func load(_ kind: RecordKind, in app: AppID, _ apply: Apply) async throws(ChatError) {
+        var query = RecordQuery(kind, in: app, limit: 500)
         while true {
             let page = try await directory.list(query)
             turns.withLock { turn in

@@ -12,7 +12,7 @@ final class ChatHost: Sendable {
     /// Runs the service; returns when it can be followed. The engine is the host's from now on, also when this fails.
     ///
     /// - Parameter app: made when it is not there.
-    init(_ engine: any Engine, app: SpaceID, limits: Limits, clock: WallClock) async throws(ChatError) {
+    init(_ engine: any Engine, app: AppID, limits: Limits, clock: WallClock) async throws(ChatError) {
         self.engine = engine
         guard let thread = ThreadExecutor(name: "chat-hub") else {
             await engine.close()

@@ -39,7 +39,7 @@ extension EngineBackend {
     func request(_ query: EventQuery) throws(ChatError) -> HistoryRequest {
         try Names.check(channel: query.channel)
         var request = HistoryRequest(
-            channel: ChannelID(query.channel, in: space), after: query.after, before: query.before,
+            channel: ChannelID(query.channel, in: app), after: query.after, before: query.before,
             order: query.order, limit: query.limit)
         request.types = try query.types.map { text throws(ChatError) in
             guard let pattern = NamePattern(text) else {

@@ -6,7 +6,7 @@ public import ChatModel
 public struct EngineBackend: ChatBackend {
     public let user: String
     let host: ChatHost
-    let space: SpaceID
+    let app: AppID
     let device = Device.fresh()
 
     /// Runs the chat on an engine, which belongs to it from now on: ``close()`` closes it.
@@ -17,13 +17,13 @@ public struct EngineBackend: ChatBackend {
     ) async throws(ChatError) {
         try Names.check(user: user)
         self.user = user
-        space = SpaceID(app)
-        host = try await ChatHost(engine, app: space, limits: limits, clock: clock)
+        app = AppID(app)
+        host = try await ChatHost(engine, app: app, limits: limits, clock: clock)
     }
 
     private init(_ other: EngineBackend, user: String) {
         self.user = user
-        space = other.space
+        app = other.app
         host = other.host
     }
 
@@ -33,6 +33,6 @@ public struct EngineBackend: ChatBackend {
 
     /// Whoever embeds the chat may do everything in it; the user is named in each verb.
     var access: ChatAccess {
-        host.service.chat(for: Caller(space: space, credential: "chatkit", scopes: [.admin]), device: device)
+        host.service.chat(for: Caller(app: app, credential: "chatkit", scopes: [.admin]), device: device)
     }
 }

@@ -16,21 +16,21 @@ struct WantedEvents: Sendable {
     init(_ asked: EventSelection, _ chat: ChatAccess, user: String, device: String) throws(ChatError) {
         self.asked = asked
         self.chat = chat
-        self.device = asked.isDevice ? (UserID(user, in: chat.space), device) : nil
+        self.device = asked.isDevice ? (UserID(user, in: chat.app), device) : nil
         filter = try asked.filter.map { text throws(ChatError) in try Filter(text, limits: chat.limits) }
     }
 
     var since: Timetoken? { asked.since }
 
     /// The channel groups it follows.
-    var groups: Set<RecordKey> { Set(asked.groups.map { GroupRecord.key($0, in: chat.space) }) }
+    var groups: Set<RecordKey> { Set(asked.groups.map { GroupRecord.key($0, in: chat.app) }) }
 
     /// What it comes to now: its groups have the channels they have.
     func selection() async throws(ChatError) -> Selection {
         var selection = try chat.selection(channels: asked.channels, types: asked.types, filter: filter)
         if !asked.groups.isEmpty {
             // No channels beside the groups means none, and not all.
-            var channels = asked.channels.isEmpty ? ChannelSet(space: chat.space) : selection.channels
+            var channels = asked.channels.isEmpty ? ChannelSet(app: chat.app) : selection.channels
             channels.names.formUnion(try await chat.groupChannels(asked.groups).map { ExactText($0) })
             selection = Selection(
                 channels: channels, types: selection.types, filter: filter, isOfUser: selection.isOfUser)

@@ -34,7 +34,7 @@ public struct Scopes: OptionSet, Hashable, Sendable {
 
 /// The author of a request, the app it is for, and what its credential allows. Every operation takes one.
 public struct Caller: Sendable, Hashable {
-    public var space: SpaceID
+    public var app: AppID
     /// The credential: `key_…`, a ticket's or token's id, or a name of the gateway's own parts. Safe to log.
     public var credential: String
     public var scopes: Scopes
@@ -53,10 +53,10 @@ public struct Caller: Sendable, Hashable {
     public var meters: RateMeters?
 
     public init(
-        space: SpaceID, credential: String, scopes: Scopes, channels: [NamePattern] = [.all],
+        app: AppID, credential: String, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], user: String? = nil, expires: Timetoken? = nil, isOperator: Bool = false
     ) {
-        self.space = space
+        self.app = app
         self.credential = credential
         self.scopes = scopes
         self.channels = channels
@@ -84,8 +84,8 @@ public struct Caller: Sendable, Hashable {
     public func hasSameUser(as other: Caller) -> Bool { exactUser == other.exactUser }
 
     /// The gateway acting for itself in an app.
-    public static func gateway(in space: SpaceID) -> Caller {
-        Caller(space: space, credential: "gateway", scopes: [.admin])
+    public static func gateway(in app: AppID) -> Caller {
+        Caller(app: app, credential: "gateway", scopes: [.admin])
     }
 }
 

@@ -1,20 +1,20 @@
 /// One app (`product.md` 2): nothing is asked for, stored or matched without it.
-public struct SpaceID: Hashable, Sendable, CustomStringConvertible {
+public struct AppID: Hashable, Sendable, CustomStringConvertible {
     @ExactText public private(set) var name: String
     public init(_ name: String) { self.name = name }
     public var description: String { name }
 
     /// Where the gateway keeps what belongs to no app: the apps themselves, and names unique in the installation.
-    public static let gateway = SpaceID("$gateway")
+    public static let gateway = AppID("$gateway")
 }
 
 /// A channel of an app.
 public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
-    public let space: SpaceID
+    public let app: AppID
     @ExactText public private(set) var name: String
 
-    public init(_ name: String, in space: SpaceID) {
-        self.space = space
+    public init(_ name: String, in app: AppID) {
+        self.app = app
         self.name = name
     }
 
@@ -27,11 +27,11 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
 /// A user of an app.
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
-    public let space: SpaceID
+    public let app: AppID
     @ExactText public private(set) var name: String
 
-    public init(_ name: String, in space: SpaceID) {
-        self.space = space
+    public init(_ name: String, in app: AppID) {
+        self.app = app
         self.name = name
     }
 
@@ -40,11 +40,11 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
 
 /// A webhook of an app. Code says endpoint, so that it is not confused with the module Webhooks.
 public struct EndpointID: Hashable, Sendable, CustomStringConvertible {
-    public let space: SpaceID
+    public let app: AppID
     @ExactText public private(set) var name: String
 
-    public init(_ name: String, in space: SpaceID) {
-        self.space = space
+    public init(_ name: String, in app: AppID) {
+        self.app = app
         self.name = name
     }
 

@@ -87,7 +87,7 @@ extension Event {
             let channel = root["channel"]?.string, let data = text.rawMember("data")
         else { return nil }
         var draft = EventDraft(
-            channel: ChannelID(channel, in: SpaceID("")), type: type,
+            channel: ChannelID(channel, in: AppID("")), type: type,
             kind: EventKind(name: root["kind"]?.string ?? ""),
             retention: root["ephemeral"]?.boolean == true ? .passing : .kept, data: data, user: root["user"]?.string,
             meta: text.rawMember("meta"))

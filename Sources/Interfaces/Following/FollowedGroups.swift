@@ -16,11 +16,11 @@ public struct FollowedGroups: Sendable {
     }
 
     /// The groups' records.
-    public func keys(in space: SpaceID) -> Set<RecordKey> { Set(names.map { GroupRecord.key($0, in: space) }) }
+    public func keys(in app: AppID) -> Set<RecordKey> { Set(names.map { GroupRecord.key($0, in: app) }) }
 
     /// Whether one of them is among the records.
-    public func isAmong(_ changed: Set<RecordKey>, _ space: SpaceID) -> Bool {
-        names.contains { changed.contains(GroupRecord.key($0, in: space)) }
+    public func isAmong(_ changed: Set<RecordKey>, _ app: AppID) -> Bool {
+        names.contains { changed.contains(GroupRecord.key($0, in: app)) }
     }
 }
 
@@ -46,7 +46,7 @@ extension ChatAccess {
     public func selection(
         of groups: FollowedGroups, like other: Selection, isOfDevice: Bool = false
     ) async throws(ChatError) -> Selection {
-        let held = try await service.channels(ofGroups: groups.keys(in: space))
+        let held = try await service.channels(ofGroups: groups.keys(in: app))
         return Selection(
             channels: try await channels(of: groups, holding: held, isOfDevice: isOfDevice), types: other.types,
             filter: other.filter, isOfUser: other.isOfUser)
@@ -62,9 +62,9 @@ extension ChatAccess {
         of groups: FollowedGroups, holding held: [RecordKey: [String]], isOfDevice: Bool
     ) async throws(ChatError) -> ChannelSet {
         let named = groups.channels.isEmpty ? nil : try selection(channels: groups.channels).channels
-        var channels = named ?? ChannelSet(space: space)
+        var channels = named ?? ChannelSet(app: app)
         var grouped: Set<ExactText> = []
-        for name in groups.keys(in: space).compactMap({ held[$0] }).joined() where caller.reads(channel: name) {
+        for name in groups.keys(in: app).compactMap({ held[$0] }).joined() where caller.reads(channel: name) {
             grouped.insert(ExactText(name))
         }
         try demandRoom(forGroupChannels: grouped.count)

@@ -83,7 +83,7 @@ actor HeldPoll: FeedSink {
         guard !isOutdated else { return sendAgain() }
         let position =
             unseen.first.map { Timetoken($0.timetoken.rawValue - 1) }
-            ?? polls.assumeIsolated { $0.hubPosition(of: order.selection.channels.space) }
+            ?? polls.assumeIsolated { $0.hubPosition(of: order.selection.channels.app) }
         answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)))
     }
 

@@ -44,22 +44,22 @@ public actor HeldPolls {
         owners = StreamOwners(limits: service.liveLimits)
         groups = GroupWatch(service: service, loop: loop)
         groups.observe { [weak self] groups in
-            await self?.sendAgain { $0.groups?.isAmong(groups, $0.caller.space) == true }
+            await self?.sendAgain { $0.groups?.isAmong(groups, $0.caller.app) == true }
         }
         self.pulse.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
-        service.keyring.observe { [weak self] in self?.recheckLater($0.space) }
-        service.keyring.observeApps { [weak self] space in
+        service.keyring.observe { [weak self] in self?.recheckLater($0.app) }
+        service.keyring.observeApps { [weak self] app in
             guard let self else { return }
-            if let app = service.keyring.app(space), let (secret, until) = app.previousSecret {
-                self.owners.noteEnd(of: AppRecord.print(ofSecret: secret), in: space, until)
+            if let app = service.keyring.app(app), let (secret, until) = app.previousSecret {
+                self.owners.noteEnd(of: AppRecord.print(ofSecret: secret), in: app, until)
             }
-            recheckLater(space)
+            recheckLater(app)
         }
         service.observeRevocations { [weak self] in self?.recheckLater($0) }
     }
 
-    private nonisolated func recheckLater(_ space: SpaceID) {
-        loop.post { self.assumeIsolated { $0.recheck { $0.key.space == space } } }
+    private nonisolated func recheckLater(_ app: AppID) {
+        loop.post { self.assumeIsolated { $0.recheck { $0.key.app == app } } }
     }
 
     /// One second goes by: for tests.
@@ -69,7 +69,7 @@ public actor HeldPolls {
     /// How many wait now.
     public var count: Int { waiting.count }
 
-    func hubPosition(of space: SpaceID) -> Timetoken { service.hub.assumeIsolated { $0.position(of: space) } }
+    func hubPosition(of app: AppID) -> Timetoken { service.hub.assumeIsolated { $0.position(of: app) } }
 
     /// Answers everybody who waits; who asks later is refused.
     public func drain() {
@@ -91,8 +91,8 @@ extension HeldPolls {
     /// Returns once the hub has handed out what the app's log holds now.
     private nonisolated func catchUpWithLog(of chat: ChatAccess) async throws(ChatError) {
         let known = try await chat.watermark()
-        let space = chat.space
-        if await onLoop({ $0.hubPosition(of: space) }) < known, await !service.hub.reach(known) {
+        let app = chat.app
+        if await onLoop({ $0.hubPosition(of: app) }) < known, await !service.hub.reach(known) {
             throw ChatError.notListening
         }
     }
@@ -203,7 +203,7 @@ extension HeldPolls {
             guard hub.isRunning else { return nil }
             hub.attach(poll, to: poll.order.selection)
             return Place(
-                position: hub.position(of: poll.order.selection.channels.space),
+                position: hub.position(of: poll.order.selection.channels.app),
                 hearing: hub.hearing(of: poll.order.selection), isOutdated: isOutdated)
         }
         guard let place else { throw ChatError.notListening }

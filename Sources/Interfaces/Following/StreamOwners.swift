@@ -9,15 +9,15 @@ public final class StreamOwner: Sendable {
 
     init(_ caller: Caller) { self.caller = caller }
 
-    public var key: Key { Key(space: caller.space, id: caller.credential) }
+    public var key: Key { Key(app: caller.app, id: caller.credential) }
 
     /// The credential itself, whatever a ticket narrows it to.
     public struct Key: Hashable, Sendable {
-        public var space: SpaceID
+        public var app: AppID
         public var id: String
 
-        public init(space: SpaceID, id: String) {
-            self.space = space
+        public init(app: AppID, id: String) {
+            self.app = app
             self.id = id
         }
     }
@@ -26,13 +26,13 @@ public final class StreamOwner: Sendable {
 /// Whose streams and held polls there are, and how many of whom, in whatever wire language they were asked for.
 public final class StreamOwners: Sendable {
     private struct User: Hashable {
-        var space: SpaceID
+        var app: AppID
         var name: ExactText
 
         /// Nil for a caller that speaks for no user in particular.
         init?(_ caller: Caller) {
             guard let user = caller.user else { return nil }
-            space = caller.space
+            app = caller.app
             name = ExactText(user)
         }
     }
@@ -51,7 +51,7 @@ public final class StreamOwners: Sendable {
         var ended: [Caller: StreamOwner] = [:]
         var count = 0
         var perKey: [StreamOwner.Key: Int] = [:]
-        var perApp: [SpaceID: Int] = [:]
+        var perApp: [AppID: Int] = [:]
         var perUser: [User: Int] = [:]
         var perAddress: [RemoteAddress: Int] = [:]
     }
@@ -81,7 +81,7 @@ public final class StreamOwners: Sendable {
             {
                 return Self.tooMany("address", limits.streamsPerAddress)
             }
-            if Self.isFull((table.perApp[caller.space] ?? 0) - going, limits.streamsPerApp) {
+            if Self.isFull((table.perApp[caller.app] ?? 0) - going, limits.streamsPerApp) {
                 return Self.tooMany("app", limits.streamsPerApp)
             }
             if Self.isFull((table.perKey[StreamOwner.Key(caller)] ?? 0) - going, limits.streamsPerKey) {
@@ -113,7 +113,7 @@ public final class StreamOwners: Sendable {
             if limits.streamsPerAddress > 0 { table.perAddress[address, default: 0] += 1 }
             table.perKey[entry.owner.key, default: 0] += 1
             // Counted without a limit too: there may be one as soon as the settings are read again.
-            table.perApp[caller.space, default: 0] += 1
+            table.perApp[caller.app, default: 0] += 1
             if let user = User(caller) { table.perUser[user, default: 0] += 1 }
             return entry.owner
         }
@@ -135,7 +135,7 @@ public final class StreamOwners: Sendable {
                 }
             }
             Self.decrease(&table.perKey, owner.key)
-            Self.decrease(&table.perApp, owner.caller.space)
+            Self.decrease(&table.perApp, owner.caller.app)
             if let user = User(owner.caller) { Self.decrease(&table.perUser, user) }
         }
     }
@@ -161,10 +161,10 @@ public final class StreamOwners: Sendable {
     }
 
     /// Notes when a secret ends that has signed tokens.
-    func noteEnd(of secretPrint: String, in space: SpaceID, _ end: Timetoken) {
+    func noteEnd(of secretPrint: String, in app: AppID, _ end: Timetoken) {
         table.withLock { table in
             for (caller, var entry) in table.entries
-            where caller.space == space && caller.proof?.secretPrint == secretPrint {
+            where caller.app == app && caller.proof?.secretPrint == secretPrint {
                 entry.expires = [entry.expires, end].compactMap(\.self).min()
                 table.entries[caller] = entry
                 Self.note(entry, in: &table)
@@ -201,5 +201,5 @@ public final class StreamOwners: Sendable {
 }
 
 extension StreamOwner.Key {
-    fileprivate init(_ caller: Caller) { self.init(space: caller.space, id: caller.credential) }
+    fileprivate init(_ caller: Caller) { self.init(app: caller.app, id: caller.credential) }
 }

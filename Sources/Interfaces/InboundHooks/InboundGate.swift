@@ -60,7 +60,7 @@ public final class InboundGate: Sendable {
         }
         // Only now: who cannot sign must not use up what the app may take in.
         do throws(ChatError) {
-            try service.keyring.app(receiver.source.space)?.meters?.admitRequest(at: service.clock.now)
+            try service.keyring.app(receiver.source.app)?.meters?.admitRequest(at: service.clock.now)
         } catch {
             finish(request, receiver.source) { $0.note(error, of: post) }
             throw error
@@ -246,7 +246,7 @@ extension InboundGate {
     private func emit(_ emissions: [Emission], _ caller: Caller) async throws(ChatError) -> InboundReceipt {
         guard !emissions.isEmpty else { return InboundReceipt() }
         var caller = caller
-        caller.meters = service.keyring.app(caller.space)?.meters
+        caller.meters = service.keyring.app(caller.app)?.meters
         do throws(ChatError) {
             return InboundReceipt(events: try await service.chat(for: caller).emit(emissions).events)
         } catch {
@@ -287,7 +287,7 @@ extension InboundGate {
         logger.notice(
             "signature not accepted",
             metadata: [
-                "source": "\(source.id)", "app": "\(source.space.name)", "reason": "\(rejection)",
+                "source": "\(source.id)", "app": "\(source.app.name)", "reason": "\(rejection)",
                 "unsaid": "\(unsaid)",
             ])
     }
@@ -306,7 +306,7 @@ extension InboundGate {
             writer.endObject()
         }
         do throws(ChatError) {
-            try await service.report("source.rejected", data: data, in: source.space)
+            try await service.report("source.rejected", data: data, in: source.app)
         } catch {
             // The sender has its answer; only the operators' notice is missing.
             logger.warning(

@@ -8,8 +8,8 @@ final class Meters: Sendable {
         var planned: UInt64 = 0
         var dead: UInt64 = 0
         /// By app: the newest commit heard of, and how far planning has come.
-        var heardOf: [SpaceID: Timetoken] = [:]
-        var reached: [SpaceID: Timetoken] = [:]
+        var heardOf: [AppID: Timetoken] = [:]
+        var reached: [AppID: Timetoken] = [:]
     }
 
     private let state = Lock(State())
@@ -24,12 +24,12 @@ final class Meters: Sendable {
 
     func addDead(_ count: Int = 1) { state.withLock { $0.dead += UInt64(count) } }
 
-    func planner(of space: SpaceID, heardOf position: Timetoken) {
-        state.withLock { $0.heardOf[space] = position }
+    func planner(of app: AppID, heardOf position: Timetoken) {
+        state.withLock { $0.heardOf[app] = position }
     }
 
-    func planner(of space: SpaceID, reached position: Timetoken) {
-        state.withLock { $0.reached[space] = position }
+    func planner(of app: AppID, reached position: Timetoken) {
+        state.withLock { $0.reached[app] = position }
     }
 
     func fill(_ metrics: inout WebhookMetrics) {
@@ -38,8 +38,8 @@ final class Meters: Sendable {
         metrics.planned = state.planned
         metrics.dead = state.dead
         metrics.plannerLagTicks =
-            state.heardOf.map { space, heardOf in
-                let reached = state.reached[space] ?? .zero
+            state.heardOf.map { app, heardOf in
+                let reached = state.reached[app] ?? .zero
                 return heardOf > reached ? heardOf.rawValue - max(reached.rawValue, 0) : 0
             }.max() ?? 0
     }

@@ -8,7 +8,7 @@ final class Memory: Sendable {
     let tail: Tail
     let tailIndex: TailIndex
     let passing: PassingEvents
-    let positions: SpacePositions
+    let positions: AppPositions
     let end: LogEnd
     let retention: RetentionTable
     let changes: Backlog<RecordChanges>
@@ -30,7 +30,7 @@ final class Memory: Sendable {
         tailIndex = TailIndex(capacity: settings.tailBytes)
         changes = Backlog(capacity: 1024 * 1024, start: start.revision)
         passing = PassingEvents(limits: settings.limits)
-        positions = SpacePositions(start: tail.watermark)
+        positions = AppPositions(start: tail.watermark)
         end = LogEnd(tail: tail, passing: passing, positions: positions)
         self.retention = retention
         clock = settings.clock

@@ -46,13 +46,13 @@ extension RetentionTable {
     convenience init(reading database: Database) throws(SQLiteFailure) {
         self.init(
             restored: Timetoken(UInt64(try database.integer("SELECT ifnull(max(upto), 0) FROM restore") ?? 0)))
-        let spaces = try database.prepare("SELECT name, retention, floor, swept FROM space")
-        try spaces.forEachRow { row in
+        let apps = try database.prepare("SELECT name, retention, floor, swept FROM app")
+        try apps.forEachRow { row in
             let age = row.optionalInteger(1).map { Duration(ticks: $0) }
             let loss = Timetoken(UInt64(row.integer(2)))
             let swept = Timetoken(UInt64(row.integer(3)))
             // What was hidden when it was removed stays hidden, whatever the clock says now.
-            update(SpaceID(row.text(0))) { $0 = Entry(age: age, newestLoss: loss, swept: swept, cutoff: swept) }
+            update(AppID(row.text(0))) { $0 = Entry(age: age, newestLoss: loss, swept: swept, cutoff: swept) }
             return true
         }
         let cursors = try database.prepare("SELECT name, tt FROM cursor")

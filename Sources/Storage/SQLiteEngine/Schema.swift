@@ -31,11 +31,11 @@ enum Schema {
 
         -- retention: in ticks, NULL without a limit. floor: the newest event that retention has removed. swept: retention has
         -- examined the events up to here.
-        CREATE TABLE space(
+        CREATE TABLE app(
             id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, retention INTEGER,
             floor INTEGER NOT NULL DEFAULT 0, swept INTEGER NOT NULL DEFAULT 0);
         CREATE TABLE channel(
-            id INTEGER PRIMARY KEY, space INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE(space, name));
+            id INTEGER PRIMARY KEY, app INTEGER NOT NULL, name TEXT NOT NULL, UNIQUE(app, name));
         CREATE TABLE type(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
         -- The timetoken is the rowid: events lie in the order of the log, and an append writes at the right edge of the tree.
@@ -52,11 +52,11 @@ enum Schema {
         CREATE INDEX event_thread ON event(thread, tt) WHERE thread IS NOT NULL;
         -- The replies of a channel are counted without reading their rows.
         CREATE INDEX event_reply ON event(ch, tt) WHERE thread IS NOT NULL;
-        -- The newest event that retention has removed, by channel and type; space.floor is the newest of them all.
+        -- The newest event that retention has removed, by channel and type; app.floor is the newest of them all.
         CREATE TABLE loss(
-            ch INTEGER NOT NULL, type INTEGER NOT NULL, space INTEGER NOT NULL, tt INTEGER NOT NULL,
+            ch INTEGER NOT NULL, type INTEGER NOT NULL, app INTEGER NOT NULL, tt INTEGER NOT NULL,
             PRIMARY KEY(ch, type)) WITHOUT ROWID;
-        CREATE INDEX loss_tt ON loss(space, tt);
+        CREATE INDEX loss_tt ON loss(app, tt);
         -- Restores have lost the events above `after` and up to `upto`.
         CREATE TABLE restore(after INTEGER NOT NULL, upto INTEGER NOT NULL);
 
@@ -67,32 +67,32 @@ enum Schema {
         CREATE INDEX seen_until ON seen(until);
         -- Idempotency keys with the answers that their first requests received.
         CREATE TABLE claim(
-            space INTEGER NOT NULL, key BLOB NOT NULL, print BLOB NOT NULL, tts BLOB NOT NULL, note BLOB NOT NULL,
-            until INTEGER NOT NULL, PRIMARY KEY(space, key)) WITHOUT ROWID;
+            app INTEGER NOT NULL, key BLOB NOT NULL, print BLOB NOT NULL, tts BLOB NOT NULL, note BLOB NOT NULL,
+            until INTEGER NOT NULL, PRIMARY KEY(app, key)) WITHOUT ROWID;
         CREATE INDEX claim_until ON claim(until);
 
         -- tag: the record's etag, drawn at random at each change, because revisions would reveal the commits of other apps.
         CREATE TABLE record(
-            space TEXT NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, revision INTEGER NOT NULL,
+            app TEXT NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT, revision INTEGER NOT NULL,
             updated INTEGER NOT NULL, body TEXT NOT NULL, tag INTEGER NOT NULL DEFAULT 0,
-            PRIMARY KEY(space, kind, id)) WITHOUT ROWID;
-        CREATE INDEX record_parent ON record(space, kind, parent, id);
-        CREATE INDEX record_updated ON record(space, kind, updated, id);
+            PRIMARY KEY(app, kind, id)) WITHOUT ROWID;
+        CREATE INDEX record_parent ON record(app, kind, parent, id);
+        CREATE INDEX record_updated ON record(app, kind, updated, id);
         CREATE INDEX record_revision ON record(revision);
         -- Deleted records: a reader of changes learns of their deletion here.
         CREATE TABLE removed(
-            revision INTEGER NOT NULL, space TEXT NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL,
-            PRIMARY KEY(revision, space, kind, id)) WITHOUT ROWID;
+            revision INTEGER NOT NULL, app TEXT NOT NULL, kind INTEGER NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL,
+            PRIMARY KEY(revision, app, kind, id)) WITHOUT ROWID;
 
         -- The positions of the log's readers inside the gateway.
         CREATE TABLE cursor(name TEXT PRIMARY KEY, tt INTEGER NOT NULL) WITHOUT ROWID;
         -- The subscribers: webhooks, and pull subscriptions with pulled = 1. reordering: the step of a change of `ordering`
         -- that is under way (Reordering), 0 without one.
         CREATE TABLE endpoint(
-            id INTEGER PRIMARY KEY, space TEXT NOT NULL, name TEXT NOT NULL, state INTEGER NOT NULL,
+            id INTEGER PRIMARY KEY, app TEXT NOT NULL, name TEXT NOT NULL, state INTEGER NOT NULL,
             concurrency INTEGER NOT NULL, ordering INTEGER NOT NULL DEFAULT 0, rate REAL, batch INTEGER NOT NULL DEFAULT 1,
             pulled INTEGER NOT NULL DEFAULT 0, attempts INTEGER, reordering INTEGER NOT NULL DEFAULT 0,
-            UNIQUE(space, name));
+            UNIQUE(app, name));
         -- state: 0 waiting, 1 delivered, 2 dead. The primary key allows one row for each event and subscriber. chain: the
         -- waiting deliveries that go out one after the other; NULL without an order and after the end. One delivery of each
         -- chain is due; the others have the due time Writer.inLine, and so lie at the right end of the index by due time.

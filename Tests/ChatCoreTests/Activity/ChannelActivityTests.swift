@@ -46,7 +46,7 @@ extension Room {
     /// An event behind everything that was told: nothing else will come before it.
     fileprivate func settled() async throws {
         await service.activity.tell()
-        let end = try await service.engine.log.watermark(of: ChatFixture.space)
+        let end = try await service.engine.log.watermark(of: ChatFixture.app)
         #expect(await service.hub.reach(end))
     }
 }
@@ -135,7 +135,7 @@ extension Room {
             let absent = try await room.follow(["a"], types: [])
             let rights: [NamePattern] = [.exact("channel.activity"), .exact("message.created")]
             let narrow = room.service.chat(
-                for: Caller(space: ChatFixture.space, credential: "key_n", scopes: [.read], types: rights))
+                for: Caller(app: ChatFixture.app, credential: "key_n", scopes: [.read], types: rights))
             let byRights = try await room.follow(["a"], types: [], by: narrow)
             try await room.say("1", in: "a", by: "ana")
             _ = await room.told(1, named.sink)
@@ -190,7 +190,7 @@ extension Room {
     func webhooks() async throws {
         try await Room.open { room in
             room.service.followActivity(
-                [ChannelSet(space: ChatFixture.space, patterns: [.below("a.")])], in: ChatFixture.space)
+                [ChannelSet(app: ChatFixture.app, patterns: [.below("a.")])], in: ChatFixture.app)
             let start = try await room.chat.now
             let root = try await room.say("1", in: "a.b", by: "ana").timetoken
             _ = try await room.chat.post(
@@ -205,7 +205,7 @@ extension Room {
             room.advance(.seconds(1))
             await room.service.activity.tell()
             #expect(try await told().map { $0.json?["last_message"]?["data"]?["text"]?.string } == ["1"])
-            room.service.followActivity([], in: ChatFixture.space)
+            room.service.followActivity([], in: ChatFixture.app)
             #expect(!room.service.activity.hasFollowers)
         }
     }
@@ -217,7 +217,7 @@ extension Room {
             try await room.establish("work", members: ["ana", "ben"])
             room.advance(.seconds(1))
             let (sink, selection) = try await room.follow(["ben"], as: "ben")
-            let user = UserID("ben", in: ChatFixture.space)
+            let user = UserID("ben", in: ChatFixture.app)
             await room.service.watchUnread(of: user, isOn: true)
             await room.service.unread.tellChanges()
             /// The unread count that was last sent for each channel.

@@ -147,7 +147,7 @@ import Testing
 
             let narrow = chat.service.chat(
                 for: Caller(
-                    space: chat.space, credential: "key_n", scopes: [.read], channels: [.exact("a"), .below("f.")]))
+                    app: chat.app, credential: "key_n", scopes: [.read], channels: [.exact("a"), .below("f.")]))
             let reached = try await page(limit: 1, of: narrow)
             #expect(reached.items.map(\.channel.id) == ["a"] && !reached.hasMore && reached.total == nil)
         }
@@ -192,7 +192,7 @@ import Testing
             let ban = RestrictionRecord(user: "mallory", channel: "crew", isBanned: true, isMuted: false)
             let counters = chat.key(.channelCounters, "crew")
             _ = try await chat.directory.write([
-                RecordChange(RestrictionRecord.key("mallory", "crew", in: chat.space), body: ban.body, parent: "crew"),
+                RecordChange(RestrictionRecord.key("mallory", "crew", in: chat.app), body: ban.body, parent: "crew"),
                 RecordChange(counters, body: .emptyObject),
             ])
             try await expect(.forbidden) { try await chat.acting(as: "user1").delete(channel: "crew") }
@@ -205,7 +205,7 @@ import Testing
             try expectValid(events)
             #expect(await chat.service.sweepDeleted())
             #expect(try await chat.memberships(of: "crew").isEmpty)
-            #expect(try await chat.directory.read(RestrictionRecord.key("mallory", "crew", in: chat.space)) == nil)
+            #expect(try await chat.directory.read(RestrictionRecord.key("mallory", "crew", in: chat.app)) == nil)
             #expect(try await chat.directory.read(counters) == nil)
 
             let view = try await chat.makeChannel("crew", .public)

@@ -114,7 +114,7 @@ extension ChatAccess {
             _ = try await chat.makeDistinct(["ben"], id: "secret")
             let narrow = chat.service.chat(
                 for: Caller(
-                    space: chat.space, credential: "key_n", scopes: [.emit, .read], channels: [.below("open.")]))
+                    app: chat.app, credential: "key_n", scopes: [.emit, .read], channels: [.below("open.")]))
             try await expect(.forbidden) { _ = try await narrow.makeDistinct(["ben"], id: "open.1") }
         }
     }

@@ -28,7 +28,7 @@ private func complaint(
         try await withChat { chat in
             let types = chat.service.eventTypes
             let files = [try file("order.paid.json", paid), try file("order.sent.json", "{}")]
-            let first = try await types.apply(files, to: chat.space)
+            let first = try await types.apply(files, to: chat.app)
             #expect(
                 first == [
                     AppliedDeclaration(name: "order.paid", version: 1, isNewVersion: true),
@@ -40,7 +40,7 @@ private func complaint(
             #expect(type.settings.description == "Paid.")
             #expect(try await chat.version(1, of: "order.paid").schema == json(orderSchema))
             #expect(try await chat.emit(orderPaid(#"{"amount":1}"#)).event.draft.schema?.version == 1)
-            let second = try await types.apply(files, to: chat.space)
+            let second = try await types.apply(files, to: chat.app)
             #expect(second.map(\.isNewVersion) == [false, false])
             #expect(try chat.eventType("order.paid").etag == type.etag)
         }
@@ -50,20 +50,20 @@ private func complaint(
     func changed() async throws {
         try await withChat { chat in
             let types = chat.service.eventTypes
-            _ = try await types.apply([try file("order.paid.json", paid)], to: chat.space)
+            _ = try await types.apply([try file("order.paid.json", paid)], to: chat.app)
             let wider = try file("order.paid.json", #"{"schema":{"type":"object"}}"#)
-            let applied = try await types.apply([wider], to: chat.space)
+            let applied = try await types.apply([wider], to: chat.app)
             #expect(applied == [AppliedDeclaration(name: "order.paid", version: 2, isNewVersion: true)])
             let narrower = #""schema":{"type":"object","required":["currency"]}"#
             let error = try await complaint {
-                _ = try await types.apply([try file("order.paid.json", "{\(narrower)}")], to: chat.space)
+                _ = try await types.apply([try file("order.paid.json", "{\(narrower)}")], to: chat.app)
             }
             #expect(error.file == "order.paid.json")
             #expect(error.pointer == "#/schema/required")
             #expect(error.message.contains("version 3"))
             #expect(try chat.eventType("order.paid").latestVersion == 2)
             _ = try await types.apply(
-                [try file("order.paid.json", "{\(narrower),\"force\":\"agreed\"}")], to: chat.space)
+                [try file("order.paid.json", "{\(narrower),\"force\":\"agreed\"}")], to: chat.app)
             #expect(try await chat.version(3, of: "order.paid").forced == "agreed")
         }
     }
@@ -80,13 +80,13 @@ private func complaint(
             ]
             for (text, pointer) in cases {
                 let error = try await complaint {
-                    _ = try await types.apply([good, try file("b.json", text)], to: chat.space)
+                    _ = try await types.apply([good, try file("b.json", text)], to: chat.app)
                 }
                 #expect(error.file == "b.json")
                 #expect(error.pointer == pointer)
                 #expect(try chat.eventTypes().filter { !$0.isBuiltIn }.isEmpty)
             }
-            _ = try await types.apply([good], to: chat.space)
+            _ = try await types.apply([good], to: chat.app)
         }
     }
 
@@ -95,7 +95,7 @@ private func complaint(
         try await withChat { chat in
             try await chat.declareOrder()
             try await chat.removeEventType("order.paid", ifMatch: chat.eventType("order.paid").etag)
-            _ = try await chat.service.eventTypes.apply([try file("order.paid.json", "{}")], to: chat.space)
+            _ = try await chat.service.eventTypes.apply([try file("order.paid.json", "{}")], to: chat.app)
             #expect(try chat.eventType("order.paid").latestVersion == 1)
             try await expect(.invalid) { try await chat.emit(orderPaid("7")) }
         }
@@ -134,7 +134,7 @@ private func complaint(
             #expect(all.events == 15)
             let narrow = chat.service.chat(
                 for: Caller(
-                    space: chat.space, credential: "key_n", scopes: [.read], channels: [.below("orders.")]))
+                    app: chat.app, credential: "key_n", scopes: [.read], channels: [.below("orders.")]))
             let draft = try await narrow.draftSchema(of: "order.paid", last: 1000)
             #expect(draft.events == 20)
             _ = try await chat.declare("order.paid", settings())

@@ -57,7 +57,7 @@ import Testing
     func busy() async throws {
         try await withTwoNodes { here, there in
             let door = Latch()
-            async let held: Void = there.service.eventTypes.workshop.run(for: there.space) {
+            async let held: Void = there.service.eventTypes.workshop.run(for: there.app) {
                 () async throws(ChatError) in await door.pass()
             }
             await door.arrivals.wait { $0 == 1 }
@@ -101,7 +101,7 @@ import Testing
     func app() async throws {
         try await withChat { chat in
             let operators = chat.service.chat(
-                for: Caller(space: SpaceID("demo"), credential: "key_o", scopes: [.admin], isOperator: true))
+                for: Caller(app: AppID("demo"), credential: "key_o", scopes: [.admin], isOperator: true))
             let other = chat.with(.admin, in: "other")
             _ = try await other.declare("t", settings())
             try await chat.service.keyring.removeApp("other", by: operators.caller)
@@ -154,7 +154,7 @@ import Testing
                 _ = try await chat.setCandidate(json(#"{"maximum":\#(n)}"#), for: "t")
                 _ = try await chat.promoteCandidate(of: "t")
                 for _ in 0..<20 {
-                    #expect(chat.service.eventTypes.candidate(of: "t", in: chat.space) == nil, "round \(n)")
+                    #expect(chat.service.eventTypes.candidate(of: "t", in: chat.app) == nil, "round \(n)")
                     await Task.yield()
                 }
             }
@@ -167,7 +167,7 @@ import Testing
             let types = chat.service.eventTypes
             _ = try await chat.declare("t", settings(rule: "none"))
             _ = try await chat.setCandidate(json(#"{"maximum":1}"#), for: "t")
-            let first = try #require(types.candidate(of: "t", in: chat.space))
+            let first = try #require(types.candidate(of: "t", in: chat.app))
             let revision = try await types.directory.revision()
             #expect(try await chat.promoteCandidate(of: "t").isNew)
             #expect(try await types.directory.revision() == revision + 1)
@@ -177,7 +177,7 @@ import Testing
             _ = try await chat.setCandidate(json(#"{"maximum":3}"#), for: "t")
             #expect(try await chat.add(proposal(#"{"maximum":2}"#), to: "t", ending: first).version.number == 2)
             #expect(try chat.candidateReport(of: "t").schema == json(#"{"maximum":3}"#))
-            let key = Candidate.recordKey(of: "t", in: chat.space)
+            let key = Candidate.recordKey(of: "t", in: chat.app)
             #expect(try await types.directory.read(key) != nil)
         }
     }

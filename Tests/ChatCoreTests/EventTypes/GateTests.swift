@@ -159,9 +159,9 @@ import Testing
     @Test("holds the gateway's own reports against the catalogue")
     func reports() async throws {
         try await withChat { chat in
-            try await chat.service.report("stream.lagged", data: json(#"{"count":1}"#), in: chat.space)
+            try await chat.service.report("stream.lagged", data: json(#"{"count":1}"#), in: chat.app)
             let error = try await refusal {
-                try await chat.service.report("stream.lagged", data: json(#"{"count":0}"#), in: chat.space)
+                try await chat.service.report("stream.lagged", data: json(#"{"count":0}"#), in: chat.app)
             }
             #expect(error.slug == "schema_violation")
             let kept = try await chat.kept(on: ChannelID.systemName)
@@ -257,6 +257,6 @@ private func withTypes(_ body: @Sendable (EventTypes, ChatAccess) async throws -
 
 extension ChatAccess {
     func requireDeclaredTypes(_ isRequired: Bool) async throws(ChatError) {
-        try await service.change(space, AppChange(requiresDeclaredTypes: isRequired), by: caller)
+        try await service.change(app, AppChange(requiresDeclaredTypes: isRequired), by: caller)
     }
 }

@@ -21,7 +21,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
     }
 
     private func gate(_ chat: ChatAccess, _ type: String) throws -> Gate {
-        try #require(chat.service.eventTypes.gate(of: type, in: chat.space))
+        try #require(chat.service.eventTypes.gate(of: type, in: chat.app))
     }
 
     @Test("is what a request has for all its events, and no event has its own")
@@ -107,7 +107,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
             #expect(outcome.events.count == 100)
             let report = try chat.candidateReport(of: "order.paid")
             #expect(report.undecided == 100)
-            let candidate = try #require(chat.service.eventTypes.candidate(of: "order.paid", in: chat.space))
+            let candidate = try #require(chat.service.eventTypes.candidate(of: "order.paid", in: chat.app))
             var work = SchemaWork.beside
             for _ in 0..<3 { candidate.look(at: outcome.events[0].event, depth: 64, within: &work) }
             #expect(work.budget.patternSteps == 0)

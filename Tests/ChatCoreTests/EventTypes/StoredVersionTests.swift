@@ -41,7 +41,7 @@ import Testing
         try await withStore { path in
             try await withChat(path: path) { chat in
                 try await chat.declareOrder()
-                let key = SchemaVersion.recordKey(1, of: "order.paid", in: chat.space)
+                let key = SchemaVersion.recordKey(1, of: "order.paid", in: chat.app)
                 var broken = try await chat.version(1, of: "order.paid")
                 broken.schema = json(#"{"type":"of a later release"}"#)
                 let change = RecordChange(key, body: broken.body, parent: "order.paid")

@@ -41,7 +41,7 @@ func withChat(
 
 extension ChatAccess {
     func with(_ scopes: Scopes, types: [NamePattern] = [.all], in app: String = "demo") -> ChatAccess {
-        service.chat(for: Caller(space: SpaceID(app), credential: "key_x", scopes: scopes, types: types))
+        service.chat(for: Caller(app: AppID(app), credential: "key_x", scopes: scopes, types: types))
     }
 
     /// Declares `order.paid` with one version.

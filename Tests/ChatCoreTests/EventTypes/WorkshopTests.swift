@@ -42,14 +42,14 @@ import Testing
     }
 
     private func work(_ name: String) async throws {
-        try await workshop.run(for: SpaceID(String(name.prefix(1)))) { () async throws(ChatError) in done.append(name) }
+        try await workshop.run(for: AppID(String(name.prefix(1)))) { () async throws(ChatError) in done.append(name) }
     }
 
     /// Something that keeps the workshop busy until its door is opened.
     private func occupy(_ group: inout ThrowingTaskGroup<Void, any Error>) async throws -> Latch {
         let door = Latch()
         group.addTask { [workshop] in
-            try await workshop.run(for: SpaceID("a")) { () async throws(ChatError) in await door.pass() }
+            try await workshop.run(for: AppID("a")) { () async throws(ChatError) in await door.pass() }
         }
         await door.arrivals.wait { $0 == 1 }
         return door

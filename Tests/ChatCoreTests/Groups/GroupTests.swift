@@ -41,7 +41,7 @@ import Testing
             try await expect(.malformed) { _ = try await chat.write(group: "news", .replace(["a.*"])) }
             let patterns = [try #require(NamePattern("a.*"))]
             let narrow = chat.service.chat(
-                for: Caller(space: chat.space, credential: "key_x", scopes: [.manage], channels: patterns))
+                for: Caller(app: chat.app, credential: "key_x", scopes: [.manage], channels: patterns))
             try await expect(.forbidden) { _ = try await narrow.write(group: "news", .replace(["b"])) }
         }
     }
@@ -82,7 +82,7 @@ import Testing
             _ = try await chat.write(group: "news", .replace(["a.1", "b"]))
             let patterns = [try #require(NamePattern("a.*"))]
             let narrow = chat.service.chat(
-                for: Caller(space: chat.space, credential: "key_x", scopes: [.manage, .read], channels: patterns))
+                for: Caller(app: chat.app, credential: "key_x", scopes: [.manage, .read], channels: patterns))
             #expect(try await narrow.group("news")?.channels == ["a.1"])
             #expect(try await narrow.groups(RecordList(limit: 10)).items.map(\.channels) == [["a.1"]])
             #expect(try await narrow.groupChannels(["news"]) == ["a.1"])

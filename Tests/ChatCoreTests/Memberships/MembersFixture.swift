@@ -9,7 +9,7 @@ extension ChatAccess {
     /// The app as a user's own credential sees it.
     func acting(as user: String) -> ChatAccess {
         service.chat(
-            for: Caller(space: space, credential: "key_\(user)", scopes: [.emit, .read], user: user), cause: "req_1")
+            for: Caller(app: app, credential: "key_\(user)", scopes: [.emit, .read], user: user), cause: "req_1")
     }
 
     /// Makes a channel by its first operator, `ana` unless said otherwise.
@@ -22,15 +22,15 @@ extension ChatAccess {
     }
 
     func counts(of channel: String) async throws -> MemberCounts {
-        MemberCounts(try await directory.read(MemberCounts.key(channel, in: space)))
+        MemberCounts(try await directory.read(MemberCounts.key(channel, in: app)))
     }
 
     func membership(_ user: String, _ channel: String = "crew") async throws -> MembershipRecord? {
-        try await directory.read(MembershipRecord.key(user, channel, in: space)).flatMap(MembershipRecord.init)
+        try await directory.read(MembershipRecord.key(user, channel, in: app)).flatMap(MembershipRecord.init)
     }
 
     func memberships(of channel: String) async throws -> [MembershipRecord] {
-        var query = RecordQuery(.membership, in: space, limit: 1000)
+        var query = RecordQuery(.membership, in: app, limit: 1000)
         query.parent = channel
         return try await directory.list(query).items.compactMap(MembershipRecord.init)
     }
@@ -39,7 +39,7 @@ extension ChatAccess {
     /// whole app.
     func events(on channels: String..., after: Timetoken = .zero) async throws -> [Event] {
         let patterns = channels.isEmpty ? [.all] : channels.compactMap { NamePattern($0) }
-        let set = ChannelSet(space: space, patterns: patterns)
+        let set = ChannelSet(app: app, patterns: patterns)
         var found: [Event] = []
         var position = after
         while true {
@@ -56,7 +56,7 @@ extension ChatAccess {
     }
 
     var now: Timetoken {
-        get async throws { try await log.watermark(of: space) }
+        get async throws { try await log.watermark(of: app) }
     }
 }
 

@@ -80,7 +80,7 @@ import Testing
             try await chat.makeChannel()
             var ben = UserRecord(id: "ben")
             ben.autoAcceptsInvites = true
-            _ = try await chat.directory.write([RecordChange(UserRecord.key("ben", in: chat.space), body: ben.body)])
+            _ = try await chat.directory.write([RecordChange(UserRecord.key("ben", in: chat.app), body: ben.body)])
             let start = try await chat.now
             let invited = try await chat.acting(as: "ana").invite(["ben", "carl"], to: "crew")
             #expect(invited.map(\.state) == [.joined, .invited])
@@ -119,7 +119,7 @@ import Testing
         try await withChat { chat in
             try await chat.makeChannel("crew", .public)
             var ban = RestrictionRecord(user: "ben", channel: "crew", isBanned: true, isMuted: false)
-            let key = RestrictionRecord.key("ben", "crew", in: chat.space)
+            let key = RestrictionRecord.key("ben", "crew", in: chat.app)
             _ = try await chat.directory.write([RecordChange(key, body: ban.body, parent: "crew")])
             let refused = try await refusal { _ = try await chat.join("ben", to: "crew") }
             #expect(refused.slug == "banned")

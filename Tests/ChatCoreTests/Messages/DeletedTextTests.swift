@@ -24,7 +24,7 @@ import Testing
     }
 
     private static func read(_ chat: ChatAccess, _ sent: Timetoken) async throws -> [String] {
-        let request = HistoryRequest(channel: ChannelID("room", in: chat.space), limit: 100)
+        let request = HistoryRequest(channel: ChannelID("room", in: chat.app), limit: 100)
         var texts = try await chat.history([request])[0].items.map(\.data.description)
         texts.append(try await chat.event(sent).data.description)
         return texts
@@ -39,16 +39,16 @@ import Testing
                 #expect(texts.filter { $0.contains("secret") }.count == (reads ? 3 : 0), "\(reader): \(texts)")
             }
             #expect(try await Self.read(chat, sent).contains { $0.contains("secret") }, "the scope manage")
-            let program = chat.service.chat(for: Caller(space: chat.space, credential: "key", scopes: [.read]))
+            let program = chat.service.chat(for: Caller(app: chat.app, credential: "key", scopes: [.read]))
             #expect(try await !Self.read(program, sent).contains { $0.contains("secret") })
             for reader in [program, chat.of("ben")] {
-                let mentions = HistoryRequest(channel: ChannelID("ben", in: chat.space), limit: 9)
+                let mentions = HistoryRequest(channel: ChannelID("ben", in: chat.app), limit: 9)
                 let told = try await reader.history([mentions])[0].items
                 #expect(told.map { $0.value?["message"]?["data"]?.isNull } == [true])
                 #expect(try await reader.event(told[0].timetoken).data == told[0].data)
             }
             let reports = HistoryRequest(
-                channel: ChannelID("PUBNUB_INTERNAL_MODERATION_room", in: chat.space), limit: 9)
+                channel: ChannelID("PUBNUB_INTERNAL_MODERATION_room", in: chat.app), limit: 9)
             #expect(
                 try await program.history([reports])[0].items.map { $0.value?["message"]?["data"]?.isNull } == [true])
         }
@@ -57,7 +57,7 @@ import Testing
     @Test("is null where it was, in events that are as their schemas say")
     func shape() async throws {
         try await Self.with(deletedBy: "ana") { chat, sent in
-            let request = HistoryRequest(channel: ChannelID("room", in: chat.space), limit: 100)
+            let request = HistoryRequest(channel: ChannelID("room", in: chat.app), limit: 100)
             let events = try await chat.of("ben").history([request])[0].items
             #expect(events.map(\.type) == ["message.created", "message.updated", "message.deleted"])
             #expect(events[0].timetoken == sent && events[0].data == .null && events[0].user == "ana")
@@ -77,7 +77,7 @@ import Testing
         try await Self.with(deletedBy: "ana") { chat, sent in
             func caughtUp(_ chat: ChatAccess) async throws -> [Event] {
                 let selection = Selection(
-                    channels: ChannelSet(space: chat.space, names: ["room"]),
+                    channels: ChannelSet(app: chat.app, names: ["room"]),
                     filter: try Filter("data.text != 'x' || data.message.channel == 'room'"))
                 return try await chat.missed(selection, after: .zero, upTo: try await chat.watermark()).events
             }

@@ -25,7 +25,7 @@ extension ChatAccess {
         var text = ""
         for channel in channels { for event in try await kept(on: channel) { text += event.data.description } }
         for kind in [RecordKind.message, .answer] {
-            for record in try await directory.list(RecordQuery(kind, in: space, limit: 1000)).items {
+            for record in try await directory.list(RecordQuery(kind, in: app, limit: 1000)).items {
                 text += record.body.description
             }
         }
@@ -90,7 +90,7 @@ extension ChatAccess {
             #expect(try await chat.deleteEvents(after: first, before: Timetoken(last.rawValue + 1), in: "room") > 1)
             let thread = try await chat.thread(of: root)
             #expect(thread.replies == 1 && thread.last == first && thread.authors.map(\.user) == ["ben"])
-            let channel = try await chat.directory.read(ChannelRecord.key("room", in: chat.space))
+            let channel = try await chat.directory.read(ChannelRecord.key("room", in: chat.app))
             #expect(channel.flatMap { ChannelRecord($0) }?.pinned == .zero)
             let told = try await chat.told().suffix(3)
             #expect(told.map(\.type) == ["channel.events_deleted", "thread.updated", "channel.updated"], "\(before)")
@@ -108,7 +108,7 @@ extension ChatAccess {
         try await withChat { chat in
             try await chat.make("room", .public, operators: ["mod"])
             let sent = try await chat.say("secret one", by: "ana")
-            let begun = try await chat.service.answers.begin("key", fingerprint: "a", in: chat.space)
+            let begun = try await chat.service.answers.begin("key", fingerprint: "a", in: chat.app)
             let note = try #require(begun.note)
             try await AnswerNote.$current.withValue(note) {
                 _ = try await chat.edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)
@@ -143,7 +143,7 @@ extension ChatAccess {
                     _ = try await chat.decide(scene) { situation in
                         var record = scene.record(situation)
                         record.edit = .init(data: json(#""secret""#), at: situation.next, by: nil)
-                        return Decision((), changes: [record.change(in: chat.space)])
+                        return Decision((), changes: [record.change(in: chat.app)])
                     }
                 }
             }

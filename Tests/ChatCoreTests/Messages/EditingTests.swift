@@ -117,7 +117,7 @@ import Testing
                     #expect(try await !chat.kept(on: place).contains { $0.data.description.contains("secret") })
                 }
                 for event in told { try await expect(.notFound) { _ = try await chat.event(event.timetoken) } }
-                let selection = Selection(channels: ChannelSet(space: chat.space, names: places))
+                let selection = Selection(channels: ChannelSet(app: chat.app, names: places))
                 let missed = try await chat.missed(selection, after: .zero, upTo: try await chat.watermark()).events
                 #expect(!missed.contains { $0.data.description.contains("secret") })
             }

@@ -9,7 +9,7 @@ extension ChatAccess {
     /// The app as a user's own credential.
     func of(_ user: String, device: String? = nil) -> ChatAccess {
         service.chat(
-            for: Caller(space: space, credential: "key_\(user)", scopes: [.emit, .read], user: user), device: device,
+            for: Caller(app: app, credential: "key_\(user)", scopes: [.emit, .read], user: user), device: device,
             cause: "req")
     }
 
@@ -28,13 +28,13 @@ extension ChatAccess {
     func make(_ id: String, _ kind: ChannelKind, operators: [String] = []) async throws {
         var record = ChannelRecord(id: id, kind: kind)
         record.operators = operators
-        _ = try await directory.write([RecordChange(ChannelRecord.key(id, in: space), body: record.body)])
+        _ = try await directory.write([RecordChange(ChannelRecord.key(id, in: app), body: record.body)])
     }
 
     func join(_ users: String..., to channel: String = "room") async throws {
         let changes = users.map { user in
             let record = MembershipRecord(user: user, channel: channel, state: .joined)
-            return RecordChange(MembershipRecord.key(user, channel, in: space), body: record.body, parent: channel)
+            return RecordChange(MembershipRecord.key(user, channel, in: app), body: record.body, parent: channel)
         }
         _ = try await directory.write(changes)
     }

@@ -22,7 +22,7 @@ import Testing
             _ = try await chat.edit(first, in: "room", to: .text(json(#""better""#)), by: nil)
             var ben = UserRecord(id: "ben")
             ben.name = "Ben"
-            _ = try await chat.directory.write([RecordChange(UserRecord.key("ben", in: chat.space), body: ben.body)])
+            _ = try await chat.directory.write([RecordChange(UserRecord.key("ben", in: chat.app), body: ben.body)])
             let ties = MessageTies(quote: first, mentions: .users(["ben", "cleo"]))
             let event = try await chat.post(message("hi", meta: #"{"n":1.50}"#), ties).events[0].event
             #expect(
@@ -149,7 +149,7 @@ import Testing
         try await withChat { chat in
             let root = try await chat.say("root", by: "ana")
             let claim = Claim(
-                space: chat.space, key: Array(repeating: 1, count: 32), fingerprint: [1], note: .null,
+                app: chat.app, key: Array(repeating: 1, count: 32), fingerprint: [1], note: .null,
                 until: chat.service.clock.now.adding(.seconds(60)))
             let ties = MessageTies(threadOf: root, mentions: .users(["ben"]))
             let first = try await chat.post(message("re"), ties, claim: claim).events[0]
@@ -173,14 +173,14 @@ import Testing
 
             try await expect(.forbidden) { try await chat.of("ben").pin(sent, in: "room", by: nil) }
             for _ in 0..<2 { try await chat.of("mod").pin(sent, in: "room", by: nil) }
-            let record = try await chat.directory.read(ChannelRecord.key("room", in: chat.space))
+            let record = try await chat.directory.read(ChannelRecord.key("room", in: chat.app))
             #expect(record.flatMap { ChannelRecord($0) }?.pinned == sent)
             #expect(try await chat.told().map(\.type) == ["channel.updated"])
 
             for reason in ["rude", "again"] {
                 _ = try await chat.of("ben").report(sent, in: "room", for: reason, by: nil)
             }
-            let request = HistoryRequest(channel: ChannelID("room", in: chat.space), limit: 10)
+            let request = HistoryRequest(channel: ChannelID("room", in: chat.app), limit: 10)
             let reports = try await chat.of("mod").reports(request, by: nil).items
             #expect(reports.map { $0.value?["reason"]?.string } == ["rude"])
             #expect(try await chat.told(on: "PUBNUB_INTERNAL_MODERATION_room").count == 1)

@@ -18,7 +18,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            let key = MembershipRecord.key("ben", "crew", in: ChatFixture.space)
+            let key = MembershipRecord.key("ben", "crew", in: ChatFixture.app)
             let stored = try await room.service.engine.directory.read(key)
             let membership = try #require(stored.flatMap(MembershipRecord.init))
             #expect(membership.read == messages.last && membership.delivered == messages.last)
@@ -37,7 +37,7 @@ import Testing
             _ = try await room.chat.mark(.delivered, "ben", in: "crew", at: first)
             _ = try await room.chat.mark(.read, "ben", in: "crew")
             _ = try await room.chat.mark(.read, "ben", in: "crew", at: first)
-            let channels = ChannelSet(space: ChatFixture.space, names: ["crew"])
+            let channels = ChannelSet(app: ChatFixture.app, names: ["crew"])
             let events = try await room.service.engine.log.events(in: channels, after: second, limit: 10).items
                 .filter { $0.audience != .wire }
             #expect(events.map(\.type) == ["receipt.delivered", "receipt.read", "receipt.read"])
@@ -119,7 +119,7 @@ import Testing
             try await room.establish("work", members: ["ana", "ben"], customType: "work")
             room.advance(.seconds(1))
             let start = try await room.say("1", in: "work", by: "ana").timetoken
-            await room.service.watchUnread(of: UserID("ben", in: ChatFixture.space), isOn: true)
+            await room.service.watchUnread(of: UserID("ben", in: ChatFixture.app), isOn: true)
             await room.service.unread.tellChanges()
             for number in 0..<5 { try await room.say("\(number)", in: "work", by: "ana") }
             _ = try await room.chat.unread(of: "ben")
@@ -127,7 +127,7 @@ import Testing
             _ = try await room.chat.mark(.read, "ben", in: "work")
             await room.service.unread.tellChanges()
             await room.service.unread.tellChanges()
-            let channels = ChannelSet(space: ChatFixture.space, names: ["ben"])
+            let channels = ChannelSet(app: ChatFixture.app, names: ["ben"])
             let events = try await room.service.engine.log.events(in: channels, after: start, limit: 500).items
                 .filter { $0.audience != .wire }
             let last = try #require(events.last)

@@ -14,7 +14,7 @@ import Testing
 
     /// Every event of a channel, passing ones too, as the catalogue would have it.
     private func told(_ room: Room, on channel: String = "crew", since: Timetoken = .zero) async throws -> [Event] {
-        let channels = ChannelSet(space: ChatFixture.space, names: [channel])
+        let channels = ChannelSet(app: ChatFixture.app, names: [channel])
         let events = try await room.service.engine.log.events(in: channels, after: since, limit: 1000).items
             .filter { $0.audience != .wire }
         for event in events {
@@ -38,7 +38,7 @@ import Testing
             #expect(data["restriction"]?["until"]?.isNull == true && data["moderator"]?["id"]?.string == "ana")
             #expect(events[0].audience == .rule(.joinedAndSubjects, subjects: ["mallory"]))
             #expect(written.record.since >= start && written.record.updated == events[0].timetoken)
-            let counts = try await room.service.engine.directory.read(MemberCounts.key("crew", in: ChatFixture.space))
+            let counts = try await room.service.engine.directory.read(MemberCounts.key("crew", in: ChatFixture.app))
             #expect(MemberCounts(counts) == MemberCounts(all: 1, joined: 1))
             #expect(try await room.mayHear("mallory", in: "crew") == false)
         }
@@ -99,7 +99,7 @@ import Testing
             #expect(end["end_reason"]?.string == "expired")
             #expect(
                 try await room.service.engine.directory.read(
-                    RestrictionRecord.key("ben", "crew", in: ChatFixture.space))
+                    RestrictionRecord.key("ben", "crew", in: ChatFixture.app))
                     == nil)
         }
     }
@@ -123,11 +123,11 @@ import Testing
     @Test("are looked at once for each end, and again when the clock has stepped back before it")
     func stepBack() async throws {
         try await Room.open { room in
-            let (service, space) = (room.service, ChatFixture.space)
+            let (service, app) = (room.service, ChatFixture.app)
             let ends = RestrictionEnds(
                 directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
             var restriction = RestrictionRecord(user: "ben", channel: "crew", isBanned: false, isMuted: true)
-            let key = RestrictionRecord.key("ben", "crew", in: space)
+            let key = RestrictionRecord.key("ben", "crew", in: app)
             for seconds in [10, 60, 60] {
                 restriction.until = service.clock.now.adding(.seconds(seconds))
                 ends.expect(restriction, at: key)
@@ -152,7 +152,7 @@ import Testing
     @Test("still end in time when the one before was lifted behind them")
     func liftedBehind() async throws {
         try await Room.open { room in
-            let (service, space) = (room.service, ChatFixture.space)
+            let (service, app) = (room.service, ChatFixture.app)
             let ends = RestrictionEnds(
                 directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
             var first = RestrictionRecord(user: "ben", channel: "crew", isBanned: true, isMuted: false)
@@ -160,7 +160,7 @@ import Testing
             var second = first
             second.since = first.since.adding(.seconds(1))
             second.until = first.since.adding(.seconds(10))
-            let key = RestrictionRecord.key("ben", "crew", in: space)
+            let key = RestrictionRecord.key("ben", "crew", in: app)
             ends.expect(second, at: key)
             ends.lifted(first, at: key)
             ends.expect(first, at: key)

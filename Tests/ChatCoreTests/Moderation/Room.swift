@@ -19,7 +19,7 @@ struct Room: Sendable {
     /// The app as a credential of one user sees it.
     func chat(of user: String) -> ChatAccess {
         service.chat(
-            for: Caller(space: ChatFixture.space, credential: "token_\(user)", scopes: [.emit, .read], user: user))
+            for: Caller(app: ChatFixture.app, credential: "token_\(user)", scopes: [.emit, .read], user: user))
     }
 
     /// Whether the user's own credential hears the channel.
@@ -47,18 +47,18 @@ struct Room: Sendable {
 
     /// Writes records as they are, in the way every verb does.
     func put(_ channel: ChannelRecord) async throws {
-        try await put(channel.body, ChannelRecord.key(channel.id, in: ChatFixture.space))
+        try await put(channel.body, ChannelRecord.key(channel.id, in: ChatFixture.app))
     }
 
     func put(_ member: MembershipRecord) async throws {
         try await put(
-            member.body, MembershipRecord.key(member.user, member.channel, in: ChatFixture.space),
+            member.body, MembershipRecord.key(member.user, member.channel, in: ChatFixture.app),
             parent: member.channel)
     }
 
     func put(_ restriction: RestrictionRecord) async throws {
         try await put(
-            restriction.body, RestrictionRecord.key(restriction.user, restriction.channel, in: ChatFixture.space),
+            restriction.body, RestrictionRecord.key(restriction.user, restriction.channel, in: ChatFixture.app),
             parent: restriction.channel)
     }
 
@@ -87,7 +87,7 @@ struct Room: Sendable {
             try await put(member)
         }
         let counts = MemberCounts(all: members.count, joined: members.count)
-        try await put(counts.body, MemberCounts.key(id, in: ChatFixture.space))
+        try await put(counts.body, MemberCounts.key(id, in: ChatFixture.app))
     }
 
     @discardableResult

@@ -8,7 +8,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("Holding what is unread") struct UnreadBoardTests {
-    private func user(_ name: String) -> UserID { UserID(name, in: ChatFixture.space) }
+    private func user(_ name: String) -> UserID { UserID(name, in: ChatFixture.app) }
 
     @Test("answers everybody rightly while more ask at once than are held")
     func pressure() async throws {
@@ -53,7 +53,7 @@ import Testing
                 _ = try await room.chat.unread(of: "ben")
                 // Becomes stale: whoever counts has to begin anew.
                 if number % 7 == 0 {
-                    await room.service.unread.makeStale(ChannelID("crew", in: ChatFixture.space), for: [user("ben")])
+                    await room.service.unread.makeStale(ChannelID("crew", in: ChatFixture.app), for: [user("ben")])
                 }
             }
             #expect(try await room.chat.unread(of: "ben").total == 20)

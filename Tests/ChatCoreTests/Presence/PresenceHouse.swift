@@ -33,11 +33,11 @@ struct PresenceHouse: Sendable {
 
     /// As the user's own credential.
     func chat(of user: String) -> ChatAccess {
-        chat(Caller(space: ChatFixture.space, credential: "key_\(user)", scopes: [.emit, .read], user: user))
+        chat(Caller(app: ChatFixture.app, credential: "key_\(user)", scopes: [.emit, .read], user: user))
     }
 
-    func user(_ name: String) -> UserID { UserID(name, in: ChatFixture.space) }
-    func channel(_ name: String) -> ChannelID { ChannelID(name, in: ChatFixture.space) }
+    func user(_ name: String) -> UserID { UserID(name, in: ChatFixture.app) }
+    func channel(_ name: String) -> ChannelID { ChannelID(name, in: ChatFixture.app) }
 
     /// Time goes by after everything that was wished so far is done, and the tracker notices.
     func pass(_ duration: Duration) async throws {
@@ -49,7 +49,7 @@ struct PresenceHouse: Sendable {
     /// What is in the log, after everything that was wished so far is done; each held against the schema of its type.
     func events(_ pattern: NamePattern = .all) async throws -> [Event] {
         try await tracker.beat()
-        let channels = ChannelSet(space: ChatFixture.space, isAll: true)
+        let channels = ChannelSet(app: ChatFixture.app, isAll: true)
         let events = try await house.engine.log.events(in: channels, after: .zero, limit: 20_000).items
             .filter { $0.audience != .wire }
         for event in events {
@@ -75,20 +75,20 @@ struct PresenceHouse: Sendable {
 
     func makeChannel(_ name: String, _ kind: ChannelKind) async throws {
         let record = ChannelRecord(id: name, kind: kind)
-        try await write(RecordChange(ChannelRecord.key(name, in: ChatFixture.space), body: record.body))
+        try await write(RecordChange(ChannelRecord.key(name, in: ChatFixture.app), body: record.body))
     }
 
     func makeUser(_ id: String, name: String) async throws {
         var record = UserRecord(id: id)
         record.name = name
-        try await write(RecordChange(UserRecord.key(id, in: ChatFixture.space), body: record.body))
+        try await write(RecordChange(UserRecord.key(id, in: ChatFixture.app), body: record.body))
     }
 
     func ban(_ user: String, from channel: String) async throws {
         let record = RestrictionRecord(user: user, channel: channel, isBanned: true, isMuted: false)
         try await write(
             RecordChange(
-                RestrictionRecord.key(user, channel, in: ChatFixture.space), body: record.body, parent: channel))
+                RestrictionRecord.key(user, channel, in: ChatFixture.app), body: record.body, parent: channel))
     }
 
     /// Expects the call to be refused like this.

@@ -10,7 +10,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         var table = StayTable<ExactText>()
         var expected: [ExactText: Stay] = [:]
-        let channel = ChannelID("room", in: SpaceID("app"))
+        let channel = ChannelID("room", in: AppID("app"))
         for _ in 0..<500 {
             let name = "user-\(random.below(4))"
             let stay = random.below(2) == 0 ? nil : Stay(Seat(.occupant, of: name, on: channel))

@@ -141,7 +141,7 @@ import Testing
             #expect(try await chat.channels(all).total == 3)
             let patterns = [try #require(NamePattern("team.*"))]
             let narrow = chat.service.chat(
-                for: Caller(space: chat.space, credential: "key_x", scopes: [.read], channels: patterns))
+                for: Caller(app: chat.app, credential: "key_x", scopes: [.read], channels: patterns))
             let page = try await narrow.channels(all)
             #expect(page.items.map(\.channel.id) == ["team.a", "team.b"])
             #expect(page.items.map(\.counts.all) == [2, 2])

@@ -24,10 +24,10 @@ import Testing
     @Test("concerns no app without records, and every app from its first one on")
     func concern() async throws {
         try await Room.open { room in
-            #expect(!room.service.standings.concern(ChatFixture.space))
+            #expect(!room.service.standings.concern(ChatFixture.app))
             try await room.establish("crew")
-            #expect(room.service.standings.concern(ChatFixture.space))
-            #expect(!room.service.standings.concern(SpaceID("other")))
+            #expect(room.service.standings.concern(ChatFixture.app))
+            #expect(!room.service.standings.concern(AppID("other")))
         }
     }
 
@@ -48,7 +48,7 @@ import Testing
                 _ = try await (ban, posts)
             }
             let events = try await room.chat.history([
-                HistoryRequest(channel: ChannelID("crew", in: ChatFixture.space), limit: 250)
+                HistoryRequest(channel: ChannelID("crew", in: ChatFixture.app), limit: 250)
             ])
             var banned: Set<String> = []
             for event in events[0].items {
@@ -141,7 +141,7 @@ import Testing
             invited.state = .joined
             try await room.put(invited)
             try await room.chat(of: "ben").emit(hello)
-            try await room.remove(MembershipRecord.key("ben", "crew", in: ChatFixture.space))
+            try await room.remove(MembershipRecord.key("ben", "crew", in: ChatFixture.app))
             #expect(await slug { try await room.chat(of: "ben").emit(hello) } == "not_a_member")
         }
     }
@@ -202,7 +202,7 @@ import Testing
             #expect(try await room.chat(of: "cleo").channels(RecordList(limit: 9)).items.map(\.channel.id) == ["lobby"])
 
             let reports = HistoryRequest(
-                channel: ChannelID(ChatAccess.moderationChannel(of: "crew"), in: ChatFixture.space), limit: 9)
+                channel: ChannelID(ChatAccess.moderationChannel(of: "crew"), in: ChatFixture.app), limit: 9)
             #expect(await slug { _ = try await room.chat(of: "ben").history([reports]) } == "not_operator")
             #expect(try await room.chat(of: "ana").history([reports])[0].items.count == 1)
         }
@@ -226,7 +226,7 @@ import Testing
                     let ban = RestrictionRecord(user: "ben", channel: "crew", isBanned: true, isMuted: round % 2 == 0)
                     try await room.put(ban)
                     #expect(await slug { try await room.say("hi", in: "crew", by: "ben") } == "banned")
-                    try await room.remove(RestrictionRecord.key("ben", "crew", in: ChatFixture.space))
+                    try await room.remove(RestrictionRecord.key("ben", "crew", in: ChatFixture.app))
                     try await room.say("hi", in: "crew", by: "ben")
                 }
                 group.cancelAll()

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func tell(_ room: Room, _ channel: String, _ type: String, _ audience: Audience) async throws {
-        var draft = EventDraft(channel: ChannelID(channel, in: ChatFixture.space), type: type, data: .emptyObject)
+        var draft = EventDraft(channel: ChannelID(channel, in: ChatFixture.app), type: type, data: .emptyObject)
         draft.audience = audience
         _ = try await room.service.engine.log.append([draft], claim: nil)
     }
@@ -56,7 +56,7 @@ import Testing
         try await Room.open { room in
             try await tell(room, "bob", "user.mentioned", .rule(.mentioned, subjects: ["bob"]))
             try await tell(room, "bob", "user.updated", .subscribers)
-            let request = HistoryRequest(channel: ChannelID("bob", in: ChatFixture.space), limit: 9)
+            let request = HistoryRequest(channel: ChannelID("bob", in: ChatFixture.app), limit: 9)
             for (user, types) in [("mallory", ["user.updated"]), ("bob", ["user.mentioned", "user.updated"])] {
                 let page = try await room.chat(of: user).history([request])[0]
                 #expect(Set(page.items.map(\.type)) == Set(types))
@@ -125,7 +125,7 @@ import Testing
 
     @Test("is known by records whose names begin with marks that combine with what stands before them")
     func combiningMarks() {
-        let key = MembershipRecord.key("ana%", "\u{301}x/y", in: ChatFixture.space)
+        let key = MembershipRecord.key("ana%", "\u{301}x/y", in: ChatFixture.app)
         #expect(key.userAndChannel?.user.name == "ana%")
         #expect(key.userAndChannel?.channel.name == "\u{301}x/y")
         #expect(ChatAccess.channel(moderatedOn: ChatAccess.moderationChannel(of: "\u{301}x")) == "\u{301}x")

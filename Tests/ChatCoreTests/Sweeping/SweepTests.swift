@@ -36,7 +36,7 @@ import Testing
     }
 
     private func restriction(_ user: String, _ chat: ChatAccess) async throws -> Record? {
-        try await chat.directory.read(RestrictionRecord.key(user, "crew", in: chat.space))
+        try await chat.directory.read(RestrictionRecord.key(user, "crew", in: chat.app))
     }
 
     @Test("is nobody inside, though another open channel of the name is made before it is swept")
@@ -68,7 +68,7 @@ import Testing
             try await expect(slug: "no_such_member") { _ = try await chat.mark(.read, "user1", in: "crew") }
             for user in ["user1", "mallory"] {
                 let reading = try await RosterReading.read(
-                    UserID(user, in: chat.space), naming: [], from: chat.directory, chat.tracker.board,
+                    UserID(user, in: chat.app), naming: [], from: chat.directory, chat.tracker.board,
                     sweeps: chat.service.sweeps, now: chat.service.clock.now)
                 #expect(reading.places.isEmpty)
             }
@@ -76,7 +76,7 @@ import Testing
             #expect(await chat.service.sweepDeleted())
             #expect(try await chat.memberships(of: "crew").isEmpty)
             #expect(try await restriction("mallory", chat) == nil)
-            #expect(try await chat.directory.list(RecordQuery(.sweep, in: chat.space, limit: 3)).items.isEmpty)
+            #expect(try await chat.directory.list(RecordQuery(.sweep, in: chat.app, limit: 3)).items.isEmpty)
             #expect(chat.service.sweeps.pending.isEmpty)
         }
     }

@@ -55,7 +55,7 @@ import Testing
             #expect(try await eve.users(list("custom.team == 'red'", sort: ["status"])).total == 1)
 
             try await chat.service.change(
-                chat.space, AppChange(publicUserFields: PublicUserFields([.email])), by: chat.caller)
+                chat.app, AppChange(publicUserFields: PublicUserFields([.email])), by: chat.caller)
             #expect(try await eve.users(list("email LIKE 'ana*'")).items.first?.email == "ana@example.com")
             for filter in ["custom.team == 'red'", "metadata.lang == 'en'", "custom[\"team\"] == 'red'"] {
                 #expect(try await refusal { _ = try await eve.users(list(filter)) }.slug == "bad_filter")
@@ -83,10 +83,10 @@ import Testing
             #expect(events[1].json?["changes"]?.elements?.isEmpty == true)
             try expectValid(events)
 
-            try await chat.service.change(chat.space, AppChange(demandsTokens: true), by: chat.caller)
+            try await chat.service.change(chat.app, AppChange(demandsTokens: true), by: chat.caller)
             try await fill(chat)
             #expect(try await chat.events(on: "ana").last?.draft.wire == nil)
-            try await chat.service.change(chat.space, AppChange(publicUserFields: .all), by: chat.caller)
+            try await chat.service.change(chat.app, AppChange(publicUserFields: .all), by: chat.caller)
             try await fill(chat, email: "new@example.com")
             let last = try #require(try await chat.events(on: "ana").last)
             #expect(last.json?["user"]?["email"]?.string == "new@example.com" && last.draft.wire == nil)
@@ -100,14 +100,14 @@ import Testing
             #expect(chosen.names == ["external_id", "type"])
             #expect(PublicUserFields(names: ["type", "external_id"]) == chosen)
             #expect(PublicUserFields(names: ["type", "name"]) == nil)
-            try await chat.service.change(chat.space, AppChange(publicUserFields: chosen), by: chat.caller)
+            try await chat.service.change(chat.app, AppChange(publicUserFields: chosen), by: chat.caller)
             let record = try #require(
-                try await chat.service.engine.directory.read(RecordKey(.app, chat.space.name, in: .gateway)))
+                try await chat.service.engine.directory.read(RecordKey(.app, chat.app.name, in: .gateway)))
             #expect(AppRecord(record, chat.service.vault)?.publicUserFields == chosen)
             var stranger = chat.with([.admin], in: "other").caller
             stranger.isOperator = true
             try await expect(.forbidden) {
-                try await chat.service.change(chat.space, AppChange(publicUserFields: .all), by: stranger)
+                try await chat.service.change(chat.app, AppChange(publicUserFields: .all), by: stranger)
             }
         }
     }

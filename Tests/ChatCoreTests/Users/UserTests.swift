@@ -17,7 +17,7 @@ import Testing
             func key(_ channels: [NamePattern], _ types: [NamePattern]) -> ChatAccess {
                 chat.service.chat(
                     for: Caller(
-                        space: chat.space, credential: "key_narrow", scopes: [.emit, .manage], channels: channels,
+                        app: chat.app, credential: "key_narrow", scopes: [.emit, .manage], channels: channels,
                         types: types))
             }
             let name = edit { $0.name = .set("Ana") }

@@ -10,10 +10,10 @@ import Testing
     @Test("a member reads what others wrote, and nothing is unread")
     func story() async throws {
         try await APIFixture.run { api in
-            let chat = api.service.chat(for: .gateway(in: api.app.space))
+            let chat = api.service.chat(for: .gateway(in: api.app.id))
             let channel = ChannelRecord(id: "lobby", kind: .public)
             _ = try await api.service.engine.directory.write([
-                RecordChange(ChannelRecord.key("lobby", in: api.app.space), body: channel.body)
+                RecordChange(ChannelRecord.key("lobby", in: api.app.id), body: channel.body)
             ])
             _ = try await chat.join("ben", to: "lobby")
             let post = await api.call(.post, "/v1/channels/lobby/messages", #"{"text":"hi","user":"ana"}"#)

@@ -10,8 +10,8 @@ import Testing
 /// A chat service on an engine, as the tests of interfaces need it: with apps, running while a test does.
 public struct ChatFixture: Sendable {
     /// The first app.
-    public static let space = SpaceID("demo")
-    public static let owner = Caller(space: space, credential: "key_owner", scopes: [.admin])
+    public static let app = AppID("demo")
+    public static let owner = Caller(app: app, credential: "key_owner", scopes: [.admin])
     /// The text of the first app's admin key.
     public static let adminKey = "dev"
     public static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -30,7 +30,7 @@ public struct ChatFixture: Sendable {
     ///   - executor: where the hub runs: the loop, where there is one.
     public init(
         on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence board: (any PresenceBoard)? = nil,
-        limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.space.name],
+        limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.app.name],
         executor: any SerialExecutor = ThreadExecutor(name: "test-hub")!
     ) async throws {
         self.engine = engine
@@ -47,7 +47,7 @@ public struct ChatFixture: Sendable {
     /// An app's keys are `pub-<id>` and `sub-<id>`, its secret is `<id>-secret`.
     private func establish(_ id: String, isFirst: Bool, at now: Timetoken) async throws {
         let app = AppRecord(
-            space: SpaceID(id), name: id, publishKey: "pub-\(id)", subscribeKey: "sub-\(id)", secretKey: "\(id)-secret",
+            app: AppID(id), name: id, publishKey: "pub-\(id)", subscribeKey: "sub-\(id)", secretKey: "\(id)-secret",
             isFirst: isFirst, created: now)
         do throws(ChatError) {
             _ = try await service.keyring.establish(app, keyText: isFirst ? Self.adminKey : nil)

@@ -9,12 +9,12 @@ extension Behaviour {
     static let deciding: [Behaviour] = [
         Behaviour("a decision knows the places of its events, however many are decided at once") { trial in
             let nodes = await trial.subject.nodes
-            let space = trial.space
+            let app = trial.app
             try await concurrently(50) { number in
                 let decided = try await nodes[number % nodes.count].directory.decide([]) {
                     situation throws(ChatError) in
                     #expect(situation.now <= situation.next)
-                    let room = ChannelID("room", in: space)
+                    let room = ChannelID("room", in: app)
                     let drafts = (0..<3).map { _ in
                         EventDraft(channel: room, type: "t", data: JSONText(string: situation.next.description))
                     }
@@ -29,10 +29,10 @@ extension Behaviour {
             trial in
             let directory = await trial.directory
             let log = await trial.log
-            let space = trial.space
+            let app = trial.app
             let keys = [
-                RestrictionRecord.key("ana", "room", in: space), MembershipRecord.key("ana", "room", in: space),
-                ChannelRecord.key("room", in: space),
+                RestrictionRecord.key("ana", "room", in: app), MembershipRecord.key("ana", "room", in: app),
+                ChannelRecord.key("room", in: app),
             ]
             for retention in [Retention.kept, .passing] {
                 var draft = trial.draft("room", "1", retention: retention)
@@ -53,11 +53,11 @@ extension Behaviour {
                 }
                 let revision = try await directory.revision()
                 _ = try await directory.write([
-                    RecordChange(RestrictionRecord.key("ana", "hall", in: space), body: trial.json("{}"))
+                    RecordChange(RestrictionRecord.key("ana", "hall", in: app), body: trial.json("{}"))
                 ])
                 _ = try await log.append([draft], claim: nil, unlessChangedSince: revision)
                 _ = try await directory.write([
-                    RecordChange(RestrictionRecord.key("ana", "hall", in: space), body: nil)
+                    RecordChange(RestrictionRecord.key("ana", "hall", in: app), body: nil)
                 ])
             }
             let events = try await trial.readAll(trial.names("room"))
@@ -65,7 +65,7 @@ extension Behaviour {
         },
         Behaviour("who observes records has heard of a change before its events can be followed") { trial in
             let nodes = await trial.subject.nodes
-            let space = trial.space
+            let app = trial.app
             let known = Lock<Set<RecordKey>>([])
             await trial.otherNode.directory.observe { changes in known.withLock { $0.formUnion(changes.keys) } }
             let commits = await trial.otherNode.log.committed()
@@ -74,7 +74,7 @@ extension Behaviour {
                 var seen = 0
                 for await commit in commits {
                     for event in commit.events {
-                        let key = RecordKey(.channel, event.channel.name, in: space)
+                        let key = RecordKey(.channel, event.channel.name, in: app)
                         if !known.withLock({ $0.contains(key) }) { unheard.append(event) }
                     }
                     seen += commit.events.count
@@ -83,7 +83,7 @@ extension Behaviour {
                 return unheard
             }()
             try await concurrently(200) { number in
-                let key = RecordKey(.channel, "room\(number)", in: space)
+                let key = RecordKey(.channel, "room\(number)", in: app)
                 _ = try await nodes[number % nodes.count].directory.write(
                     [RecordChange(key, body: trial.json("{}"))], events: [trial.draft(key.id, "1")])
                 #expect(number % nodes.count != nodes.count - 1 || known.withLock { $0.contains(key) })
@@ -135,7 +135,7 @@ extension Behaviour {
         },
         Behaviour("a decision about events is refused when one of them is gone, or on another channel") { trial in
             let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
-            let key = RecordKey(.user, "ana", in: trial.space)
+            let key = RecordKey(.user, "ana", in: trial.app)
             let (room, other) = (trial.channel("room"), trial.channel("b"))
             @Sendable func decide(_ places: [(ChannelID, Timetoken)]) async throws(ChatError) {
                 _ = try await trial.directory.decide([]) { _ in
@@ -161,7 +161,7 @@ extension Behaviour {
             let events = try await trial.append(
                 trial.draft("room", "1"), trial.draft("room", "2"), trial.draft("b", "3"))
             let room = trial.channel("room")
-            let key = RecordKey(.user, "ana", in: trial.space)
+            let key = RecordKey(.user, "ana", in: trial.app)
             let told = trial.draft("room", "4")
             await trial.refusal(.notFound) {
                 _ = try await trial.directory.decide([]) { _ in
@@ -181,13 +181,13 @@ extension Behaviour {
             }
             #expect(try await trial.history("room").texts == ["2", "4", "4"])
             #expect(try await trial.history("b").texts == ["3"])
-            #expect(try await trial.log.event(at: events[0].timetoken, in: trial.space) == nil)
+            #expect(try await trial.log.event(at: events[0].timetoken, in: trial.app) == nil)
         },
         Behaviour("a decision's claim is found by its repeat, and lets nothing happen twice") { trial in
             let claim = Claim(
-                space: trial.space, key: Array(repeating: 7, count: 32), fingerprint: [1], note: trial.json("1"),
+                app: trial.app, key: Array(repeating: 7, count: 32), fingerprint: [1], note: trial.json("1"),
                 until: trial.clock.now.adding(.seconds(60)))
-            let key = RecordKey(.user, "ana", in: trial.space)
+            let key = RecordKey(.user, "ana", in: trial.app)
             let drafts = [trial.draft("room", "first"), trial.draft("room", "second")]
             let decide = { () async throws in
                 try await trial.directory.decide([key]) { situation throws(ChatError) in

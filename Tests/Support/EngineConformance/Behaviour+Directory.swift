@@ -8,7 +8,7 @@ extension Behaviour {
     static let directory: [Behaviour] = [
         Behaviour("of many that create the same record one wins; the others are shown the winner") { trial in
             let nodes = await trial.subject.nodes
-            let key = RecordKey(.channel, "room", in: trial.space)
+            let key = RecordKey(.channel, "room", in: trial.app)
             let winners = Lock<[String]>([])
             try await concurrently(16) { number in
                 let directory = nodes[number % nodes.count].directory
@@ -27,7 +27,7 @@ extension Behaviour {
         },
         Behaviour("an etag matches until the record is altered; a write that alters nothing keeps it and tells nobody")
         { trial in
-            let key = RecordKey(.user, "ana", in: trial.space)
+            let key = RecordKey(.user, "ana", in: trial.app)
             let body = trial.json(#"{"name":"Ana"}"#)
             let first = try await trial.directory.write([RecordChange(key, body: body)])[0]
             let revision = try await trial.directory.revision()
@@ -45,8 +45,8 @@ extension Behaviour {
             #expect(change?.keys == [key] && change?.revision == revision + 1, "the write in between told nobody")
         },
         Behaviour("etags tell nothing of writes to other records") { trial in
-            let key = RecordKey(.user, "ana", in: trial.space)
-            let neighbour = SpaceID("neighbour")
+            let key = RecordKey(.user, "ana", in: trial.app)
+            let neighbour = AppID("neighbour")
             var etags: [String] = []
             for turn in 0..<40 {
                 for number in 0..<turn % 4 {
@@ -67,7 +67,7 @@ extension Behaviour {
         Behaviour("an etag is never used again for records of the same key, and outlives a restart", needsRestart: true)
         {
             trial in
-            let key = RecordKey(.user, "ana", in: trial.space)
+            let key = RecordKey(.user, "ana", in: trial.app)
             var etags: Set<String> = []
             for _ in 0..<20 {
                 etags.insert(try await trial.directory.write([RecordChange(key, body: .null)])[0].etag)
@@ -82,7 +82,7 @@ extension Behaviour {
             #expect(!etags.contains(made.etag) && made.etag != kept.etag)
         },
         Behaviour("demands for presence and absence are held, for removal too") { trial in
-            let key = RecordKey(.user, "ana", in: trial.space)
+            let key = RecordKey(.user, "ana", in: trial.app)
             await trial.refusal(.notFound) {
                 _ = try await trial.directory.write([RecordChange(key, body: .null, demand: .present)])
             }
@@ -98,7 +98,7 @@ extension Behaviour {
             #expect(again.etag != made.etag, "an etag is never used again")
         },
         Behaviour("a write of several records and events is stored whole or not at all") { trial in
-            let keys = (0..<3).map { RecordKey(.user, "u\($0)", in: trial.space) }
+            let keys = (0..<3).map { RecordKey(.user, "u\($0)", in: trial.app) }
             _ = try await trial.directory.write([RecordChange(keys[2], body: trial.json("0"))])
             let changes = [
                 RecordChange(keys[0], body: trial.json("1")), RecordChange(keys[1], body: trial.json("1")),
@@ -125,13 +125,13 @@ extension Behaviour {
         },
         Behaviour("decisions about one record are made one after the other, wherever they are made") { trial in
             let nodes = await trial.subject.nodes
-            let key = RecordKey(.channelCounters, "room", in: trial.space)
+            let key = RecordKey(.channelCounters, "room", in: trial.app)
             try await concurrently(200) { number in
-                let space = trial.space
+                let app = trial.app
                 _ = try await nodes[number % nodes.count].directory.decide([key]) { situation throws(ChatError) in
                     let count = (situation[key].flatMap { Int($0.body.description) } ?? 0) + 1
                     let body = JSONText { $0.integer(count) }
-                    let draft = EventDraft(channel: ChannelID("room", in: space), type: "counted", data: body)
+                    let draft = EventDraft(channel: ChannelID("room", in: app), type: "counted", data: body)
                     return Decision(count, changes: [RecordChange(key, body: body)], events: [draft])
                 }
             }
@@ -139,8 +139,8 @@ extension Behaviour {
             #expect(try await trial.readAll(trial.names("room")).texts == (1...200).map(String.init))
         },
         Behaviour("what a decision refuses has not happened, and it may look at what it asked for alone") { trial in
-            let key = RecordKey(.user, "ana", in: trial.space)
-            let other = RecordKey(.user, "ben", in: trial.space)
+            let key = RecordKey(.user, "ana", in: trial.app)
+            let other = RecordKey(.user, "ben", in: trial.app)
             _ = try await trial.directory.write([
                 RecordChange(key, body: trial.json("1")), RecordChange(other, body: trial.json("2")),
             ])
@@ -167,7 +167,7 @@ extension Behaviour {
         },
         Behaviour("a decision's records are updated at the timetoken of its first event") { trial in
             let keys = [
-                RecordKey(.message, parts: ["a/b", "c"], in: trial.space), RecordKey(.user, "u", in: trial.space),
+                RecordKey(.message, parts: ["a/b", "c"], in: trial.app), RecordKey(.user, "u", in: trial.app),
             ]
             #expect(keys[0].id == "a%2Fb/c")
             let drafts = [trial.draft("room", "first"), trial.draft("room", "second")]
@@ -180,21 +180,21 @@ extension Behaviour {
             #expect(try await trial.directory.read(keys).map { $0?.updated } == decided.records.map(\.updated))
         },
         Behaviour("records of another space, kind or id are never met") { trial in
-            let key = RecordKey(.user, "a", in: trial.space)
+            let key = RecordKey(.user, "a", in: trial.app)
             _ = try await trial.directory.write([RecordChange(key, body: trial.json("1"))])
             for other in [
-                RecordKey(.channel, "a", in: trial.space), RecordKey(.user, "b", in: trial.space),
-                RecordKey(.user, "a", in: SpaceID("other")),
+                RecordKey(.channel, "a", in: trial.app), RecordKey(.user, "b", in: trial.app),
+                RecordKey(.user, "a", in: AppID("other")),
             ] {
                 #expect(try await trial.directory.read(other) == nil)
             }
-            #expect(try await trial.directory.list(RecordQuery(.user, in: SpaceID("other"), limit: 9)).items.isEmpty)
+            #expect(try await trial.directory.list(RecordQuery(.user, in: AppID("other"), limit: 9)).items.isEmpty)
         },
         Behaviour("a list is sorted by every key both ways, and its pages are stable while rows come in") { trial in
             try await trial.fillPeople()
             for field in ["name", "age", "vip", "custom.team", "missing"] {
                 for ascending in [true, false] {
-                    var query = RecordQuery(.user, in: trial.space, limit: 100)
+                    var query = RecordQuery(.user, in: trial.app, limit: 100)
                     query.sort = [(.field(field), ascending)]
                     let whole = try await trial.directory.list(query).items.map(\.key.id)
                     #expect(whole.count == 30)
@@ -202,7 +202,7 @@ extension Behaviour {
                     #expect(try await trial.listAll(query) == whole, "\(field), ascending \(ascending)")
                 }
             }
-            var query = RecordQuery(.user, in: trial.space, limit: 4)
+            var query = RecordQuery(.user, in: trial.app, limit: 4)
             query.sort = [(.field("custom.team"), true), (.field("age"), false), (.id, false)]
             let rows = try await trial.listAll(query)
             #expect(
@@ -214,13 +214,13 @@ extension Behaviour {
             #expect(first.items.map(\.key.id) == ["u29", "u28", "u27", "u26"])
             trial.clock.advance(by: .seconds(1))
             _ = try await trial.directory.write(
-                [RecordChange(RecordKey(.user, "late", in: trial.space), body: .emptyObject)])
+                [RecordChange(RecordKey(.user, "late", in: trial.app), body: .emptyObject)])
             query.cursor = first.cursor
             #expect(try await trial.directory.list(query).items.map(\.key.id) == ["u25", "u24", "u23", "u22"])
         },
         Behaviour("a page has a cursor behind each record where it is asked for") { trial in
             try await trial.fillPeople()
-            var query = RecordQuery(.user, in: trial.space, limit: 9)
+            var query = RecordQuery(.user, in: trial.app, limit: 9)
             query.sort = [(.field("custom.team"), false), (.id, false)]
             #expect(try await trial.directory.list(query).cursors.isEmpty)
             query.wantsCursors = true
@@ -236,7 +236,7 @@ extension Behaviour {
             func ids(
                 _ filter: RecordFilter? = nil, prefix: String? = nil, parent: String? = nil
             ) async throws -> Set<String> {
-                var query = RecordQuery(.user, in: trial.space, limit: 3)
+                var query = RecordQuery(.user, in: trial.app, limit: 3)
                 query.filter = filter
                 query.idPrefix = prefix
                 query.parent = parent
@@ -252,10 +252,10 @@ extension Behaviour {
             #expect(try await ids(parent: "odd") == every(2, from: 1))
             #expect(try await ids(parent: "odd' OR 1=1 --").isEmpty)
             _ = try await trial.directory.write([
-                RecordChange(RecordKey(.membership, "x/u4", in: trial.space), body: .emptyObject),
-                RecordChange(RecordKey(.membership, "y/u5", in: trial.space), body: .emptyObject),
-                RecordChange(RecordKey(.block, "x/u6", in: trial.space), body: .emptyObject),
-                RecordChange(RecordKey(.membership, "x/u7", in: SpaceID("elsewhere")), body: .emptyObject),
+                RecordChange(RecordKey(.membership, "x/u4", in: trial.app), body: .emptyObject),
+                RecordChange(RecordKey(.membership, "y/u5", in: trial.app), body: .emptyObject),
+                RecordChange(RecordKey(.block, "x/u6", in: trial.app), body: .emptyObject),
+                RecordChange(RecordKey(.membership, "x/u7", in: AppID("elsewhere")), body: .emptyObject),
             ])
             for (filter, expected) in [
                 (.compare(field: "age", .greaterOrEqual, .number(20)), users(20..<30)),
@@ -286,7 +286,7 @@ extension Behaviour {
         },
         Behaviour("a bad cursor or filter is refused, and what a filter says is never SQL") { trial in
             try await trial.fillPeople()
-            var query = RecordQuery(.user, in: trial.space, limit: 3)
+            var query = RecordQuery(.user, in: trial.app, limit: 3)
             for cursor in ["", "x", "zz", "1f", "74611f74621f74631f", "6e", "é"] {
                 query.cursor = cursor
                 await trial.refusal(.malformed) { _ = try await trial.directory.list(query) }
@@ -316,7 +316,7 @@ extension Behaviour {
             try await concurrently(8) { task in
                 let directory = nodes[task % nodes.count].directory
                 for number in 0..<50 {
-                    let key = RecordKey(.membership, "u\(task)/c\(number)", in: trial.space)
+                    let key = RecordKey(.membership, "u\(task)/c\(number)", in: trial.app)
                     let record = try await directory.write([RecordChange(key, body: trial.json("\(number)"))])[0]
                     #expect(try await directory.read(key)?.etag == record.etag)
                 }
@@ -335,11 +335,11 @@ extension Behaviour {
         Behaviour("changes are known after a restart, removals too, from any revision", needsRestart: true) { trial in
             var revisions: [Revision] = []
             for number in 0..<5 {
-                let key = RecordKey(.user, "u\(number)", in: trial.space)
+                let key = RecordKey(.user, "u\(number)", in: trial.app)
                 _ = try await trial.directory.write([RecordChange(key, body: .null)])
                 revisions.append(try await trial.directory.revision())
             }
-            let removed = RecordKey(.user, "u1", in: trial.space)
+            let removed = RecordKey(.user, "u1", in: trial.app)
             _ = try await trial.directory.write([RecordChange(removed, body: nil)])
             try await trial.subject.restart()
             let newest = try await trial.directory.revision()
@@ -361,7 +361,7 @@ extension Behaviour {
                 return ids
             }
             for id in ["a", "b"] {
-                _ = try await trial.directory.write([RecordChange(RecordKey(.user, id, in: trial.space), body: .null)])
+                _ = try await trial.directory.write([RecordChange(RecordKey(.user, id, in: trial.app), body: .null)])
             }
             await trial.node.close()
             #expect(await follower.value == ["a", "b"])
@@ -377,7 +377,7 @@ extension Trial {
             let body =
                 #"{"name":"Name \#(number)","age":\#(number),"vip":\#(number % 3 == 0),"custom":{"team":\#(team)}}"#
             let change = RecordChange(
-                RecordKey(.user, "u\(number)", in: space), body: json(body), parent: number % 2 == 0 ? "even" : "odd")
+                RecordKey(.user, "u\(number)", in: app), body: json(body), parent: number % 2 == 0 ? "even" : "odd")
             _ = try await directory.write([change])
             clock.advance(by: .seconds(1))
         }

@@ -50,10 +50,10 @@ extension Behaviour {
                 _ = try await node.log.history([HistoryRequest(channel: trial.channel("room"), limit: 1)])
             }
             await trial.refusal(.unavailable) {
-                _ = try await node.directory.read(RecordKey(.user, "a", in: trial.space))
+                _ = try await node.directory.read(RecordKey(.user, "a", in: trial.app))
             }
             await trial.refusal(.unavailable) {
-                _ = try await node.directory.write([RecordChange(RecordKey(.user, "a", in: trial.space), body: .null)])
+                _ = try await node.directory.write([RecordChange(RecordKey(.user, "a", in: trial.app), body: .null)])
             }
             await trial.refusal(.unavailable) {
                 try await node.deliveries.plan([], cursor: CursorName("c"), from: .zero, to: 1)

@@ -7,21 +7,21 @@ extension Behaviour {
     static let log: [Behaviour] = [
         Behaviour("the watermark of a space moves with its own events alone") { trial in
             let log = await trial.log
-            let other = SpaceID("other")
+            let other = AppID("other")
             var foreign = trial.draft("room", "1")
             foreign.channel = ChannelID("room", in: other)
-            let before = try await log.watermark(of: trial.space)
+            let before = try await log.watermark(of: trial.app)
             let places = try await log.append([foreign], claim: nil).events.map(\.event.timetoken)
-            #expect(try await log.watermark(of: trial.space) == before)
+            #expect(try await log.watermark(of: trial.app) == before)
             #expect(try await log.watermark(of: other) == places[0])
             let own = try await trial.append(trial.draft("room", "2"), trial.draft("hall", "3", retention: .passing))
-            #expect(try await log.watermark(of: trial.space) == own[1].timetoken)
+            #expect(try await log.watermark(of: trial.app) == own[1].timetoken)
             #expect(try await log.watermark(of: other) == places[0])
             #expect(try await log.watermark(of: .gateway) >= own[1].timetoken)
         },
         Behaviour("an empty log stands at a time before its first event, and not at zero") { trial in
             let log = await trial.log
-            let before = try await log.watermark(of: trial.space)
+            let before = try await log.watermark(of: trial.app)
             #expect(before.description.utf8.count == 17)
             #expect(try await trial.append(trial.draft("room", "1"))[0].timetoken > before)
         },
@@ -44,7 +44,7 @@ extension Behaviour {
             for found in [
                 try await trial.readAll(trial.names("room")).first,
                 try await trial.log.history([request])[0].items.first,
-                try await trial.log.event(at: event.timetoken, in: trial.space),
+                try await trial.log.event(at: event.timetoken, in: trial.app),
             ] {
                 let found = try #require(found)
                 #expect(found.timetoken == event.timetoken)
@@ -56,7 +56,7 @@ extension Behaviour {
                 #expect(found.draft.trace?.stored == draft.trace?.stored && draft.trace != nil)
                 #expect(found.channel == draft.channel && found.retention == .kept)
             }
-            #expect(try await trial.log.event(at: event.timetoken, in: SpaceID("other")) == nil)
+            #expect(try await trial.log.event(at: event.timetoken, in: AppID("other")) == nil)
         },
         Behaviour("a thread's events are read and counted with it, and left out beside it") { trial in
             let roots = try await trial.append(
@@ -145,7 +145,7 @@ extension Behaviour {
                 for _ in 0..<50 {
                     let event = try await trial.append(trial.draft(retention: retention))[0]
                     for node in await trial.subject.nodes {
-                        #expect(try await node.log.watermark(of: trial.space) >= event.timetoken)
+                        #expect(try await node.log.watermark(of: trial.app) >= event.timetoken)
                         let position = Timetoken(event.timetoken.rawValue - 1)
                         let page = try await node.log.events(in: trial.names("room"), after: position, limit: 1)
                         #expect(page.items.first?.timetoken == event.timetoken)
@@ -159,7 +159,7 @@ extension Behaviour {
                 var seen: [Timetoken] = []
                 var position = Timetoken.zero
                 while !Task.isCancelled {
-                    let watermark = try await log.watermark(of: trial.space)
+                    let watermark = try await log.watermark(of: trial.app)
                     while position < watermark {
                         let page = try await log.events(in: trial.everything, after: position, limit: 64)
                         seen += page.items.timetokens
@@ -223,7 +223,7 @@ extension Behaviour {
         { trial in
             func claim(_ fingerprint: UInt8) -> Claim {
                 Claim(
-                    space: trial.space, key: [1, 2, 3], fingerprint: [fingerprint], note: trial.json(#"{"n":1}"#),
+                    app: trial.app, key: [1, 2, 3], fingerprint: [fingerprint], note: trial.json(#"{"n":1}"#),
                     until: trial.clock.now.adding(.seconds(3600)))
             }
             let first = try await trial.log.append([trial.draft("a"), trial.draft("b")], claim: claim(1))
@@ -235,7 +235,7 @@ extension Behaviour {
             await trial.refusal(.conflict) { _ = try await trial.log.append([trial.draft("c")], claim: claim(2)) }
             #expect(try await trial.readAll(trial.everything).count == 2)
             var elsewhere = claim(2)
-            elsewhere.space = SpaceID("another app")
+            elsewhere.app = AppID("another app")
             let other = try await trial.log.append([trial.draft("c")], claim: elsewhere)
             #expect(other.repeatedNote == nil, "a claim belongs to its space")
             trial.clock.advance(by: .seconds(3601))
@@ -244,7 +244,7 @@ extension Behaviour {
         Behaviour("a claim's earlier append is told without appending, events that are gone as such") { trial in
             func claim(_ fingerprint: UInt8) -> Claim {
                 Claim(
-                    space: trial.space, key: [1, 2, 3], fingerprint: [fingerprint], note: trial.json(#"{"n":1}"#),
+                    app: trial.app, key: [1, 2, 3], fingerprint: [fingerprint], note: trial.json(#"{"n":1}"#),
                     until: trial.clock.now.adding(.seconds(3600)))
             }
             let none = try await trial.log.earlier(claim(1))
@@ -252,7 +252,7 @@ extension Behaviour {
             let first = try await trial.log.append([trial.draft("a"), trial.draft("b")], claim: claim(1))
             let places = first.events.map(\.event.timetoken)
             _ = try await trial.log.delete(
-                after: .zero, before: Timetoken(places[0].rawValue + 1), in: ChannelID("a", in: trial.space))
+                after: .zero, before: Timetoken(places[0].rawValue + 1), in: ChannelID("a", in: trial.app))
             let earlier = try #require(try await trial.log.earlier(claim(1)))
             #expect(earlier.timetokens == places)
             #expect(earlier.events.map { $0?.timetoken } == [nil, places[1]])
@@ -263,7 +263,7 @@ extension Behaviour {
         Behaviour("keys and claims are known after a restart, and free after their window", needsRestart: true) {
             trial in
             let claim = Claim(
-                space: trial.space, key: [7], fingerprint: [7], note: .null, until: trial.clock.now.adding(.seconds(9)))
+                app: trial.app, key: [7], fingerprint: [7], note: .null, until: trial.clock.now.adding(.seconds(9)))
             let first = try await trial.append(trial.draft("room", "1", key: "k"))[0]
             let claimed = try await trial.log.append([trial.draft("room", "2")], claim: claim).events[0].event
             try await trial.subject.restart()
@@ -305,7 +305,7 @@ extension Behaviour {
                 last = try await trial.append(trial.draft("room", retention: retention))[0].timetoken
                 trial.clock.step(by: .seconds(-3600))
                 try await trial.subject.restart()
-                let watermark = try await trial.log.watermark(of: trial.space)
+                let watermark = try await trial.log.watermark(of: trial.app)
                 #expect(watermark >= last, "a cursor taken before the restart lies in the past")
                 let next = try await trial.append(trial.draft())[0].timetoken
                 #expect(next > last && next > watermark)
@@ -321,7 +321,7 @@ extension Behaviour {
             #expect(read.timetokens == events.timetokens)
             #expect(read.map(\.retention) == events.map(\.retention))
             #expect(try await trial.history("room").count == 10)
-            #expect(try await trial.log.event(at: events[1].timetoken, in: trial.space)?.data.description == "1")
+            #expect(try await trial.log.event(at: events[1].timetoken, in: trial.app)?.data.description == "1")
         },
         Behaviour("a passing event is read on another node a minute later, kept ones around it") { trial in
             try await trial.append(trial.draft("room", "1"), trial.draft("room", "2", retention: .passing))

@@ -21,7 +21,7 @@ extension Behaviour {
         },
         Behaviour("prefixes that look alike and differ in their bytes lead to other channels") { trial in
             try await trial.append(trial.draft(composed + ".a", "1"), trial.draft(decomposed + ".a", "2"))
-            let below = ChannelSet(space: trial.space, prefixes: [composed + "."])
+            let below = ChannelSet(app: trial.app, prefixes: [composed + "."])
             // A page of one is found by other means than a long one.
             for limit in [1, 500] { #expect(try await trial.readAll(below, limit: limit).texts == ["1"]) }
         },
@@ -33,7 +33,7 @@ extension Behaviour {
             #expect(try await trial.history(decomposed).timetokens == [kept[1].timetoken])
         },
         Behaviour("records whose ids look alike are apart") { trial in
-            let keys = [composed, decomposed].map { RecordKey(.user, $0, in: trial.space) }
+            let keys = [composed, decomposed].map { RecordKey(.user, $0, in: trial.app) }
             let bodies = [#"{"n":1}"#, #"{"n":2}"#].map { trial.json($0) }
             _ = try await trial.directory.write(
                 zip(keys, bodies).map { RecordChange($0, body: $1, demand: .absent) })

@@ -89,7 +89,7 @@ extension Behaviour {
             try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
             #expect(try await trial.settleNext(.dead(reason: "no")) == [1])
             let second = try await trial.queue.take(9, wait: .zero)[0]
-            let ids = DeliverySelection.ids(["dlv_1_wh"], in: trial.space)
+            let ids = DeliverySelection.ids(["dlv_1_wh"], in: trial.app)
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 1)
             #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
             let later = trial.clock.now.adding(.seconds(60))
@@ -114,7 +114,7 @@ extension Behaviour {
                 }
                 let third = try await trial.queue.take(9, wait: .zero)
                 for event in 1...2 {
-                    let ids = DeliverySelection.ids(["dlv_\(event)_\(name)"], in: trial.space)
+                    let ids = DeliverySelection.ids(["dlv_\(event)_\(name)"], in: trial.app)
                     #expect(try await trial.queue.replay(ids, isDryRun: false) == 1)
                 }
                 #expect(try await trial.queue.take(9, wait: .zero).isEmpty)

@@ -11,7 +11,7 @@ extension Behaviour {
             let moved = try await trial.log.append([trial.moved("then", to: place)], claim: nil).events[0]
             #expect(moved.event.timetoken == place && !moved.isDuplicate)
             #expect(try await trial.history("room").texts == ["then", "now"])
-            let found = try #require(try await trial.log.event(at: place, in: trial.space))
+            let found = try #require(try await trial.log.event(at: place, in: trial.app))
             #expect(found.data == moved.event.data && found.draft.past == place && found.draft.originDevice == nil)
             #expect(try await trial.log.counts([HistoryRequest(channel: trial.channel("room"), limit: 0)]) == [2])
         },
@@ -19,7 +19,7 @@ extension Behaviour {
             let place = trial.clock.now.adding(.seconds(-1))
             _ = try await trial.log.append([trial.moved("first", to: place)], claim: nil)
             #expect(try await trial.history("room").texts == ["first"])
-            #expect(try await trial.log.event(at: place, in: trial.space) != nil)
+            #expect(try await trial.log.event(at: place, in: trial.app) != nil)
         },
         Behaviour("who follows the log is not told of what is moved into the past, wherever he resumes") { trial in
             let commits = await trial.log.committed()
@@ -69,7 +69,7 @@ extension Behaviour {
         },
         Behaviour("what retention has passed is not taken in, and what it comes to goes like everything else") {
             trial in
-            try await trial.log.setRetention(.seconds(600), of: trial.space)
+            try await trial.log.setRetention(.seconds(600), of: trial.app)
             let drafts = [-700, -500].map { trial.moved("\($0)", to: trial.clock.now.adding(.seconds($0))) }
             _ = try await trial.log.append(drafts, claim: nil)
             #expect(try await trial.history("room").texts == ["-500"])

@@ -159,7 +159,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             _ = try await trial.board.renew(seats + [Seat(.typist, of: "ana", on: b)], for: .seconds(10))
             #expect(try await trial.board.channels(of: trial.user("ana"), as: .occupant) == [a, b])
             #expect(try await trial.board.channels(of: trial.user("ana"), as: .typist) == [b])
-            let stranger = UserID("ana", in: SpaceID("other"))
+            let stranger = UserID("ana", in: AppID("other"))
             #expect(try await trial.board.channels(of: stranger, as: .occupant).isEmpty)
         },
         PresenceBehaviour("more seats than the limit are refused, and those that are taken go on", limits: .fewSeats) {
@@ -202,7 +202,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
 struct PresenceTrial: Sendable {
     let boards: [any PresenceBoard]
     let clock: ManualClock
-    private let space = SpaceID("app")
+    private let app = AppID("app")
 
     init(boards: [any PresenceBoard], clock: ManualClock) {
         self.boards = boards
@@ -212,9 +212,9 @@ struct PresenceTrial: Sendable {
     var board: any PresenceBoard { boards[0] }
     var otherBoard: any PresenceBoard { boards[boards.count - 1] }
 
-    func channel(_ name: String) -> ChannelID { ChannelID(name, in: space) }
+    func channel(_ name: String) -> ChannelID { ChannelID(name, in: app) }
     func seat(_ user: String) -> Seat { Seat(.occupant, of: user, on: channel("room")) }
-    func user(_ name: String) -> UserID { UserID(name, in: space) }
+    func user(_ name: String) -> UserID { UserID(name, in: app) }
     func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
 
     /// Expects the call to be refused.

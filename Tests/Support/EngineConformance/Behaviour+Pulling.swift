@@ -76,7 +76,7 @@ extension Behaviour {
             #expect(third.delivery.attempts == 2)
             trial.clock.advance(by: .seconds(10))
             #expect(try await pull().isEmpty)
-            let (delivery, attempts) = try #require(try await trial.queue.delivery("dlv_1_sub", in: trial.space))
+            let (delivery, attempts) = try #require(try await trial.queue.delivery("dlv_1_sub", in: trial.app))
             #expect(delivery.status == .dead && delivery.reason == "attempts_exhausted" && delivery.attempts == 3)
             #expect(attempts.map(\.error) == ["ack_deadline", nil, "ack_deadline"])
             #expect(attempts[0].durationMilliseconds == 18_000)
@@ -148,14 +148,14 @@ extension Behaviour {
                 let verdict = verdicts[Int(lease.delivery.event.rawValue % 3)]
                 #expect(try await trial.queue.finish(lease, trial.outcome(verdict)))
             }
-            let everything = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 1000))
+            let everything = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 1000))
             #expect(everything.count == 180)
             for endpoint in [nil, "wh_a", "wh_b", "wh_c", "none"] {
                 for statuses in [
                     [], [.dead], [.failed], [.pending], [.held], [.delivered, .dead], [.pending, .failed],
                     [.dead, .held, .failed],
                 ] as [Set<DeliveryStatus>] {
-                    var query = DeliveryQuery(space: trial.space, limit: 7)
+                    var query = DeliveryQuery(app: trial.app, limit: 7)
                     query.endpoint = endpoint
                     query.statuses = statuses
                     (query.after, query.before) = (5, 50)
@@ -205,7 +205,7 @@ extension Behaviour {
             try await trial.queue.set(.paused, of: trial.endpoint("wh"), concurrency: 1)
             let all = DeliverySelection.range(trial.endpoint("wh"), after: 0, before: 9, onlyFailed: true)
             #expect(try await trial.queue.replay(all, isDryRun: false) == 3)
-            let waits = try #require(try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9)).last)
+            let waits = try #require(try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9)).last)
             #expect(waits.status == .held)
             // What waits needs no room, and nothing is passed over for want of it.
             let items = [waits.event, 7, 8].map { trial.item($0, "wh") }
@@ -225,7 +225,7 @@ extension Behaviour {
                 #expect(try await trial.queue.finish(first[0], trial.outcome(.delivered)))
                 let next = try await trial.settleNext(.delivered)
                 #expect(next.min() == 1491 && next.allSatisfy { $0 > 1490 })
-                var query = DeliveryQuery(space: trial.space, limit: 1)
+                var query = DeliveryQuery(app: trial.app, limit: 1)
                 query.endpoint = name
                 query.statuses = [.dead]
                 #expect(try await trial.queue.count(query, most: 9999) == 1489)
@@ -239,9 +239,9 @@ extension Behaviour {
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.dead(reason: "no"))))
             #expect(try await trial.queue.finish(leases[1], trial.outcome(.delivered)))
             let ids = (1...4).map { "dlv_\($0)_wh" }
-            #expect(try await trial.queue.purge(ids, in: SpaceID("other")) == 0)
-            #expect(try await trial.queue.purge(ids, in: trial.space) == 1)
-            let left = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9))
+            #expect(try await trial.queue.purge(ids, in: AppID("other")) == 0)
+            #expect(try await trial.queue.purge(ids, in: trial.app) == 1)
+            let left = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(left.map(\.event) == [3, 2])
         },
         Behaviour("thousands of dead letters are browsed page by page, redriven, and delivered") { trial in
@@ -262,7 +262,7 @@ extension Behaviour {
                 return settled
             }
             #expect(try await settleAll(.dead(reason: "no")) == count)
-            var query = DeliveryQuery(space: trial.space, limit: 1000)
+            var query = DeliveryQuery(app: trial.app, limit: 1000)
             query.endpoint = "wh"
             query.statuses = [.dead]
             query.order = .oldestFirst

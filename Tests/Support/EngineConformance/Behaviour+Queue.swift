@@ -12,7 +12,7 @@ extension Behaviour {
             for part in 0..<20 {
                 _ = try await trial.log.append((0..<500).map { trial.draft("room", "\(part * 500 + $0)") }, claim: nil)
             }
-            let end = try await trial.log.watermark(of: trial.space)
+            let end = try await trial.log.watermark(of: trial.app)
             try await concurrently(2) { planner in
                 let node = nodes[planner % nodes.count]
                 var random = planner + 1
@@ -36,7 +36,7 @@ extension Behaviour {
                 }
             }
             for endpoint in ["wh_a", "wh_b"] {
-                var query = DeliveryQuery(space: trial.space, limit: 1000)
+                var query = DeliveryQuery(app: trial.app, limit: 1000)
                 query.endpoint = endpoint
                 let all = try await trial.listAll(query)
                 #expect(all.count == 10_000)
@@ -54,7 +54,7 @@ extension Behaviour {
                 }
             }
             #expect(try await trial.queue.cursor(cursor) == 5)
-            #expect(try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9)).map(\.event) == [1])
+            #expect(try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9)).map(\.event) == [1])
         },
         Behaviour("an item is taken once, by endpoints' turns and within their concurrency, and finished once") {
             trial in
@@ -105,12 +105,12 @@ extension Behaviour {
 
             let other = (1...100).map {
                 PlannedDelivery(
-                    id: "dlv_other_\($0)", endpoint: EndpointID("wh", in: SpaceID("other")),
+                    id: "dlv_other_\($0)", endpoint: EndpointID("wh", in: AppID("other")),
                     event: Timetoken(UInt64($0)), type: "t", channel: "c")
             }
             try await trial.queue.plan(other, cursor: CursorName("other"), from: .zero, to: 100)
             let late = try await trial.queue.take(1000, capacity: 60, wait: .zero)
-            #expect(late.count >= 5 && late.allSatisfy { $0.delivery.endpoint.space == SpaceID("other") })
+            #expect(late.count >= 5 && late.allSatisfy { $0.delivery.endpoint.app == AppID("other") })
         },
         Behaviour("attempts are recorded together; those whose lease was lost are named and change nothing") { trial in
             let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }
@@ -193,11 +193,11 @@ extension Behaviour {
             #expect(new.map(\.delivery.id) == [old[0].delivery.id])
             #expect(new[0].fence > old[0].fence)
             #expect(try await trial.queue.finish(old[0], trial.outcome(.dead(reason: "late"))) == false)
-            #expect(try await trial.queue.delivery(old[0].delivery.id, in: trial.space)?.1.isEmpty == true)
+            #expect(try await trial.queue.delivery(old[0].delivery.id, in: trial.app)?.1.isEmpty == true)
             #expect(try await trial.queue.finish(old[1], trial.outcome(.delivered)))
             #expect(try await trial.queue.finish(new[0], trial.outcome(.delivered)))
             #expect(try await trial.queue.finish(new[0], trial.outcome(.delivered)) == false, "once only")
-            #expect(try await trial.queue.delivery(new[0].delivery.id, in: trial.space)?.1.count == 1)
+            #expect(try await trial.queue.delivery(new[0].delivery.id, in: trial.app)?.1.count == 1)
         },
         Behaviour("a paused endpoint holds its items and takes in new ones; opened again they are due") { trial in
             let endpoint = trial.endpoint("wh")
@@ -205,7 +205,7 @@ extension Behaviour {
             try await trial.queue.set(.paused, of: endpoint, concurrency: 5)
             try await trial.queue.plan([trial.item(2, "wh")], cursor: CursorName("c"), from: 1, to: 2)
             #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
-            let held = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9))
+            let held = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(held.map(\.status) == [.held, .held] && held.allSatisfy { $0.due == nil })
             try await trial.queue.set(.open, of: endpoint, concurrency: 5)
             #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [1, 2])
@@ -223,7 +223,7 @@ extension Behaviour {
             let items = (1...5).map { trial.item(Timetoken(UInt64($0)), "wh") }
             let overflowing = try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5)
             #expect(overflowing == [endpoint: 2])
-            let all = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 9))
+            let all = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(all.map(\.status) == [.dead, .dead, .held, .held, .held])
             #expect(all[0].reason == "held_too_many")
         },
@@ -242,12 +242,12 @@ extension Behaviour {
                 try await trial.plan(
                     (1...35).map { trial.item(Timetoken($0), name) },
                     from: try await trial.queue.cursor(CursorName("c")))
-                var query = DeliveryQuery(space: trial.space, limit: 99)
+                var query = DeliveryQuery(app: trial.app, limit: 99)
                 query.endpoint = name
                 let all = try await trial.listAll(query)
                 #expect(all.map(\.status) == Array(repeating: .dead, count: 5) + Array(repeating: .pending, count: 30))
                 #expect(all[0].reason == "held_too_many")
-                let ids = DeliverySelection.ids([all[0].id], in: trial.space)
+                let ids = DeliverySelection.ids([all[0].id], in: trial.app)
                 #expect(try await trial.queue.replay(ids, isDryRun: false) == 0)
             }
         },
@@ -259,9 +259,9 @@ extension Behaviour {
             try await trial.queue.plan([trial.item(5001, "wh")], cursor: CursorName("c"), from: 5000, to: 5001)
             #expect(try await trial.queue.finish(lease, trial.outcome(.retry(at: trial.clock.now))))
             #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
-            let all = try await trial.listAll(DeliveryQuery(space: trial.space, limit: 1000))
+            let all = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 1000))
             #expect(all.count == 5001 && all.allSatisfy { $0.status == .dead && $0.reason == "webhook_deleted" })
-            let ids = DeliverySelection.ids([lease.delivery.id], in: trial.space)
+            let ids = DeliverySelection.ids([lease.delivery.id], in: trial.app)
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 0, "there is nobody to deliver to")
         },
         Behaviour("replay makes deliveries due with the same id, and leaves alone those under way") { trial in
@@ -281,16 +281,16 @@ extension Behaviour {
                 trial.endpoint("wh"), after: places[0], before: places[5], onlyFailed: true)
             #expect(try await trial.queue.replay(failed, isDryRun: true) == 2)
             #expect(try await trial.queue.replay(failed, isDryRun: false) == 2)
-            let ids = DeliverySelection.ids([items[0].id, items[0].id, items[4].id, "dlv_none"], in: trial.space)
+            let ids = DeliverySelection.ids([items[0].id, items[0].id, items[4].id, "dlv_none"], in: trial.app)
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 1, "the fifth is under way")
-            #expect(try await trial.queue.replay(.ids([items[0].id], in: SpaceID("other")), isDryRun: false) == 0)
+            #expect(try await trial.queue.replay(.ids([items[0].id], in: AppID("other")), isDryRun: false) == 0)
             let replayed = try await trial.queue.take(9, wait: .zero)
             #expect(Set(replayed.map(\.delivery.id)) == Set([items[0], items[1], items[2], items[5]].map(\.id)))
             for lease in replayed where lease.delivery.event != places[5] {
                 #expect(lease.isManual && lease.delivery.attempts == 1 && lease.body == Array("sent".utf8))
                 #expect(try await trial.queue.finish(lease, trial.outcome(.delivered)))
             }
-            #expect(try await trial.queue.delivery(items[1].id, in: trial.space)?.1.count == 2)
+            #expect(try await trial.queue.delivery(items[1].id, in: trial.app)?.1.count == 2)
         },
         Behaviour("a passing event's item keeps its body from planning to delivery, over a restart", needsRestart: true)
         { trial in
@@ -325,7 +325,7 @@ extension Behaviour {
             #expect(again.count == 2 && again.allSatisfy { $0.body == first && $0.delivery.attempts == 0 })
             for lease in again { #expect(try await trial.queue.finish(lease, trial.outcome(.delivered))) }
             let ids = again.map(\.delivery.id)
-            #expect(try await trial.queue.replay(.ids(ids, in: trial.space), isDryRun: false) == 2)
+            #expect(try await trial.queue.replay(.ids(ids, in: trial.app), isDryRun: false) == 2)
             #expect(try await trial.queue.take(9, wait: .zero).allSatisfy { $0.body == first })
         },
         Behaviour("nothing is kept for an event that has gone from the log") { trial in
@@ -333,7 +333,7 @@ extension Behaviour {
             try await trial.queue.plan([trial.item(place, "wh")], cursor: CursorName("c"), from: .zero, to: place)
             let lease = try #require(try await trial.queue.take(1, wait: .zero).first)
             _ = try await trial.log.delete(
-                after: .zero, before: .distantFuture, in: ChannelID("room", in: trial.space))
+                after: .zero, before: .distantFuture, in: ChannelID("room", in: trial.app))
             #expect(try await trial.queue.keep([(lease, Array("sent".utf8))]) == [nil])
         },
         Behaviour("leases are void after a restart; the count of attempts goes on", needsRestart: true) { trial in
@@ -356,7 +356,7 @@ extension Behaviour {
             let lease = try #require(again.first { $0.delivery.id == first.delivery.id })
             #expect(lease.delivery.attempts == 1 && lease.body == sent)
             #expect(try await trial.queue.finish(lease, trial.outcome(.delivered)))
-            let (delivery, attempts) = try #require(try await trial.queue.delivery(first.delivery.id, in: trial.space))
+            let (delivery, attempts) = try #require(try await trial.queue.delivery(first.delivery.id, in: trial.app))
             #expect(delivery.status == .delivered && delivery.attempts == 2 && attempts.count == 2)
         },
         Behaviour("the last 20 attempts are kept; of the answer 16 KiB of the latest, 1 KiB of earlier ones") { trial in
@@ -371,14 +371,14 @@ extension Behaviour {
                     responseBody: [UInt8](repeating: 7, count: 20_000), details: trial.json(#"{"n":\#(number)}"#))
                 #expect(try await trial.queue.finish(lease, outcome))
             }
-            let attempts = try #require(try await trial.queue.delivery("dlv_1_wh", in: trial.space)).1
+            let attempts = try #require(try await trial.queue.delivery("dlv_1_wh", in: trial.app)).1
             #expect(attempts.map(\.at.rawValue) == Array(6...25))
             #expect(attempts.map(\.durationMilliseconds) == Array(6...25))
             #expect(attempts.map(\.responseBody.count) == Array(repeating: 1024, count: 19) + [16 * 1024])
             #expect(attempts.allSatisfy { $0.isTruncated && $0.error == "timeout" })
             #expect(attempts.map(\.status) == (6...25).map { $0 % 2 == 0 ? 500 : nil })
             #expect(attempts.last?.details == trial.json(#"{"n":25}"#))
-            #expect(try await trial.queue.delivery("dlv_1_wh", in: SpaceID("other")) == nil)
+            #expect(try await trial.queue.delivery("dlv_1_wh", in: AppID("other")) == nil)
         },
         Behaviour("deliveries are listed by status, endpoint and event, page by page, and by nobody else's app") {
             trial in
@@ -387,7 +387,7 @@ extension Behaviour {
             }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 6)
             let other = PlannedDelivery(
-                id: "dlv_other", endpoint: EndpointID("wh_a", in: SpaceID("other")), event: 3, type: "t", channel: "c")
+                id: "dlv_other", endpoint: EndpointID("wh_a", in: AppID("other")), event: 3, type: "t", channel: "c")
             try await trial.queue.plan([other], cursor: CursorName("c"), from: 6, to: 7)
             try await trial.queue.set(.paused, of: trial.endpoint("wh_b"), concurrency: 1)
             let leases = try await trial.queue.take(6, wait: .zero).filter {
@@ -401,12 +401,12 @@ extension Behaviour {
             for (status, count) in [
                 (DeliveryStatus.delivered, 1), (.dead, 1), (.failed, 1), (.pending, 3), (.held, 6),
             ] {
-                var query = DeliveryQuery(space: trial.space, limit: 2)
+                var query = DeliveryQuery(app: trial.app, limit: 2)
                 query.status = status
                 let found = try await trial.listAll(query)
                 #expect(found.count == count && found.allSatisfy { $0.status == status }, "\(status)")
             }
-            var query = DeliveryQuery(space: trial.space, limit: 3)
+            var query = DeliveryQuery(app: trial.app, limit: 3)
             #expect(try await trial.listAll(query).count == 12)
             query.endpoint = "wh_a"
             #expect(try await trial.listAll(query).map(\.event) == [6, 5, 4, 3, 2, 1])
@@ -461,7 +461,7 @@ extension Behaviour {
 }
 
 extension Trial {
-    func endpoint(_ name: String) -> EndpointID { EndpointID(name, in: space) }
+    func endpoint(_ name: String) -> EndpointID { EndpointID(name, in: app) }
 
     func item(_ event: Timetoken, _ endpoint: String, body: [UInt8]? = nil) -> PlannedDelivery {
         PlannedDelivery(

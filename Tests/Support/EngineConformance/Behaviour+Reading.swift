@@ -11,7 +11,7 @@ extension Behaviour {
             let nodes = await trial.subject.nodes
             var sequences: [CommitSequence] = []
             for node in nodes { sequences.append(await node.log.committed()) }
-            let start = try await trial.log.watermark(of: trial.space)
+            let start = try await trial.log.watermark(of: trial.app)
             try await concurrently(4) { task in
                 for number in 0..<100 {
                     let draft = trial.draft("room.\(task)", retention: number % 2 == 0 ? .kept : .passing)
@@ -100,7 +100,7 @@ extension Behaviour {
             let moved = trial.clock.now.adding(.seconds(-60))
             _ = try await trial.log.append([trial.moved("moved", to: moved, in: "room.1")], claim: nil)
             for channels in [
-                trial.names("room.1", "room.2"), ChannelSet(space: trial.space, prefixes: ["room."]), trial.everything,
+                trial.names("room.1", "room.2"), ChannelSet(app: trial.app, prefixes: ["room."]), trial.everything,
             ] {
                 var expected: [Event] = []
                 for number in 0..<6 where channels.contains(trial.channel("room.\(number)")) {
@@ -182,7 +182,7 @@ extension Behaviour {
             }
             try await trial.append(trial.draft(ChannelID.systemName, "system"), trial.draft("quiet", "near"))
             let wanted = (0..<40).map(String.init)
-            let below = ChannelSet(space: trial.space, prefixes: ["quiet."])
+            let below = ChannelSet(app: trial.app, prefixes: ["quiet."])
             for limit in [1, 7, 250] {
                 #expect(try await trial.readAll(below, limit: limit).texts == wanted)
                 #expect(try await trial.readAll(trial.names("quiet.0", "quiet.1"), limit: limit).texts == wanted)
@@ -190,7 +190,7 @@ extension Behaviour {
             #expect(try await trial.readAll(trial.everything).count == 4041, "all of them but the system's")
             #expect(try await trial.readAll(trial.names(ChannelID.systemName)).texts == ["system"])
             #expect(try await trial.readAll(trial.names("nobody")).isEmpty)
-            #expect(try await trial.readAll(ChannelSet(space: SpaceID("other"), isAll: true)).isEmpty)
+            #expect(try await trial.readAll(ChannelSet(app: AppID("other"), isAll: true)).isEmpty)
         },
         Behaviour("what expires is not readable from that moment on, on every node") { trial in
             var gone = trial.draft("room", "gone")
@@ -202,7 +202,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(31))
             for node in await trial.subject.nodes {
                 #expect(try await trial.readAll(trial.names("room"), from: node.log).texts == ["stays"])
-                #expect(try await node.log.event(at: appended[1].timetoken, in: trial.space) == nil)
+                #expect(try await node.log.event(at: appended[1].timetoken, in: trial.app) == nil)
                 let request = HistoryRequest(channel: trial.channel("room"), limit: 9)
                 #expect(try await node.log.history([request])[0].items.texts == ["stays"])
                 #expect(try await node.log.counts([request]) == [1])
@@ -216,7 +216,7 @@ extension Behaviour {
             let left = Array(tokens[...9] + tokens[4990...])
             for node in await trial.subject.nodes {
                 #expect(try await trial.readAll(trial.names("room"), from: node.log).timetokens == left)
-                #expect(try await node.log.event(at: tokens[100], in: trial.space) == nil)
+                #expect(try await node.log.event(at: tokens[100], in: trial.app) == nil)
             }
             #expect(try await trial.history("room").timetokens == left)
             #expect(try await trial.history("elsewhere").texts == ["safe"])

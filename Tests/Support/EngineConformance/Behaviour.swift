@@ -50,7 +50,7 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
 struct Trial: Sendable {
     let subject: any EngineUnderTest
     let clock: ManualClock
-    let space = SpaceID("app")
+    let app = AppID("app")
 
     var node: any Engine { get async { await subject.nodes[0] } }
     var otherNode: any Engine { get async { await subject.nodes.last! } }
@@ -58,7 +58,7 @@ struct Trial: Sendable {
     var directory: any Directory { get async { await node.directory } }
     var queue: any DeliveryQueue { get async { await node.deliveries } }
 
-    func channel(_ name: String) -> ChannelID { ChannelID(name, in: space) }
+    func channel(_ name: String) -> ChannelID { ChannelID(name, in: app) }
 
     func draft(
         _ channel: String = "room", _ data: String = "{}", type: String = "t", kind: EventKind = .other,
@@ -100,11 +100,11 @@ struct Trial: Sendable {
         in channels: [String] = ["room"], types: [String] = ["*"], after position: Timetoken
     ) async throws -> Loss? {
         try await log.loss(
-            in: ChannelSet(space: space, names: channels), types: types.compactMap { NamePattern($0) }, after: position)
+            in: ChannelSet(app: app, names: channels), types: types.compactMap { NamePattern($0) }, after: position)
     }
 
-    func names(_ names: String...) -> ChannelSet { ChannelSet(space: space, names: names) }
-    var everything: ChannelSet { ChannelSet(space: space, isAll: true) }
+    func names(_ names: String...) -> ChannelSet { ChannelSet(app: app, names: names) }
+    var everything: ChannelSet { ChannelSet(app: app, isAll: true) }
 
     func history(
         _ channel: String, after: Timetoken = .zero, before: Timetoken = .distantFuture,

@@ -19,7 +19,7 @@ enum Case: String, CaseIterable {
     /// One channel for all, filters in which nothing can be looked up.
     case asked
 
-    static let space = SpaceID("bench")
+    static let app = AppID("bench")
 
     /// Channels or prefixes of a stream.
     var channels: Int { self == .exact || self == .prefix ? 10 : 1 }
@@ -38,7 +38,7 @@ enum Case: String, CaseIterable {
     }
 
     private func select(_ channels: [NamePattern], types: [NamePattern] = [], filter: Filter? = nil) -> Selection {
-        Selection(channels: ChannelSet(space: Self.space, patterns: channels), types: types, filter: filter)
+        Selection(channels: ChannelSet(app: Self.app, patterns: channels), types: types, filter: filter)
     }
 
     /// The streams that get an event, each alone.
@@ -61,7 +61,7 @@ enum Case: String, CaseIterable {
         return Event(
             timetoken: Timetoken(UInt64(number + 1)),
             draft: EventDraft(
-                channel: ChannelID(channel, in: Self.space), type: self == .types ? "order.\(number)" : "order.paid",
+                channel: ChannelID(channel, in: Self.app), type: self == .types ? "order.\(number)" : "order.paid",
                 data: JSONText(trusted: Array(data.utf8))))
     }
 }

@@ -21,11 +21,11 @@ struct ActivityFollowers {
 
     /// The most ended followers that are kept. The oldest are dropped first.
     private let endedMost: Int
-    private var streams: [SpaceID: SelectionIndex] = [:]
+    private var streams: [AppID: SelectionIndex] = [:]
     private var followers: [Selection: Follower] = [:]
     private var ended: [(selection: Selection, end: ContinuousClock.Instant)] = []
     private var free: [UInt32] = []
-    private var webhooks: [SpaceID: SelectionIndex] = [:]
+    private var webhooks: [AppID: SelectionIndex] = [:]
 
     init(endedMost: Int) { self.endedMost = endedMost }
 
@@ -39,24 +39,24 @@ struct ActivityFollowers {
         let bare = Selection(channels: selection.channels, viewer: selection.viewer, isOfUser: selection.isOfUser)
         let number = free.popLast() ?? UInt32(followers.count)
         followers[selection] = Follower(number: number, selection: bare, channels: channels)
-        let space = selection.channels.space
+        let app = selection.channels.app
         if let channels {
-            streams[space, default: SelectionIndex()].insert(number, bare, on: channels)
+            streams[app, default: SelectionIndex()].insert(number, bare, on: channels)
         } else {
-            streams[space, default: SelectionIndex()].insert(number, bare)
+            streams[app, default: SelectionIndex()].insert(number, bare)
         }
     }
 
     mutating func extend(_ selection: Selection, to channel: ExactText) {
         guard let follower = followers[selection], follower.channels?.contains(channel) == false else { return }
         followers[selection]?.channels?.insert(channel)
-        streams[selection.channels.space]?.insert(follower.number, follower.selection, on: [channel])
+        streams[selection.channels.app]?.insert(follower.number, follower.selection, on: [channel])
     }
 
     mutating func narrow(_ selection: Selection, from channel: ExactText) {
         guard let follower = followers[selection], follower.channels?.contains(channel) == true else { return }
         followers[selection]?.channels?.remove(channel)
-        streams[selection.channels.space]?.remove(follower.number, follower.selection, on: [channel])
+        streams[selection.channels.app]?.remove(follower.number, follower.selection, on: [channel])
     }
 
     /// The feed is gone, and may come back.
@@ -81,33 +81,33 @@ struct ActivityFollowers {
 
     private mutating func remove(_ selection: Selection) {
         guard let follower = followers.removeValue(forKey: selection) else { return }
-        let space = selection.channels.space
+        let app = selection.channels.app
         if let channels = follower.channels {
-            streams[space]?.remove(follower.number, follower.selection, on: channels)
+            streams[app]?.remove(follower.number, follower.selection, on: channels)
         } else {
-            streams[space]?.remove(follower.number, follower.selection)
+            streams[app]?.remove(follower.number, follower.selection)
         }
         free.append(follower.number)
-        if streams[space]?.isEmpty == true { streams[space] = nil }
+        if streams[app]?.isEmpty == true { streams[app] = nil }
         if followers.isEmpty { free = [] }
     }
 
     /// The webhooks and subscriptions of an app that have named the type, by their channels.
-    mutating func setWebhooks(_ channels: [ChannelSet], of space: SpaceID) {
-        guard !channels.isEmpty else { return webhooks[space] = nil }
+    mutating func setWebhooks(_ channels: [ChannelSet], of app: AppID) {
+        guard !channels.isEmpty else { return webhooks[app] = nil }
         var index = SelectionIndex()
         for (number, channels) in channels.enumerated() { index.insert(UInt32(number), Selection(channels: channels)) }
-        webhooks[space] = index
+        webhooks[app] = index
     }
 
     /// Whether anybody follows what goes on in the channel of an event.
     func follow(_ event: Event) -> Bool {
-        let space = event.channel.space
-        guard streams[space] != nil || webhooks[space] != nil else { return false }
+        let app = event.channel.app
+        guard streams[app] != nil || webhooks[app] != nil else { return false }
         let subject = FilterSubject(event)
         var isFollowed = false
-        streams[space]?.visit(subject) { _ in isFollowed = true }
-        if !isFollowed { webhooks[space]?.visit(subject) { _ in isFollowed = true } }
+        streams[app]?.visit(subject) { _ in isFollowed = true }
+        if !isFollowed { webhooks[app]?.visit(subject) { _ in isFollowed = true } }
         return isFollowed
     }
 }

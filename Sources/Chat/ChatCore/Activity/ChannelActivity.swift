@@ -154,10 +154,10 @@ extension ChannelActivity {
 
     /// - Returns: false for a message that is deleted.
     private func tell(_ message: Event) async throws(ChatError) -> Bool {
-        let space = message.channel.space
+        let app = message.channel.app
         let keys = [
-            MessageRecord.key(message.channel.name, message.timetoken, in: space),
-            ChannelRecord.key(message.channel.name, in: space),
+            MessageRecord.key(message.channel.name, message.timetoken, in: app),
+            ChannelRecord.key(message.channel.name, in: app),
         ]
         do throws(ChatError) {
             return try await engine.directory.decide(keys) { situation in
@@ -205,7 +205,7 @@ extension ChannelActivity {
 
 extension ChatService {
     /// Says which channels the webhooks and subscriptions of an app want `channel.activity` of: those that have named the type.
-    public func followActivity(_ channels: [ChannelSet], in space: SpaceID) {
-        activity.change { $0.setWebhooks(channels, of: space) }
+    public func followActivity(_ channels: [ChannelSet], in app: AppID) {
+        activity.change { $0.setWebhooks(channels, of: app) }
     }
 }

@@ -66,7 +66,7 @@ extension Selection {
     /// Whether a device's stream is to look at what happens on a channel: a name subscribes to the channel, a pattern
     /// picks among those in which the user has a place.
     func covers(_ channel: ExactText) -> Bool {
-        channels.names.contains(channel) || channels.contains(ChannelID(channel.text, in: channels.space))
+        channels.names.contains(channel) || channels.contains(ChannelID(channel.text, in: channels.app))
     }
 
     /// Whether the event is for the viewer of this selection; true without one.

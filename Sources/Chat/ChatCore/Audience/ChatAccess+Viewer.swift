@@ -19,7 +19,7 @@ extension ChatAccess {
             try await demand(.hearing, of: caller.user, in: name.text)
         }
         let viewer = try await service.hub.viewer(
-            of: UserID(user, in: space), on: device, naming: selection.channels.names,
+            of: UserID(user, in: app), on: device, naming: selection.channels.names,
             from: service.engine.directory, service.presence.board, sweeps: service.sweeps, now: service.clock.now)
         return selection.heard(by: viewer)
     }

@@ -19,7 +19,7 @@ public struct Hearing: Sendable {
         places = attendance.places
         blocked = attendance.blocked
         open = selection.channels.names.filter { attendance.named[$0]?.isPrivate == false }
-        var channels = ChannelSet(space: selection.channels.space)
+        var channels = ChannelSet(app: selection.channels.app)
         channels.names = Set(selection.heardNames)
         self.channels = channels
     }

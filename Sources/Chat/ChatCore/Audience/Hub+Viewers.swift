@@ -24,12 +24,12 @@ extension Hub {
         let reading = try await RosterReading.read(
             user, naming: unknown, from: directory, board, sweeps: sweeps, now: now)
         // Whatever the records know of is handed out before they count.
-        let newest = try await log.watermark(of: user.space)
+        let newest = try await log.watermark(of: user.app)
         guard await reach(newest) else { throw ChatError.notListening }
         for (name, isPrivate) in reading.named {
-            attendance.name(roster.name(ChannelID(name.text, in: user.space), isPrivate: isPrivate), name, at: now)
+            attendance.name(roster.name(ChannelID(name.text, in: user.app), isPrivate: isPrivate), name, at: now)
         }
-        attendance.take(reading, roster.recent.filter { $0.space == user.space })
+        attendance.take(reading, roster.recent.filter { $0.app == user.app })
         return Viewer(attendance, device: device)
     }
 
@@ -76,13 +76,13 @@ extension Hub {
     private func begin(_ change: RosterChange) {
         switch change.matter {
         case .step(let step, let users):
-            for attendance in attendances(of: users, in: change.space) {
+            for attendance in attendances(of: users, in: change.app) {
                 attendance.begin(step, in: change.channel, at: change.timetoken)
                 for feed in attendance.feeds { index.extend(feed, to: change.channel) }
             }
         case .created: roster.note(change)
         case .block(let other, of: let user, let isOn):
-            roster.attendance(of: user, in: change.space)?.block(other, isOn: isOn)
+            roster.attendance(of: user, in: change.app)?.block(other, isOn: isOn)
         case .deleted: break
         }
     }
@@ -90,7 +90,7 @@ extension Hub {
     private func settle(_ change: RosterChange) {
         switch change.matter {
         case .step(let step, let users):
-            for attendance in attendances(of: users, in: change.space) {
+            for attendance in attendances(of: users, in: change.app) {
                 attendance.settle(step, in: change.channel)
                 narrow(attendance, from: change.channel)
                 tellOfMove(of: attendance.user)
@@ -98,7 +98,7 @@ extension Hub {
         case .created, .block: break
         case .deleted:
             roster.note(change)
-            for attendance in roster.attendances(in: change.space) {
+            for attendance in roster.attendances(in: change.app) {
                 attendance.leaveDeleted(change.channel)
                 narrow(attendance, from: change.channel)
             }
@@ -124,15 +124,15 @@ extension Hub {
         guard case .rule(let rule, let subjects) = event.audience else { return }
         let users = Set((rule == .device ? event.user.map { [$0] } ?? [] : subjects).map { ExactText($0) })
         let channel = ExactText(event.channel.name)
-        for attendance in attendances(of: users, in: event.channel.space) {
+        for attendance in attendances(of: users, in: event.channel.app) {
             for feed in attendance.feeds where !feed.heard.contains(channel) && feed.selection.covers(channel) {
                 if trial.isWanted(by: feed), feed.selection.isForViewer(event) { give(event, to: feed) }
             }
         }
     }
 
-    private func attendances(of users: some Sequence<ExactText>, in space: SpaceID) -> [Attendance] {
-        users.compactMap { roster.attendance(of: $0, in: space) }
+    private func attendances(of users: some Sequence<ExactText>, in app: AppID) -> [Attendance] {
+        users.compactMap { roster.attendance(of: $0, in: app) }
     }
 
     func leave(_ feed: Feed, _ viewer: Viewer) {

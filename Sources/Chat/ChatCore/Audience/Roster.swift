@@ -10,7 +10,7 @@ struct Roster {
         weak var channel: NamedChannel?
     }
 
-    private var entries: [SpaceID: [ExactText: Entry]] = [:]
+    private var entries: [AppID: [ExactText: Entry]] = [:]
     private var names: [ChannelID: Name] = [:]
     /// Viewers that are being made, and what has happened since the first of them began to be.
     private var loads = 0
@@ -25,15 +25,15 @@ struct Roster {
     /// True while nobody listens as a user: then no event is looked at.
     var isEmpty: Bool { entries.isEmpty }
 
-    func attendance(of user: ExactText, in space: SpaceID) -> Attendance? { entries[space]?[user]?.attendance }
+    func attendance(of user: ExactText, in app: AppID) -> Attendance? { entries[app]?[user]?.attendance }
 
-    func attendances(in space: SpaceID) -> [Attendance] { entries[space]?.values.compactMap(\.attendance) ?? [] }
+    func attendances(in app: AppID) -> [Attendance] { entries[app]?.values.compactMap(\.attendance) ?? [] }
 
     mutating func enter(_ user: UserID) -> Attendance {
         sweep()
-        if let known = attendance(of: ExactText(user.name), in: user.space) { return known }
+        if let known = attendance(of: ExactText(user.name), in: user.app) { return known }
         let attendance = Attendance(user)
-        let known = entries[user.space, default: [:]].updateValue(
+        let known = entries[user.app, default: [:]].updateValue(
             Entry(attendance: attendance), forKey: ExactText(user.name))
         if known == nil { count += 1 }
         fresh += 1
@@ -66,9 +66,9 @@ struct Roster {
     private mutating func sweep() {
         guard fresh > 64, fresh > count / 2 else { return }
         fresh = 0
-        for (space, users) in entries {
+        for (app, users) in entries {
             let left = users.filter { $0.value.attendance != nil }
-            entries[space] = left.isEmpty ? nil : left
+            entries[app] = left.isEmpty ? nil : left
         }
         names = names.filter { $0.value.channel != nil }
         count = entries.values.reduce(names.count) { $0 + $1.count }

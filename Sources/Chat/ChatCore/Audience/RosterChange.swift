@@ -16,17 +16,17 @@ struct RosterChange: Sendable {
         case block(ExactText, of: ExactText, isOn: Bool)
     }
 
-    let space: SpaceID
+    let app: AppID
     let channel: ExactText
     let matter: Matter
     let timetoken: Timetoken
 
-    var id: ChannelID { ChannelID(channel.text, in: space) }
+    var id: ChannelID { ChannelID(channel.text, in: app) }
 
     /// Nil for the many events that change nothing here.
     init?(_ event: Event) {
         guard case .rule = event.audience, let matter = Self.matter(of: event) else { return nil }
-        space = event.channel.space
+        app = event.channel.app
         channel = ExactText(event.channel.name)
         self.matter = matter
         timetoken = event.timetoken

@@ -30,15 +30,15 @@ extension RosterReading {
     ) async throws(ChatError) -> RosterReading {
         var reading = RosterReading()
         let prefix = MembershipRecord.prefix(of: user.name)
-        try await forEach(.membership, prefix, user.space, directory) { record in
-            guard let membership = MembershipRecord(record), !sweeps.hide(membership, in: user.space) else { return }
+        try await forEach(.membership, prefix, user.app, directory) { record in
+            guard let membership = MembershipRecord(record), !sweeps.hide(membership, in: user.app) else { return }
             reading.take(membership)
         }
-        try await forEach(.restriction, prefix, user.space, directory) { record in
-            guard let restriction = RestrictionRecord(record), !sweeps.hide(restriction, in: user.space) else { return }
+        try await forEach(.restriction, prefix, user.app, directory) { record in
+            guard let restriction = RestrictionRecord(record), !sweeps.hide(restriction, in: user.app) else { return }
             reading.take(restriction, now: now)
         }
-        try await forEach(.block, RecordKey.prefix([user.name]), user.space, directory) { record in
+        try await forEach(.block, RecordKey.prefix([user.name]), user.app, directory) { record in
             if let block = BlockRecord(record) { reading.blocked.insert(ExactText(block.blocked)) }
         }
         for channel in try await board.channels(of: user, as: .participant) {
@@ -47,7 +47,7 @@ extension RosterReading {
                 standing: place.standing.union(.inside), since: place.since)
         }
         guard !names.isEmpty else { return reading }
-        let records = try await directory.read(names.map { ChannelRecord.key($0.text, in: user.space) })
+        let records = try await directory.read(names.map { ChannelRecord.key($0.text, in: user.app) })
         for (name, record) in zip(names, records) {
             reading.named[name] = record.flatMap { ChannelRecord($0) }?.kind.isPrivate ?? false
         }
@@ -55,9 +55,9 @@ extension RosterReading {
     }
 
     private static func forEach(
-        _ kind: RecordKind, _ prefix: String, _ space: SpaceID, _ directory: any Directory, _ body: (Record) -> Void
+        _ kind: RecordKind, _ prefix: String, _ app: AppID, _ directory: any Directory, _ body: (Record) -> Void
     ) async throws(ChatError) {
-        var query = RecordQuery(kind, in: space, limit: 500)
+        var query = RecordQuery(kind, in: app, limit: 500)
         query.idPrefix = prefix
         repeat {
             let page = try await directory.list(query)

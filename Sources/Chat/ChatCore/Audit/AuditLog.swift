@@ -13,7 +13,7 @@ public final class AuditLog: Sendable {
     private let liveLimits: LiveLimits
     private let strangers = RateMeter(AuditLog.refusals)
     /// Made as apps have refusals.
-    private let callers = Lock<[SpaceID: RateMeter]>([:])
+    private let callers = Lock<[AppID: RateMeter]>([:])
     private let lost = Atomic<UInt64>(0)
     /// Entries made since the log was last swept.
     private let unswept = Atomic<Int>(0)
@@ -30,36 +30,36 @@ public final class AuditLog: Sendable {
     public var lostEntries: UInt64 { lost.load(ordering: .relaxed) }
 
     /// A deed that is about to be done; bind it with `AuditNote.$current` while it is, then conclude it.
-    public func begin(_ deed: AuditDeed, in space: SpaceID) -> AuditNote { AuditNote(self, deed, in: space) }
+    public func begin(_ deed: AuditDeed, in app: AppID) -> AuditNote { AuditNote(self, deed, in: app) }
 
     func change(
-        _ deed: AuditDeed, in space: SpaceID, resource: String? = nil, refusal: String? = nil
+        _ deed: AuditDeed, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) -> RecordChange {
         unswept.add(1, ordering: .relaxed)
         let entry = AuditEntry(deed, at: clock.now, resource: deed.resource ?? resource, refusal: refusal)
-        return RecordChange(RecordKey(.audit, entry.id, in: space), body: entry.body)
+        return RecordChange(RecordKey(.audit, entry.id, in: app), body: entry.body)
     }
 
-    private func meter(of deed: AuditDeed, in space: SpaceID) -> RateMeter {
+    private func meter(of deed: AuditDeed, in app: AppID) -> RateMeter {
         guard deed.actor != nil else { return strangers }
         return callers.withLock { meters in
-            if let meter = meters[space] { return meter }
+            if let meter = meters[app] { return meter }
             let meter = RateMeter(Self.refusals)
-            meters[space] = meter
+            meters[app] = meter
             return meter
         }
     }
 
     /// Writes an entry by itself. What was done is done, so a failure is only counted.
     public func write(
-        _ deed: AuditDeed, in space: SpaceID, resource: String? = nil, refusal: String? = nil
+        _ deed: AuditDeed, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) async {
-        if refusal != nil, meter(of: deed, in: space).take(1, at: clock.now) != nil {
+        if refusal != nil, meter(of: deed, in: app).take(1, at: clock.now) != nil {
             lost.add(1, ordering: .relaxed)
             return
         }
         do throws(ChatError) {
-            _ = try await directory.write([change(deed, in: space, resource: resource, refusal: refusal)])
+            _ = try await directory.write([change(deed, in: app, resource: resource, refusal: refusal)])
         } catch {
             lost.add(1, ordering: .relaxed)
         }
@@ -84,7 +84,7 @@ extension AuditLog {
     /// A page of an app's entries; for its admins.
     public func entries(_ query: Query, by caller: Caller) async throws(ChatError) -> Page<AuditEntry> {
         try caller.demand(.admin)
-        var records = RecordQuery(.audit, in: caller.space, limit: query.list.limit)
+        var records = RecordQuery(.audit, in: caller.app, limit: query.list.limit)
         records.sort = [(.id, false)]
         records.filter = query.filter
         // The ids hold the times.
@@ -106,26 +106,26 @@ extension AuditLog {
     var isDue: Bool { unswept.load(ordering: .relaxed) > limits.auditEntries / 10 }
 
     /// Removes what is too old or too much.
-    func sweep(_ space: SpaceID) async throws(ChatError) {
+    func sweep(_ app: AppID) async throws(ChatError) {
         unswept.store(0, ordering: .relaxed)
         let edge = AuditEntry.id(clock.now.adding(.zero - limits.auditKept))
-        try await remove(.max, in: space, olderThan: edge)
+        try await remove(.max, in: app, olderThan: edge)
         for filter in [Self.frequent, nil] {
-            var query = RecordQuery(.audit, in: space, limit: 1)
+            var query = RecordQuery(.audit, in: app, limit: 1)
             query.wantsTotal = true
             let surplus = (try await directory.list(query).total ?? 0) - limits.auditEntries
             guard surplus > 0 else { return }
-            try await remove(surplus, of: filter, in: space)
+            try await remove(surplus, of: filter, in: app)
         }
     }
 
     /// Removes the oldest entries, a page in each step.
     private func remove(
-        _ most: Int, of filter: RecordFilter? = nil, in space: SpaceID, olderThan edge: String? = nil
+        _ most: Int, of filter: RecordFilter? = nil, in app: AppID, olderThan edge: String? = nil
     ) async throws(ChatError) {
         var left = most
         while left > 0, !Task.isCancelled {
-            var query = RecordQuery(.audit, in: space, limit: min(left, limits.pageMost))
+            var query = RecordQuery(.audit, in: app, limit: min(left, limits.pageMost))
             query.filter = filter
             let page = try await directory.list(query)
             let doomed = page.items.prefix { record in edge.map { record.key.id < $0 } ?? true }
@@ -162,8 +162,8 @@ extension ChatService {
         while !Task.isCancelled {
             // What cannot be reached now is left for the next time.
             for app in keyring.apps {
-                try? await audit.sweep(app.space)
-                try? await answers.sweep(app.space)
+                try? await audit.sweep(app.id)
+                try? await answers.sweep(app.id)
             }
             var minutes = 0
             repeat {

@@ -8,14 +8,14 @@ public final class AuditNote: Sendable {
     @TaskLocal public static var current: AuditNote?
 
     private let log: AuditLog
-    private let space: SpaceID
+    private let app: AppID
     private let deed: AuditDeed
     private let isWritten = Lock(false)
 
-    init(_ log: AuditLog, _ deed: AuditDeed, in space: SpaceID) {
+    init(_ log: AuditLog, _ deed: AuditDeed, in app: AppID) {
         self.log = log
         self.deed = deed
-        self.space = space
+        self.app = app
     }
 
     /// The entry as a change beside others; nil when there is no deed under way, or it has its entry.
@@ -25,7 +25,7 @@ public final class AuditNote: Sendable {
             defer { isWritten = true }
             return !isWritten
         }
-        return isFirst ? note.log.change(note.deed, in: note.space, resource: first.key.id) : nil
+        return isFirst ? note.log.change(note.deed, in: note.app, resource: first.key.id) : nil
     }
 
     /// What was to be written beside the entry was not.
@@ -40,6 +40,6 @@ public final class AuditNote: Sendable {
             return !isWritten
         }
         guard isFirst else { return }
-        await log.write(deed, in: space, resource: resource, refusal: refusal)
+        await log.write(deed, in: app, resource: resource, refusal: refusal)
     }
 }

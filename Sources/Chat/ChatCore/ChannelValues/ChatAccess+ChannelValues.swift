@@ -30,7 +30,7 @@ extension ChatAccess {
         _ kind: ValueKind<Value>, of channel: String
     ) async throws(ChatError) -> (values: [ExactText: Value], etag: String) {
         try await demandHearing(of: channel)
-        let record = try await directory.read(RecordKey(kind.kind, channel, in: space))
+        let record = try await directory.read(RecordKey(kind.kind, channel, in: app))
         return (ChannelValues(record, kind.read).values, record?.etag ?? "0")
     }
 
@@ -40,8 +40,8 @@ extension ChatAccess {
     ) throws(ChatError) -> ValueScene<Value> {
         ValueScene(
             kind: kind, channel: channel, actor: try acting(named, in: channel, for: "\(kind.subject).\(verb)"),
-            key: RecordKey(kind.kind, channel, in: space), channelKey: ChannelRecord.key(channel, in: space),
-            countsKey: MemberCounts.key(channel, in: space), etag: etag, isGuarded: isGuarded)
+            key: RecordKey(kind.kind, channel, in: app), channelKey: ChannelRecord.key(channel, in: app),
+            countsKey: MemberCounts.key(channel, in: app), etag: etag, isGuarded: isGuarded)
     }
 
     /// Changes values in one step; keys that are new and keys that had a value are told of apart.

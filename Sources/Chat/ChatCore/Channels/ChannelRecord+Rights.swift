@@ -15,7 +15,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.notFound` where there is none: a channel that is only used has neither members nor operators.
     func existing(_ name: String, in situation: Situation) throws(ChatError) -> ChannelRecord {
-        guard let record = situation[ChannelRecord.key(name, in: space)].flatMap(ChannelRecord.init) else {
+        guard let record = situation[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init) else {
             throw .noChannelRecord(name)
         }
         return record

@@ -12,7 +12,7 @@ extension ChatAccess {
         _ list: RecordList, isForUsers: Bool = false, of user: String? = nil
     ) async throws(ChatError) -> Page<ChannelView> {
         try caller.demand(.read)
-        var query = try RecordQuery(.channel, list, .channels, in: space, limits: limits)
+        var query = try RecordQuery(.channel, list, .channels, in: app, limits: limits)
         var list = list
         list.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
         // In the query, so that neither the length of a page, nor its cursor, nor the total tells of a channel left out.
@@ -24,7 +24,7 @@ extension ChatAccess {
             let found = records.map { ChannelRecord($0) }
             let reached = found.compactMap(\.self).filter { caller.reads(channel: $0.id) }
             let channels = try await known(reached, to: user)
-            let counts = try await directory.read(channels.map { MemberCounts.key($0.id, in: space) })
+            let counts = try await directory.read(channels.map { MemberCounts.key($0.id, in: app) })
             var views: [ExactText: ChannelView] = [:]
             for (channel, counts) in zip(channels, counts) {
                 views[ExactText(channel.id)] = ChannelView(channel: channel, counts: MemberCounts(counts))
@@ -36,7 +36,7 @@ extension ChatAccess {
     /// The records of these channels, in their order; nil for one without, and for one the caller may not know of.
     public func channels(named names: [String]) async throws(ChatError) -> [ChannelRecord?] {
         try caller.demand(.read)
-        let records = try await directory.read(names.map { ChannelRecord.key($0, in: space) })
+        let records = try await directory.read(names.map { ChannelRecord.key($0, in: app) })
         let channels = records.map { $0.flatMap(ChannelRecord.init) }
         let reached = channels.compactMap(\.self).filter { caller.reads(channel: $0.id) }
         let known = Set(try await known(reached, to: caller.user).map { ExactText($0.id) })
@@ -45,7 +45,7 @@ extension ChatAccess {
 
     /// The names of these channels that the caller may know of.
     func known(_ names: [String]) async throws(ChatError) -> [String] {
-        guard let user = caller.user, service.standings.concern(space) else { return names }
+        guard let user = caller.user, service.standings.concern(app) else { return names }
         var known: [String] = []
         for name in names where try await obstacle(to: .knowing, of: user, in: name) == nil { known.append(name) }
         return known
@@ -55,10 +55,10 @@ extension ChatAccess {
     private func known(_ channels: [ChannelRecord], to user: String?) async throws(ChatError) -> [ChannelRecord] {
         guard let user else { return channels }
         let closed = channels.filter { $0.kind.isPrivate }
-        let memberships = try await directory.read(closed.map { MembershipRecord.key(user, $0.id, in: space) })
+        let memberships = try await directory.read(closed.map { MembershipRecord.key(user, $0.id, in: app) })
         let own = memberships.map { $0.flatMap { MembershipRecord($0) } }
         let hidden = Set(
-            zip(closed, own).filter { $1.map { service.sweeps.hide($0, in: space) } ?? true }
+            zip(closed, own).filter { $1.map { service.sweeps.hide($0, in: app) } ?? true }
                 .map { ExactText($0.0.id) })
         return channels.filter { !hidden.contains(ExactText($0.id)) }
     }

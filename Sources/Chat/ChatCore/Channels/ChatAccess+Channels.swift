@@ -6,7 +6,7 @@ extension ChatAccess {
     public func channelView(_ name: String) async throws(ChatError) -> ChannelView? {
         try await demandSight(of: name)
         let records = try await directory.read([
-            ChannelRecord.key(name, in: space), MemberCounts.key(name, in: space),
+            ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app),
         ])
         return records[0].flatMap(ChannelRecord.init).map {
             ChannelView(channel: $0, counts: MemberCounts(records[1]))
@@ -35,7 +35,7 @@ extension ChatAccess {
         try demandRecord(of: name)
         try Names.check(user: user)
         let actor = try actor(named)
-        let keys = MemberChange.keys(of: name, users: [user], by: actor, in: space)
+        let keys = MemberChange.keys(of: name, users: [user], by: actor, in: app)
         let decided = try await decide(keys) { situation throws(ChatError) in
             var change = try MemberChange(of: name, situation, by: actor, in: self)
             try actor.demandOperator(of: change.channel)
@@ -46,7 +46,7 @@ extension ChatAccess {
             try change.checkOperators()
             return change.decision(ChannelView(channel: change.channel, counts: change.counts))
         }
-        return decided.value.stamped(decided.record(ChannelRecord.key(name, in: space)))
+        return decided.value.stamped(decided.record(ChannelRecord.key(name, in: app)))
     }
 
     /// Deletes a channel's record with its members, restrictions, texts and counters; for operators. Its events stay.
@@ -61,7 +61,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Bool {
         try demandRecord(of: name)
         let actor = try actor(named)
-        let key = ChannelRecord.key(name, in: space)
+        let key = ChannelRecord.key(name, in: app)
         let beside = [RecordKind.memberCounts, .channelMetadata, .channelCounters].map { self.key($0, name) }
         let deleted = try await decide([key] + beside) { situation throws(ChatError) in
             guard let channel = situation[key].flatMap(ChannelRecord.init) else {
@@ -74,8 +74,8 @@ extension ChatAccess {
             let sweep = SweepRecord(channel: name, since: situation.next)
             let changes =
                 [RecordChange(key, body: nil)] + beside.map { RecordChange($0, body: nil) }
-                + [RecordChange(SweepRecord.key(name, in: space), body: sweep.body)]
-            let rest = channel.endingDistinct(before: nil, in: space)
+                + [RecordChange(SweepRecord.key(name, in: app), body: sweep.body)]
+            let rest = channel.endingDistinct(before: nil, in: app)
             let event = self.deleted(channel, counts, by: actor.user, situation)
             return Decision(channel.kind, changes: changes + rest, events: [event])
         }.value
@@ -89,7 +89,7 @@ extension ChatAccess {
         channel name: String, demand: RecordChange.Demand, by actor: Actor,
         _ edit: @escaping @Sendable (inout ChannelRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> ChannelView {
-        let (key, countsKey) = (ChannelRecord.key(name, in: space), MemberCounts.key(name, in: space))
+        let (key, countsKey) = (ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app))
         let decided = try await decide([key, countsKey]) { situation throws(ChatError) in
             let before = try existing(name, in: situation)
             try actor.demandOperator(of: before)
@@ -101,7 +101,7 @@ extension ChatAccess {
             let events =
                 channel.body == before.body
                 ? [] : [channelUpdated(from: before, to: channel, counts, by: actor.user, situation)]
-            let rest = before.endingDistinct(before: channel, in: space)
+            let rest = before.endingDistinct(before: channel, in: app)
             return Decision(ChannelView(channel: channel, counts: counts), changes: [write] + rest, events: events)
         }
         return decided.value.stamped(decided.record(key))

@@ -26,7 +26,7 @@ extension ChatAccess {
         (channel.isDistinct, channel.distinctKey) = (true, key)
         try demandRecord(of: channel.id)
         try await demandUnused(channel, by: actor)
-        let place = DistinctChannelRecord.key(key, in: space)
+        let place = DistinctChannelRecord.key(key, in: app)
         for _ in 0..<Self.distinctAttempts {
             let present = try await directory.read(place).flatMap(DistinctChannelRecord.init)
             if let made = try await make(channel, users, at: place, unless: present, by: actor) { return made }
@@ -45,17 +45,17 @@ extension ChatAccess {
         by actor: Actor
     ) async throws(ChatError) -> Written<ChannelView>? {
         if let present { try demandRecord(of: present.channel) }
-        let key = ChannelRecord.key(channel.id, in: space)
+        let key = ChannelRecord.key(channel.id, in: app)
         let members = (actor.user.map { [$0] } ?? []) + users
-        var keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: space) + [place]
+        var keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: app) + [place]
         if let present {
-            keys += [ChannelRecord.key(present.channel, in: space), MemberCounts.key(present.channel, in: space)]
+            keys += [ChannelRecord.key(present.channel, in: app), MemberCounts.key(present.channel, in: app)]
         }
         let decided = try await decide(keys) { situation throws(ChatError) -> Decision<Written<ChannelView>?> in
             guard situation[place].flatMap(DistinctChannelRecord.init) == present else { return Decision(nil) }
             if let present {
                 let found = try existing(present.channel, in: situation)
-                let counts = MemberCounts(situation[MemberCounts.key(found.id, in: space)])
+                let counts = MemberCounts(situation[MemberCounts.key(found.id, in: app)])
                 return Decision(Written(record: ChannelView(channel: found, counts: counts), isNew: false))
             }
             if let record = situation[key] { throw .channelExists(record) }
@@ -79,8 +79,8 @@ extension ChannelRecord {
 
     /// The further changes of a step that replaces the channel by `next`, or deletes it (nil): a channel that stops being
     /// distinct is no longer found by its first members.
-    func endingDistinct(before next: ChannelRecord?, in space: SpaceID) -> [RecordChange] {
+    func endingDistinct(before next: ChannelRecord?, in app: AppID) -> [RecordChange] {
         guard isDistinct, next?.isDistinct != true, let distinctKey else { return [] }
-        return [RecordChange(DistinctChannelRecord.key(distinctKey, in: space), body: nil)]
+        return [RecordChange(DistinctChannelRecord.key(distinctKey, in: app), body: nil)]
     }
 }

@@ -32,7 +32,7 @@ extension ChatAccess {
         try edit.check(limits)
         try demandRecord(of: name)
         let actor = try actor(named)
-        let key = ChannelRecord.key(name, in: space)
+        let key = ChannelRecord.key(name, in: app)
         let record = try await directory.read(key)
         if record == nil, case .none = demand {
             var new = NewChannel(kind: kind, id: name)
@@ -63,12 +63,12 @@ extension ChatAccess {
         try demandRecord(of: channel.id)
         try await demandUnused(channel, by: actor)
         let members = (actor.user.map { [$0] } ?? []) + users
-        let key = ChannelRecord.key(channel.id, in: space)
-        let keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: space)
+        let key = ChannelRecord.key(channel.id, in: app)
+        let keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: app)
         let decided = try await decide(keys) { situation throws(ChatError) in
             if let record = situation[key], let present = ChannelRecord(record) {
                 guard channel.kind == .direct, present.kind == .direct else { throw .channelExists(record) }
-                let counts = MemberCounts(situation[MemberCounts.key(channel.id, in: space)])
+                let counts = MemberCounts(situation[MemberCounts.key(channel.id, in: app)])
                 return Decision(Written(record: ChannelView(channel: present, counts: counts), isNew: false))
             }
             return try first(channel, users, situation, by: actor)
@@ -86,7 +86,7 @@ extension ChatAccess {
     func demandUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
         guard !actor.isManager, channel.kind != .direct else { return }
         let records = try await directory.read([
-            ChannelRecord.key(channel.id, in: space), UserRecord.key(channel.id, in: space),
+            ChannelRecord.key(channel.id, in: app), UserRecord.key(channel.id, in: app),
         ])
         // One that has a record already is refused for that.
         guard records[0] == nil else { return }
@@ -117,7 +117,7 @@ extension ChatAccess {
         let view = ChannelView(channel: change.channel, counts: change.counts)
         var decision = change.decision(Written(record: view, isNew: true))
         let record = RecordChange(
-            ChannelRecord.key(channel.id, in: space), body: change.channel.body, demand: .absent)
+            ChannelRecord.key(channel.id, in: app), body: change.channel.body, demand: .absent)
         decision.changes.insert(record, at: 0)
         decision.events.insert(change.channelCreated, at: 0)
         return decision

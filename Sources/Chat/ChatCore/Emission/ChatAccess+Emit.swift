@@ -32,7 +32,7 @@ extension ChatAccess {
         for _ in 0..<Self.settlings {
             do throws(ChatError) {
                 // Asked here: an app whose channels hold nobody back should not wait for anything.
-                if let revision = service.standings.revisionWithoutConcern(of: space) {
+                if let revision = service.standings.revisionWithoutConcern(of: app) {
                     return try await append(drafts, claim, unlessChangedSince: revision)
                 }
                 let (settled, revision) = try await settled(drafts)
@@ -77,7 +77,7 @@ extension ChatAccess {
         return AppendOutcome(events: events, repeatedNote: earlier.note)
     }
 
-    private var isHeldBack: Bool { service.standings.concern(space) }
+    private var isHeldBack: Bool { service.standings.concern(app) }
 
     private func settled(_ drafts: [EventDraft]) async throws(ChatError) -> (drafts: [EventDraft], Revision) {
         var drafts = drafts
@@ -130,7 +130,7 @@ extension ChatAccess {
     private nonisolated(nonsending) func drafts(of emissions: [Emission]) async throws(ChatError) -> [EventDraft] {
         var quick = SchemaWork.onLoop
         if let drafts = try drafts(of: emissions, within: &quick) { return drafts }
-        return try await service.eventTypes.judge(for: space) { () async throws(ChatError) in
+        return try await service.eventTypes.judge(for: app) { () async throws(ChatError) in
             var work = SchemaWork()
             return try drafts(of: emissions, within: &work) ?? []
         }
@@ -177,7 +177,7 @@ extension ChatAccess {
         if let done = each(of: emissions, within: &quick) {
             results = done
         } else {
-            (results, left) = try await service.eventTypes.judge(for: space) { [left] () async throws(ChatError) in
+            (results, left) = try await service.eventTypes.judge(for: app) { [left] () async throws(ChatError) in
                 var work = left
                 return (each(of: emissions, within: &work) ?? [], work)
             }
@@ -253,10 +253,10 @@ extension ChatAccess {
         _ emission: Emission, within work: inout SchemaWork
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
         guard let tracer = service.tracer else {
-            return try service.eventTypes.admit(emission, in: space, within: &work)
+            return try service.eventTypes.admit(emission, in: app, within: &work)
         }
         return try tracer.traced("schema gate") { () throws(ChatError) in
-            try service.eventTypes.admit(emission, in: space, within: &work)
+            try service.eventTypes.admit(emission, in: app, within: &work)
         }
     }
 

@@ -51,8 +51,8 @@ final class Candidate: Sendable {
 
     var keptBytes: Int { schema?.keptBytes ?? 0 }
 
-    static func recordKey(of type: String, in space: SpaceID) -> RecordKey {
-        RecordKey(.setting, idPrefix + type, in: space)
+    static func recordKey(of type: String, in app: AppID) -> RecordKey {
+        RecordKey(.setting, idPrefix + type, in: app)
     }
 
     /// The type a record is the candidate of; nil for a setting of another kind.

@@ -14,12 +14,12 @@ extension ChatAccess {
         _ schema: JSONText, for name: String, demand: RecordChange.Demand = .none
     ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
         try demandManaging(name)
-        return try await types.workshop.run(for: space) { [types, space] () async throws(ChatError) in
-            _ = try types.type(name, in: space)
+        return try await types.workshop.run(for: app) { [types, app] () async throws(ChatError) in
+            _ = try types.type(name, in: app)
             let compiled = try types.check.compile(schema)
-            try types.demandRoom(for: compiled, besides: .candidate, of: name, in: space)
+            try types.demandRoom(for: compiled, besides: .candidate, of: name, in: app)
             let candidate = Candidate(schema, compiled, created: types.clock.now)
-            let key = Candidate.recordKey(of: name, in: space)
+            let key = Candidate.recordKey(of: name, in: app)
             // Declarations of an app follow each other here.
             let isNew = try await types.directory.read(key) == nil
             var prepared = EventTypes.Prepared()
@@ -43,7 +43,7 @@ extension ChatAccess {
     public func candidateReport(of name: String) throws(ChatError) -> CandidateReport {
         try caller.demand(.manage)
         try caller.demand(type: name)
-        guard let candidate = types.candidate(of: name, in: space) else { throw EventTypes.unknownCandidate }
+        guard let candidate = types.candidate(of: name, in: app) else { throw EventTypes.unknownCandidate }
         return candidate.report(of: name)
     }
 
@@ -55,7 +55,7 @@ extension ChatAccess {
         do {
             _ = try await types.write([
                 RecordChange(
-                    Candidate.recordKey(of: name, in: space), body: nil, demand: etag.map { .etag($0) } ?? .present)
+                    Candidate.recordKey(of: name, in: app), body: nil, demand: etag.map { .etag($0) } ?? .present)
             ])
         } catch {
             throw error.code == .notFound ? EventTypes.unknownCandidate : error
@@ -71,7 +71,7 @@ extension ChatAccess {
         of name: String, forced: String? = nil
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         try demandManaging(name)
-        guard let candidate = types.candidate(of: name, in: space) else { throw EventTypes.unknownCandidate }
+        guard let candidate = types.candidate(of: name, in: app) else { throw EventTypes.unknownCandidate }
         var proposal = SchemaProposal(schema: candidate.text)
         proposal.forced = forced
         return try await add(proposal, to: name, ending: candidate)
@@ -79,15 +79,15 @@ extension ChatAccess {
 }
 
 extension EventTypes {
-    func candidate(of name: String, in space: SpaceID) -> Candidate? {
-        contents.withLock { $0[space]?.candidates[ExactText(name)] }
+    func candidate(of name: String, in app: AppID) -> Candidate? {
+        contents.withLock { $0[app]?.candidates[ExactText(name)] }
     }
 
     /// The removal of a candidate's record; nothing when it is gone, or that of another candidate.
     func ending(
-        _ candidate: Candidate, of name: String, in space: SpaceID
+        _ candidate: Candidate, of name: String, in app: AppID
     ) async throws(ChatError) -> [RecordChange] {
-        let key = Candidate.recordKey(of: name, in: space)
+        let key = Candidate.recordKey(of: name, in: app)
         guard let record = try await directory.read(key), record.body == candidate.body else { return [] }
         return [RecordChange(key, body: nil, demand: .etag(record.etag))]
     }

@@ -8,14 +8,14 @@ extension ChatAccess {
     /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
     public func eventTypes() throws(ChatError) -> [EventType] {
         try demandReading()
-        let all = BuiltInCatalogue.all.map { EventType($0) } + types.declared(in: space)
+        let all = BuiltInCatalogue.all.map { EventType($0) } + types.declared(in: app)
         return all.filter { caller.types.match($0.name) }.sorted { ExactText($0.name) < ExactText($1.name) }
     }
 
     /// - Throws: `.forbidden`, `.notFound`.
     public func eventType(_ name: String) throws(ChatError) -> EventType {
         try demandReading(name)
-        return try types.type(name, in: space)
+        return try types.type(name, in: app)
     }
 
     /// Declares an event type, or puts other settings in the place of its present ones. Counts at once on this node.
@@ -29,11 +29,11 @@ extension ChatAccess {
     ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
         try demandManaging(name)
         try Names.check(type: name)
-        return try await types.settling(demand, in: space) { [types, space] () async throws(ChatError) in
-            let old = try await types.stored(name, in: space)
+        return try await types.settling(demand, in: app) { [types, app] () async throws(ChatError) in
+            let old = try await types.stored(name, in: app)
             try demand.check(old?.etag)
-            let type = try await types.declaring(name, settings, origin: .api, over: old, in: space)
-            let change = try await types.change(type, from: old, in: space)
+            let type = try await types.declaring(name, settings, origin: .api, over: old, in: app)
+            let change = try await types.change(type, from: old, in: app)
             let record = try await types.write(change.records, change.prepared)[0]
             return (EventType(record) ?? type, old == nil)
         }
@@ -48,12 +48,12 @@ extension ChatAccess {
         _ edit: @escaping @Sendable (EventTypeSettings) throws(ChatError) -> EventTypeSettings
     ) async throws(ChatError) -> EventType {
         try demandManaging(name)
-        return try await types.settling(demand, in: space) { [types, space] () async throws(ChatError) in
-            let old = try await types.stored(name, in: space)
+        return try await types.settling(demand, in: app) { [types, app] () async throws(ChatError) in
+            let old = try await types.stored(name, in: app)
             try demand.check(old?.etag)
             guard let old else { throw EventTypes.unknown }
-            let type = try await types.declaring(name, try edit(old.settings), origin: .api, over: old, in: space)
-            let change = try await types.change(type, from: old, in: space)
+            let type = try await types.declaring(name, try edit(old.settings), origin: .api, over: old, in: app)
+            let change = try await types.change(type, from: old, in: app)
             let record = try await types.write(change.records, change.prepared)[0]
             return EventType(record) ?? type
         }
@@ -67,9 +67,9 @@ extension ChatAccess {
     /// - Throws: `.forbidden`, `.notFound`, `.stale`; `.conflict` with the slug `event_type_in_use`.
     public func removeEventType(_ name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try demandManaging(name)
-        try await types.settling(etag.map { .etag($0) } ?? .none, in: space) {
-            [types, space] () async throws(ChatError) in
-            guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
+        try await types.settling(etag.map { .etag($0) } ?? .none, in: app) {
+            [types, app] () async throws(ChatError) in
+            guard let old = try await types.stored(name, in: app) else { throw EventTypes.unknown }
             if let etag, old.etag != etag { throw EventTypes.stale }
             guard etag != nil || old.latestVersion == 0 else {
                 throw ChatError(
@@ -78,8 +78,8 @@ extension ChatAccess {
                         + "remove it with If-Match", slug: "event_type_in_use")
             }
             _ = try await types.write([
-                RecordChange(EventType.recordKey(name, in: space), body: nil, demand: .etag(old.etag)),
-                RecordChange(Candidate.recordKey(of: name, in: space), body: nil),
+                RecordChange(EventType.recordKey(name, in: app), body: nil, demand: .etag(old.etag)),
+                RecordChange(Candidate.recordKey(of: name, in: app), body: nil),
             ])
         }
     }
@@ -87,7 +87,7 @@ extension ChatAccess {
     /// - Throws: `.notFound` when the app is gone.
     public func requiresDeclaredTypes() throws(ChatError) -> Bool {
         try demandReading()
-        return service.keyring.requiresDeclaredTypes(space)
+        return service.keyring.requiresDeclaredTypes(app)
     }
 }
 

@@ -35,7 +35,7 @@ extension ChatAccess {
         }
         let events = try await lastEvents(of: name, count)
         guard !events.isEmpty else { throw ChatError(.notFound, "there is no event of the type '\(name)'") }
-        return try await service.eventTypes.workshop.run(for: space) { () async throws(ChatError) in
+        return try await service.eventTypes.workshop.run(for: app) { () async throws(ChatError) in
             // What was stored before the type had a schema may hold numbers that none can be held against.
             let values = events.compactMap { try? JSONDocument($0.data).root }
             let options = InferenceOptions(closesObjects: closesObjects)
@@ -45,8 +45,8 @@ extension ChatAccess {
 
     /// Oldest first. The log is read forwards only, so backwards in windows, each ten times as long as the one after it.
     private func lastEvents(of name: String, _ count: Int) async throws(ChatError) -> [Event] {
-        let channels = ChannelSet(space: space, patterns: caller.channels)
-        let watermark = try await log.watermark(of: space)
+        let channels = ChannelSet(app: app, patterns: caller.channels)
+        let watermark = try await log.watermark(of: app)
         var found: [Event] = []
         var upper = watermark
         var age: UInt64 = 60 * Timetoken.ticksPerSecond

@@ -12,8 +12,8 @@ extension ChatAccess {
     ) async throws(ChatError) -> Page<SchemaVersion> {
         try demandReading(name)
         if let builtIn = BuiltInCatalogue.named(name) { return Page(items: [SchemaVersion(builtIn)]) }
-        _ = try types.type(name, in: space)
-        var query = RecordQuery(.schemaVersion, in: space, limit: list.limit)
+        _ = try types.type(name, in: app)
+        var query = RecordQuery(.schemaVersion, in: app, limit: list.limit)
         query.parent = name
         query.sort = [(.field("number"), true)]
         return try await list.page(of: query, in: types.directory, limits: limits, created: \.created) { records in
@@ -30,7 +30,7 @@ extension ChatAccess {
             guard number == 1 else { throw EventTypes.unknownVersion }
             return SchemaVersion(builtIn)
         }
-        guard let version = try await types.version(number, of: name, in: space) else {
+        guard let version = try await types.version(number, of: name, in: app) else {
             throw EventTypes.unknownVersion
         }
         return version
@@ -56,12 +56,12 @@ extension ChatAccess {
         _ proposal: SchemaProposal, to name: String, ending candidate: Candidate? = nil, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         if let reason = proposal.forced { try Self.check(reason: reason) }
-        return try await types.settling(.none, in: space) { [types, space] () async throws(ChatError) in
-            guard let old = try await types.stored(name, in: space) else { throw EventTypes.unknown }
-            let proposed = try await types.proposing(proposal, for: old, from: old, in: space)
+        return try await types.settling(.none, in: app) { [types, app] () async throws(ChatError) in
+            guard let old = try await types.stored(name, in: app) else { throw EventTypes.unknown }
+            let proposed = try await types.proposing(proposal, for: old, from: old, in: app)
             guard !isTrial else { return try await settled(proposed.version, of: old) }
             var records = proposed.change.records
-            if let candidate { records += try await types.ending(candidate, of: name, in: space) }
+            if let candidate { records += try await types.ending(candidate, of: name, in: app) }
             do throws(ChatError) {
                 _ = try await types.write(records, proposed.change.prepared)
             } catch {
@@ -77,7 +77,7 @@ extension ChatAccess {
         _ proposed: SchemaVersion?, of type: EventType
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         if let proposed { return (proposed, true) }
-        guard let newest = try await types.version(type.latestVersion, of: type.name, in: space) else {
+        guard let newest = try await types.version(type.latestVersion, of: type.name, in: app) else {
             throw EventTypes.unknownVersion
         }
         return (newest, false)

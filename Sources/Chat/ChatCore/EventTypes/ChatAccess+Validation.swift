@@ -67,19 +67,19 @@ extension ChatAccess {
     ) async throws(ChatError) -> Validation {
         try demandReading(name)
         let types = service.eventTypes
-        let latest = try types.type(name, in: space).latestVersion
+        let latest = try types.type(name, in: app).latestVersion
         let value = try exactValue(of: data)
         let wanted = number ?? latest
         guard wanted > 0 || number != nil else { return Validation(type: name) }
-        if let gate = types.gate(of: name, in: space), gate.reference.version == wanted, let schema = gate.schema {
-            let judged = try await types.judge(for: space) { [left] () async throws(ChatError) in
+        if let gate = types.gate(of: name, in: app), gate.reference.version == wanted, let schema = gate.schema {
+            let judged = try await types.judge(for: app) { [left] () async throws(ChatError) in
                 Self.judged(value, by: schema, left)
             }
             left = judged.left
             return Validation(type: name, version: wanted, judged.judgement)
         }
         let text = try await version(wanted, of: name).schema
-        let judged = try await types.workshop.run(for: space) { [left] () async throws(ChatError) in
+        let judged = try await types.workshop.run(for: app) { [left] () async throws(ChatError) in
             Self.judged(value, by: try types.storedCheck.compile(text), left)
         }
         left = judged.left

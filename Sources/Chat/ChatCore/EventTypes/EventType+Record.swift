@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 extension EventType {
-    static func recordKey(_ name: String, in space: SpaceID) -> RecordKey { RecordKey(.eventType, name, in: space) }
+    static func recordKey(_ name: String, in app: AppID) -> RecordKey { RecordKey(.eventType, name, in: app) }
 
     var body: JSONText {
         JSONText { writer in

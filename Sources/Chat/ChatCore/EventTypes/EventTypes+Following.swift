@@ -18,10 +18,10 @@ extension EventTypes {
         _ = BuiltInGates.all
         let revision = try await directory.revision()
         for app in keyring.apps {
-            try await mirror.load(.eventType, in: app.space) { apply($0, $1, Prepared()) }
-            for type in declared(in: app.space) { try await settle(EventType.recordKey(type.name, in: app.space)) }
+            try await mirror.load(.eventType, in: app.id) { apply($0, $1, Prepared()) }
+            for type in declared(in: app.id) { try await settle(EventType.recordKey(type.name, in: app.id)) }
             // Among settings of other rooms, so by their names and not as the mirror loads a kind.
-            var query = RecordQuery(.setting, in: app.space, limit: 500)
+            var query = RecordQuery(.setting, in: app.id, limit: 500)
             query.idPrefix = Candidate.idPrefix
             repeat {
                 let page = try await directory.list(query)
@@ -56,15 +56,15 @@ extension EventTypes {
     /// Takes one record as it is now; nil when it was removed.
     private func apply(_ key: RecordKey, _ record: Record?, _ prepared: Prepared) {
         switch key.kind {
-        case .app where record == nil: contents.withLock { $0[SpaceID(key.id)] = nil }
+        case .app where record == nil: contents.withLock { $0[AppID(key.id)] = nil }
         case .eventType: take(record.flatMap { EventType($0) }, key, made(for: key, record, prepared))
         case .setting:
             guard let name = Candidate.typeName(of: key) else { return }
             contents.withLock { contents in
-                if record == nil { contents[key.space]?.candidates[name] = nil }
+                if record == nil { contents[key.app]?.candidates[name] = nil }
                 if let made = prepared.candidates[key], let record, made.body == record.body {
                     made.candidate.isStored(at: record.etag)
-                    contents[key.space, default: AppTypes()].put(made.candidate, for: name)
+                    contents[key.app, default: AppTypes()].put(made.candidate, for: name)
                 }
             }
         default: break
@@ -80,12 +80,12 @@ extension EventTypes {
         let name = ExactText(key.id)
         contents.withLock { contents in
             guard let type else {
-                contents[key.space]?.entries[name] = nil
+                contents[key.app]?.entries[name] = nil
                 return
             }
-            let known = contents[key.space]?.entries[name]?.compiled
+            let known = contents[key.app]?.entries[name]?.compiled
             let compiled = made ?? (known?.number ?? 0 <= type.latestVersion ? known : nil)
-            contents[key.space, default: AppTypes()].entries[name] = entry(type, compiled)
+            contents[key.app, default: AppTypes()].entries[name] = entry(type, compiled)
         }
     }
 
@@ -101,35 +101,35 @@ extension EventTypes {
     /// Compiles what a record calls for and this node does not have yet.
     private func settle(_ key: RecordKey) async throws(ChatError) {
         switch key.kind {
-        case .eventType: try await settleVersion(of: key.id, in: key.space)
+        case .eventType: try await settleVersion(of: key.id, in: key.app)
         case .setting: try await settleCandidate(key)
         default: break
         }
     }
 
-    private func settleVersion(of name: String, in space: SpaceID) async throws(ChatError) {
-        guard let wanted = wantedVersion(of: name, in: space) else { return }
+    private func settleVersion(of name: String, in app: AppID) async throws(ChatError) {
+        guard let wanted = wantedVersion(of: name, in: app) else { return }
         let compiled = try await Workshop.aside { () async throws(ChatError) in
-            try await self.compiled(wanted, of: name, in: space)
+            try await self.compiled(wanted, of: name, in: app)
         }
         guard let compiled else { return }
         contents.withLock { contents in
-            guard let entry = contents[space]?.entries[ExactText(name)], entry.type.latestVersion >= wanted,
+            guard let entry = contents[app]?.entries[ExactText(name)], entry.type.latestVersion >= wanted,
                 entry.compiled?.number ?? 0 < wanted
             else { return }
-            contents[space]?.entries[ExactText(name)] = self.entry(entry.type, compiled)
+            contents[app]?.entries[ExactText(name)] = self.entry(entry.type, compiled)
         }
     }
 
-    private func wantedVersion(of name: String, in space: SpaceID) -> Int? {
-        guard let entry = entry(name, in: space) else { return nil }
+    private func wantedVersion(of name: String, in app: AppID) -> Int? {
+        guard let entry = entry(name, in: app) else { return nil }
         let latest = entry.type.latestVersion
         return latest > 0 && entry.compiled?.number != latest ? latest : nil
     }
 
     /// A stored version, compiled; nil when there is no such record.
-    func compiled(_ number: Int, of name: String, in space: SpaceID) async throws(ChatError) -> CompiledVersion? {
-        let record = try await directory.read(SchemaVersion.recordKey(number, of: name, in: space))
+    func compiled(_ number: Int, of name: String, in app: AppID) async throws(ChatError) -> CompiledVersion? {
+        let record = try await directory.read(SchemaVersion.recordKey(number, of: name, in: app))
         guard let record else { return nil }
         do throws(ChatError) {
             guard let version = SchemaVersion(record) else {
@@ -138,7 +138,7 @@ extension EventTypes {
             return CompiledVersion(number: number, schema: try storedCheck.compile(version.schema))
         } catch {
             // Another release wrote it, for instance. Nothing passes unchecked because of it.
-            await tell(of: UnusableVersion(space: space, type: name, number: number, fault: error.message))
+            await tell(of: UnusableVersion(app: app, type: name, number: number, fault: error.message))
             return CompiledVersion(number: number, schema: nil)
         }
     }
@@ -146,7 +146,7 @@ extension EventTypes {
     private func settleCandidate(_ key: RecordKey) async throws(ChatError) {
         guard let name = Candidate.typeName(of: key) else { return }
         while let record = try await directory.read(key),
-            contents.withLock({ $0[key.space]?.candidates[name]?.body }) != record.body
+            contents.withLock({ $0[key.app]?.candidates[name]?.body }) != record.body
         {
             let candidate = try await Workshop.aside { () async throws(ChatError) in
                 Candidate(record, check: self.storedCheck)

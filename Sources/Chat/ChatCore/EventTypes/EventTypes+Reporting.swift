@@ -21,7 +21,7 @@ extension EventTypes {
     func tellViolations() async {
         for tally in violations.take(ofEachApp: Self.reportsAtOnce) {
             guard let data = await aside(tally) else { continue }
-            let channel = ChannelID(ChannelID.systemName, in: tally.last.channel.space)
+            let channel = ChannelID(ChannelID.systemName, in: tally.last.channel.app)
             let draft = EventDraft(channel: channel, type: "schema.violated", data: data)
             do throws(ChatError) {
                 _ = try await log.append([draft], claim: nil)
@@ -39,7 +39,7 @@ extension EventTypes {
     /// What is wrong with the last event of a tally; nil when nothing is any more.
     private func report(on tally: ViolationTally.Tally) -> JSONText? {
         let event = tally.last
-        guard let gate = entry(event.type, in: event.channel.space)?.gate,
+        guard let gate = entry(event.type, in: event.channel.app)?.gate,
             let refusal = gate.refusal(of: event.data)
         else { return nil }
         return JSONText(capacity: 512) { writer in

@@ -42,7 +42,7 @@ public final class EventTypes: Sendable {
     let workshop = Workshop()
     /// Runs the checks of payloads that take long, apart from the declarations, which take far longer.
     let judgements = Workshop()
-    let contents = Lock<[SpaceID: AppTypes]>([:])
+    let contents = Lock<[AppID: AppTypes]>([:])
     let violations = ViolationTally()
     let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])
 
@@ -68,23 +68,23 @@ public final class EventTypes: Sendable {
     }
 
     /// - Throws: `.notFound`.
-    func type(_ name: String, in space: SpaceID) throws(ChatError) -> EventType {
+    func type(_ name: String, in app: AppID) throws(ChatError) -> EventType {
         if let builtIn = BuiltInCatalogue.named(name) { return EventType(builtIn) }
-        guard let entry = entry(name, in: space) else { throw Self.unknown }
+        guard let entry = entry(name, in: app) else { throw Self.unknown }
         return entry.type
     }
 
-    func entry(_ name: String, in space: SpaceID) -> Entry? {
-        contents.withLock { $0[space]?.entries[ExactText(name)] }
+    func entry(_ name: String, in app: AppID) -> Entry? {
+        contents.withLock { $0[app]?.entries[ExactText(name)] }
     }
 
     /// The types an app has declared, in no order.
-    func declared(in space: SpaceID) -> [EventType] {
-        contents.withLock { contents in (contents[space]?.entries.values).map { $0.map(\.type) } ?? [] }
+    func declared(in app: AppID) -> [EventType] {
+        contents.withLock { contents in (contents[app]?.entries.values).map { $0.map(\.type) } ?? [] }
     }
 
-    func gate(of name: String, in space: SpaceID) -> Gate? {
-        BuiltInGates.all[ExactText(name)] ?? entry(name, in: space)?.gate
+    func gate(of name: String, in app: AppID) -> Gate? {
+        BuiltInGates.all[ExactText(name)] ?? entry(name, in: app)?.gate
     }
 
     static let unknown = ChatError(.notFound, "no such event type")
@@ -102,15 +102,15 @@ extension EventTypes {
     ///   stay, where the type says so.
     /// - Throws: as `Gate.admit`; `.invalid` with the slug `undeclared_type` where the app demands declared types.
     func admit(
-        _ emission: Emission, in space: SpaceID, within work: inout SchemaWork
+        _ emission: Emission, in app: AppID, within work: inout SchemaWork
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
         let type = emission.type
         if emission.allowsBuiltInType, let gate = BuiltInGates.all[ExactText(type)] {
             return (try gate.admit(emission.data, parsed: emission.value, within: &work), nil)
         }
-        guard let entry = entry(type, in: space) else {
+        guard let entry = entry(type, in: app) else {
             // An event without a type has none that is declared.
-            guard keyring.requiresDeclaredTypes(space), type == BuiltInTypes.custom || !Self.isBuiltIn(type) else {
+            guard keyring.requiresDeclaredTypes(app), type == BuiltInTypes.custom || !Self.isBuiltIn(type) else {
                 return (nil, nil)
             }
             throw ChatError(
@@ -127,9 +127,9 @@ extension EventTypes {
     ///
     /// - Returns: how long the app keeps events of the type; nil where it does not say.
     func admit(
-        moved emission: Emission, in space: SpaceID, within work: inout SchemaWork
+        moved emission: Emission, in app: AppID, within work: inout SchemaWork
     ) throws(ChatError) -> Duration? {
-        guard emission.allowsBuiltInType else { return entry(emission.type, in: space)?.type.settings.retention }
+        guard emission.allowsBuiltInType else { return entry(emission.type, in: app)?.type.settings.retention }
         _ = try BuiltInGates.all[ExactText(emission.type)]?.admit(emission.data, parsed: nil, within: &work)
         return nil
     }
@@ -155,7 +155,7 @@ extension EventTypes {
     private func look(at event: Event, within work: inout SchemaWork) {
         let name = ExactText(event.type)
         let (candidate, gate) = contents.withLock { contents -> (Candidate?, Gate?) in
-            guard let app = contents[event.channel.space] else { return (nil, nil) }
+            guard let app = contents[event.channel.app] else { return (nil, nil) }
             return (app.candidates[name], app.entries[name]?.gate)
         }
         candidate?.look(at: event, depth: limits.jsonDepth, within: &work)

@@ -33,8 +33,8 @@ public struct SchemaProposal: Sendable {
 }
 
 extension SchemaVersion {
-    static func recordKey(_ number: Int, of type: String, in space: SpaceID) -> RecordKey {
-        RecordKey(.schemaVersion, "\(type)/\(number)", in: space)
+    static func recordKey(_ number: Int, of type: String, in app: AppID) -> RecordKey {
+        RecordKey(.schemaVersion, "\(type)/\(number)", in: app)
     }
 
     var body: JSONText {

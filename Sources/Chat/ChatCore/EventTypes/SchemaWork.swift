@@ -40,8 +40,8 @@ public struct SchemaWork: Sendable {
 extension EventTypes {
     /// Does work with schemas that may take long: away from the loop, one app's after another's.
     func judge<Result: Sendable>(
-        for space: SpaceID, _ work: @Sendable () async throws(ChatError) -> Result
+        for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
-        try await judgements.run(for: space, work)
+        try await judgements.run(for: app, work)
     }
 }

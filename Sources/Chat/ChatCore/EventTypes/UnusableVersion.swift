@@ -4,7 +4,7 @@ import Locking
 
 /// A stored version of a schema that this gateway cannot compile: in mode `enforce` every event of its type is refused.
 public struct UnusableVersion: Sendable {
-    public var space: SpaceID
+    public var app: AppID
     public var type: String
     public var number: Int
     /// Why, in a sentence.
@@ -27,7 +27,7 @@ extension EventTypes {
             writer.member("reason", version.fault)
             writer.endObject()
         }
-        let channel = ChannelID(ChannelID.systemName, in: version.space)
+        let channel = ChannelID(ChannelID.systemName, in: version.app)
         // Told to the process already; the types must not wait for a log that takes nothing now.
         _ = try? await log.append([EventDraft(channel: channel, type: "schema.unusable", data: data)], claim: nil)
     }

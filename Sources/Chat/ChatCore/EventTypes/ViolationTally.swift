@@ -10,7 +10,7 @@ final class ViolationTally: Sendable {
     }
 
     struct Name: Hashable, Sendable {
-        let space: SpaceID
+        let app: AppID
         @ExactText var type: String
     }
 
@@ -21,7 +21,7 @@ final class ViolationTally: Sendable {
 
     /// Also gives back what could not be told.
     func add(_ tally: Tally) {
-        let name = Name(space: tally.last.channel.space, type: tally.last.type)
+        let name = Name(app: tally.last.channel.app, type: tally.last.type)
         tallies.withLock { tallies in
             guard let known = tallies[name] else {
                 tallies[name] = tally
@@ -36,13 +36,13 @@ final class ViolationTally: Sendable {
     /// Takes out some of an app's types each, so that no app is told more than a few at a time.
     func take(ofEachApp most: Int) -> [Tally] {
         tallies.withLock { tallies in
-            var taken: [SpaceID: Int] = [:]
+            var taken: [AppID: Int] = [:]
             var due: [Tally] = []
-            for (name, tally) in tallies where taken[name.space, default: 0] < most {
-                taken[name.space, default: 0] += 1
+            for (name, tally) in tallies where taken[name.app, default: 0] < most {
+                taken[name.app, default: 0] += 1
                 due.append(tally)
             }
-            for tally in due { tallies[Name(space: tally.last.channel.space, type: tally.last.type)] = nil }
+            for tally in due { tallies[Name(app: tally.last.channel.app, type: tally.last.type)] = nil }
             if !tallies.isEmpty { wakes.continuation.yield() }
             return due
         }

@@ -8,9 +8,9 @@ final class Workshop: Sendable {
     private struct State {
         var isBusy = false
         /// Who waits, by app, each in the order they came.
-        var waiting: [SpaceID: [CheckedContinuation<Void, Never>]] = [:]
+        var waiting: [AppID: [CheckedContinuation<Void, Never>]] = [:]
         /// The apps that wait, in the order of their turns.
-        var turns: [SpaceID] = []
+        var turns: [AppID] = []
     }
 
     static let abandoned = ChatError(.unavailable, "the request was given up before it was done; nothing was stored")
@@ -22,9 +22,9 @@ final class Workshop: Sendable {
 
     /// - Throws: `abandoned` when the task was cancelled while it waited; what `work` throws.
     func run<Result: Sendable>(
-        for space: SpaceID, _ work: @Sendable () async throws(ChatError) -> Result
+        for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
-        await enter(space)
+        await enter(app)
         defer { leave() }
         guard !Task.isCancelled else { throw Self.abandoned }
         return try await Self.aside(work)
@@ -38,15 +38,15 @@ final class Workshop: Sendable {
         try await asLongWork { () async throws(ChatError) in try await work() }
     }
 
-    private func enter(_ space: SpaceID) async {
+    private func enter(_ app: AppID) async {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 guard state.isBusy else {
                     state.isBusy = true
                     return true
                 }
-                if state.waiting[space] == nil { state.turns.append(space) }
-                state.waiting[space, default: []].append(continuation)
+                if state.waiting[app] == nil { state.turns.append(app) }
+                state.waiting[app, default: []].append(continuation)
                 return false
             }
             if isFree { continuation.resume() }
@@ -59,12 +59,12 @@ final class Workshop: Sendable {
                 state.isBusy = false
                 return nil
             }
-            let space = state.turns.removeFirst()
-            let next = state.waiting[space]?.removeFirst()
-            if state.waiting[space]?.isEmpty ?? true {
-                state.waiting[space] = nil
+            let app = state.turns.removeFirst()
+            let next = state.waiting[app]?.removeFirst()
+            if state.waiting[app]?.isEmpty ?? true {
+                state.waiting[app] = nil
             } else {
-                state.turns.append(space)
+                state.turns.append(app)
             }
             return next
         }

@@ -12,7 +12,7 @@ extension ChatAccess {
     public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
         try caller.demand(.read)
         try Names.check(group: name)
-        let record = try await directory.read(GroupRecord.key(name, in: space))
+        let record = try await directory.read(GroupRecord.key(name, in: app))
         guard let group = record.flatMap(GroupRecord.init) else { return nil }
         return try await known(reachable(group))
     }
@@ -20,7 +20,7 @@ extension ChatAccess {
     /// Groups by their names, with what ``group(_:)`` shows of each.
     public func groups(_ list: RecordList) async throws(ChatError) -> Page<GroupRecord> {
         try caller.demand(.read)
-        let query = RecordQuery(.group, in: space, limit: list.limit)
+        let query = RecordQuery(.group, in: app, limit: list.limit)
         return try await page(query, list, created: \.updated) { records async throws(ChatError) in
             var groups: [GroupRecord?] = []
             for record in records {
@@ -66,7 +66,7 @@ extension ChatAccess {
         try caller.demand(.manage)
         try Names.check(group: name)
         for channel in edit.channels { try demandRecord(of: channel) }
-        let key = GroupRecord.key(name, in: space)
+        let key = GroupRecord.key(name, in: app)
         let decided = try await decide([key]) { situation throws(ChatError) in
             let before = situation[key].flatMap(GroupRecord.init)
             try demandAll(of: before)
@@ -96,7 +96,7 @@ extension ChatAccess {
     public func delete(group name: String, demand: RecordChange.Demand = .none) async throws(ChatError) -> Bool {
         try caller.demand(.manage)
         try Names.check(group: name)
-        let key = GroupRecord.key(name, in: space)
+        let key = GroupRecord.key(name, in: app)
         return try await decide([key]) { situation throws(ChatError) in
             let record = situation[key]
             try demandAll(of: record.flatMap(GroupRecord.init))
@@ -129,7 +129,7 @@ extension ChatAccess {
     /// The same of each group, in the order they are named.
     public func channels(ofGroups names: [String]) async throws(ChatError) -> [[String]] {
         for name in names { try Names.check(group: name) }
-        let records = try await directory.read(names.map { GroupRecord.key($0, in: space) })
+        let records = try await directory.read(names.map { GroupRecord.key($0, in: app) })
         return records.map { $0.flatMap(GroupRecord.init).map(reachable)?.channels ?? [] }
     }
 }

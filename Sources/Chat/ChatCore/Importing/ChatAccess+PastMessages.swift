@@ -56,12 +56,12 @@ extension ChatAccess {
         guard message.at > .zero, message.at < now else {
             throw ChatError(.invalid, "the timetoken \(message.at) does not lie in the past", slug: "not_past")
         }
-        let ofType = try service.eventTypes.admit(moved: emission, in: space, within: &work)
+        let ofType = try service.eventTypes.admit(moved: emission, in: app, within: &work)
         if let ofType {
             draft.expires = message.at.adding(ofType)
             draft.isEndedByType = true
         }
-        for life in [ofType, service.keyring.app(space)?.retention].compactMap(\.self)
+        for life in [ofType, service.keyring.app(app)?.retention].compactMap(\.self)
         where message.at.adding(life) <= now {
             throw ChatError(
                 .gone, "the message is older than this app keeps such events; give it a longer retention first",
@@ -89,7 +89,7 @@ extension ChatAccess {
     private func attach(_ actions: [PastMessage.Action], to event: Event) async throws(ChatError) -> Int {
         guard !actions.isEmpty else { return 0 }
         let channel = event.channel.name
-        let key = MessageRecord.key(channel, event.timetoken, in: space)
+        let key = MessageRecord.key(channel, event.timetoken, in: app)
         let actions = actions.sorted { $0.at < $1.at }
         let records = actions.map { action in
             var record = MessageActionRecord(
@@ -98,7 +98,7 @@ extension ChatAccess {
             return record
         }
         let limits = limits
-        return try await decide([key] + records.map { $0.key(in: space) }) { situation throws(ChatError) in
+        return try await decide([key] + records.map { $0.key(in: app) }) { situation throws(ChatError) in
             var message =
                 situation[key].flatMap { MessageRecord($0) }
                 ?? MessageRecord(channel: channel, timetoken: event.timetoken)
@@ -106,7 +106,7 @@ extension ChatAccess {
             var taken: Set<RecordKey> = []
             var attached = 0
             for record in records {
-                let recordKey = record.key(in: self.space)
+                let recordKey = record.key(in: self.app)
                 if BuiltInAction(rawValue: record.type)?.isDeed ?? false {
                     if message.take(deed: record, on: event) { attached += 1 }
                 } else if situation[recordKey] == nil, taken.insert(recordKey).inserted {
@@ -116,7 +116,7 @@ extension ChatAccess {
                 }
             }
             guard attached > 0 else { return Decision(0) }
-            return Decision(attached, changes: changes + [message.change(in: self.space)])
+            return Decision(attached, changes: changes + [message.change(in: self.app)])
         }.value
     }
 }

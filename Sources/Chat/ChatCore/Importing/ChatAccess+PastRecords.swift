@@ -46,7 +46,7 @@ extension ChatAccess {
     private func moveMember(
         _ user: String, _ channel: String, _ edit: MembershipEdit, isReplacing: Bool
     ) async throws(ChatError) -> Moved {
-        let key = MembershipRecord.key(user, channel, in: space)
+        let key = MembershipRecord.key(user, channel, in: app)
         if !isReplacing, try await directory.read(key) != nil { return Moved(isNew: false) }
         do throws(ChatError) {
             return Moved(isNew: try await settle(user, channel, edit))
@@ -72,7 +72,7 @@ extension ChatAccess {
     private func moveRestriction(
         _ user: String, _ channel: String, _ sanction: Sanction, isReplacing: Bool
     ) async throws(ChatError) -> Moved {
-        let key = RestrictionRecord.key(user, channel, in: space)
+        let key = RestrictionRecord.key(user, channel, in: app)
         if !isReplacing, try await directory.read(key) != nil { return Moved(isNew: false) }
         return Moved(isNew: try await restrict(user, in: channel, sanction).isNew)
     }

@@ -44,7 +44,7 @@ public struct IncludedRecords: Sendable {
     }
 
     private let service: ChatService
-    private let space: SpaceID
+    private let app: AppID
     private let publicFields: PublicUserFields
     private let records: [RecordKey: Record]
     // What was printed and asked so far.
@@ -60,7 +60,7 @@ public struct IncludedRecords: Sendable {
     /// - Parameter wanted: events of one app with the objects wanted of each.
     /// - Throws: what the store throws.
     public init(
-        of wanted: some Sequence<(event: Event, objects: Set<IncludedObject>)>, in space: SpaceID,
+        of wanted: some Sequence<(event: Event, objects: Set<IncludedObject>)>, in app: AppID,
         from service: ChatService
     ) async throws(ChatError) {
         var keys: Set<RecordKey> = []
@@ -68,8 +68,8 @@ public struct IncludedRecords: Sendable {
         let order = Array(keys)
         let found = order.isEmpty ? [] : try await service.engine.directory.read(order)
         self.service = service
-        self.space = space
-        publicFields = service.keyring.app(space)?.publicUserFields ?? .standard
+        self.app = app
+        publicFields = service.keyring.app(app)?.publicUserFields ?? .standard
         records = zip(order, found).reduce(into: [:]) { $0[$1.0] = $1.1 }
     }
 
@@ -93,7 +93,7 @@ public struct IncludedRecords: Sendable {
         case .app: sight.showsPrivateFields = true
         case .anyUser:
             // The event may be from a time when everybody could read the channel.
-            let record = records[ChannelRecord.key(event.channel.name, in: space)].flatMap(ChannelRecord.init)
+            let record = records[ChannelRecord.key(event.channel.name, in: app)].flatMap(ChannelRecord.init)
             sight.knowsChannel = record?.kind.isPrivate != true || !event.audience.isOpen
         case .user(let reader):
             sight.showsPrivateFields = event.user.map { ExactText($0) == reader } ?? false
@@ -106,7 +106,7 @@ public struct IncludedRecords: Sendable {
     private mutating func knows(_ channel: ChannelID, _ reader: ExactText) async throws(ChatError) -> Bool {
         let name = ExactText(channel.name)
         if let answer = known[reader]?[name] { return answer }
-        var caller = Caller.gateway(in: space)
+        var caller = Caller.gateway(in: app)
         caller.user = reader.text
         let chat = service.chat(for: caller)
         let answer = try await chat.obstacle(to: .knowing, of: reader.text, in: channel.name) == nil
@@ -134,7 +134,7 @@ public struct IncludedRecords: Sendable {
         guard let id = event.user else { return nil }
         let form = UserForm(user: ExactText(id), showsPrivateFields: showsPrivateFields)
         if let known = users[form] { return known }
-        let record = records[UserRecord.key(id, in: space)].flatMap(UserRecord.init)
+        let record = records[UserRecord.key(id, in: app)].flatMap(UserRecord.init)
         let shown = showsPrivateFields ? record : record.map(publicFields.shown)
         let text = shown.map { user in JSONText(capacity: 512) { user.show(to: &$0) } }
         users[form] = .some(text)
@@ -144,8 +144,8 @@ public struct IncludedRecords: Sendable {
     private mutating func channel(of event: Event) -> JSONText? {
         let name = ExactText(event.channel.name)
         if let known = channels[name] { return known }
-        let record = records[ChannelRecord.key(name.text, in: space)].flatMap(ChannelRecord.init)
-        let counts = MemberCounts(records[MemberCounts.key(name.text, in: space)])
+        let record = records[ChannelRecord.key(name.text, in: app)].flatMap(ChannelRecord.init)
+        let counts = MemberCounts(records[MemberCounts.key(name.text, in: app)])
         let view = record.map { ChannelView(channel: $0, counts: counts) }
         let text = view.map { view in JSONText(capacity: 512) { view.show(to: &$0) } }
         channels[name] = .some(text)
@@ -154,11 +154,11 @@ public struct IncludedRecords: Sendable {
 
     private mutating func member(of event: Event, _ showsPrivateFields: Bool) -> JSONText? {
         guard let user = event.user else { return nil }
-        let key = MembershipRecord.key(user, event.channel.name, in: space)
+        let key = MembershipRecord.key(user, event.channel.name, in: app)
         let form = MemberForm(key: key, showsPrivateFields: showsPrivateFields)
         if let known = members[form] { return known }
         let record = records[key].flatMap(MembershipRecord.init)
-            .flatMap { service.sweeps.hide($0, in: space) ? nil : $0 }
+            .flatMap { service.sweeps.hide($0, in: app) ? nil : $0 }
         let text = record.map { member in
             JSONText(capacity: 512) { showsPrivateFields ? member.show(to: &$0) : member.showToMembers(to: &$0) }
         }
@@ -186,7 +186,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> [IncludedText] {
         guard let inclusion, !events.isEmpty else { return [] }
         var records = try await IncludedRecords(
-            of: events.lazy.map { (event: $0, objects: inclusion.objects) }, in: space, from: service)
+            of: events.lazy.map { (event: $0, objects: inclusion.objects) }, in: app, from: service)
         var texts: [IncludedText] = []
         texts.reserveCapacity(events.count)
         for event in events { texts.append(try await records.text(beside: event, inclusion)) }
@@ -196,14 +196,14 @@ extension ChatAccess {
 
 extension Event {
     fileprivate func includedKeys(_ objects: Set<IncludedObject>) -> [RecordKey] {
-        let space = channel.space
+        let app = channel.app
         var keys: [RecordKey] = []
-        if objects.contains(.user), let user { keys.append(UserRecord.key(user, in: space)) }
+        if objects.contains(.user), let user { keys.append(UserRecord.key(user, in: app)) }
         if objects.contains(.channel) {
-            keys += [ChannelRecord.key(channel.name, in: space), MemberCounts.key(channel.name, in: space)]
+            keys += [ChannelRecord.key(channel.name, in: app), MemberCounts.key(channel.name, in: app)]
         }
         if objects.contains(.member), let user {
-            keys += [MembershipRecord.key(user, channel.name, in: space), ChannelRecord.key(channel.name, in: space)]
+            keys += [MembershipRecord.key(user, channel.name, in: app), ChannelRecord.key(channel.name, in: app)]
         }
         if objects.contains(.thread), let threadKey { keys.append(threadKey) }
         return keys
@@ -212,6 +212,6 @@ extension Event {
     /// The record of the message whose thread the event begins or belongs to: of a message, and of what becomes of a reply.
     fileprivate var threadKey: RecordKey? {
         let root = draft.thread ?? (isMessage && retention == .kept ? timetoken : nil)
-        return root.map { MessageRecord.key(channel.name, $0, in: channel.space) }
+        return root.map { MessageRecord.key(channel.name, $0, in: channel.app) }
     }
 }

@@ -13,7 +13,7 @@ public struct APIKey: Sendable {
     }
 
     public var id: String
-    public var space: SpaceID
+    public var app: AppID
     public var name: String
     public var proof: Proof
     public var scopes: Scopes
@@ -29,11 +29,11 @@ public struct APIKey: Sendable {
     public internal(set) var updated = Timetoken.zero
 
     public init(
-        id: String, space: SpaceID, name: String, proof: Proof, scopes: Scopes, channels: [NamePattern] = [.all],
+        id: String, app: AppID, name: String, proof: Proof, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], expires: Timetoken? = nil, created: Timetoken
     ) {
         self.id = id
-        self.space = space
+        self.app = app
         self.name = name
         self.proof = proof
         self.scopes = scopes
@@ -45,7 +45,7 @@ public struct APIKey: Sendable {
 }
 
 extension APIKey {
-    var recordKey: RecordKey { RecordKey(.key, id, in: space) }
+    var recordKey: RecordKey { RecordKey(.key, id, in: app) }
 
     var body: JSONText {
         JSONText { writer in
@@ -73,7 +73,7 @@ extension APIKey {
             let scopes = root["scopes"]?.strings.flatMap(Scopes.init(names:))
         else { return nil }
         self.init(
-            id: record.key.id, space: record.key.space, name: root["name"]?.string ?? "", proof: proof,
+            id: record.key.id, app: record.key.app, name: root["name"]?.string ?? "", proof: proof,
             scopes: scopes, channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
             types: (root["types"]?.strings ?? []).compactMap(NamePattern.init),
             expires: root["expires"]?.string.flatMap { Timetoken(text: $0) },

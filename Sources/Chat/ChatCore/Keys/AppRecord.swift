@@ -4,7 +4,7 @@ import Signing
 
 /// One tenant: its id is the space everything of it lives in (`product.md` 2).
 public struct AppRecord: Sendable {
-    public var space: SpaceID
+    public var id: AppID
     public var name: String
     /// For the PubNub wire, and readable again by the app's admin.
     public var publishKey: String
@@ -35,10 +35,10 @@ public struct AppRecord: Sendable {
     public internal(set) var updated = Timetoken.zero
 
     public init(
-        space: SpaceID, name: String, publishKey: String, subscribeKey: String, secretKey: String,
+        id: AppID, name: String, publishKey: String, subscribeKey: String, secretKey: String,
         isFirst: Bool = false, retention: Duration? = nil, created: Timetoken
     ) {
-        self.space = space
+        self.id = id
         self.name = name
         self.publishKey = publishKey
         self.subscribeKey = subscribeKey
@@ -59,7 +59,7 @@ extension AppRecord {
     /// Tells secrets apart, and tells nothing of them.
     public static func print(ofSecret key: String) -> String { String(Keyring.digest(of: key).prefix(16)) }
 
-    var recordKey: RecordKey { RecordKey(.app, space.name, in: .gateway) }
+    var recordKey: RecordKey { RecordKey(.app, app.name, in: .gateway) }
 
     func body(sealedBy vault: Vault) -> JSONText {
         JSONText { writer in
@@ -90,7 +90,7 @@ extension AppRecord {
             let secret = try? vault.openText(sealed, context: record.key.vaultContext)
         else { return nil }
         self.init(
-            space: SpaceID(record.key.id), name: root["name"]?.string ?? "",
+            app: AppID(record.key.id), name: root["name"]?.string ?? "",
             publishKey: root["publish_key"]?.string ?? "", subscribeKey: root["subscribe_key"]?.string ?? "",
             secretKey: secret, isFirst: root["first"]?.boolean ?? false,
             retention: root["retention_hours"]?.integer.map { .seconds($0 * 3600) },

@@ -51,24 +51,24 @@ extension ChatService {
     ///   app, for rates unless by an operator, whose admins would lift them, and for types, tokens and users' fields by anybody
     ///   but the app's own admins; `.stale` when the app is at another version than `etag`.
     @discardableResult public func change(
-        _ space: SpaceID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
+        _ app: AppID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
         by caller: Caller
     ) async throws(ChatError) -> AppRecord {
-        guard space == caller.space || caller.isOperator else { throw ChatError(.notFound, "no such app") }
+        guard app == caller.app || caller.isOperator else { throw ChatError(.notFound, "no such app") }
         try caller.demandWholeApp()
         if let name = change.name { try Keyring.check(appName: name) }
         if rates != nil { try Keyring.demandOperator(caller) }
         let concernsOwnAdmins =
             change.requiresDeclaredTypes != nil || change.demandsTokens != nil || change.publicUserFields != nil
-        if concernsOwnAdmins, space != caller.space {
+        if concernsOwnAdmins, app != caller.app {
             throw ChatError(.forbidden, "only the app's own admins decide about its types, tokens and users' fields")
         }
-        let app = try await keyring.change(space, ifMatch: etag) { app throws(ChatError) in
+        let app = try await keyring.change(app, ifMatch: etag) { app throws(ChatError) in
             change.apply(to: &app)
             if let rates { app.rates = try rates(app.rates) }
         }
         // What the log does is what counts; the record says it, and has it done again at the next start.
-        if let retention = change.retention { try await engine.log.setRetention(retention.age, of: space) }
+        if let retention = change.retention { try await engine.log.setRetention(retention.age, of: app) }
         return app
     }
 
@@ -80,14 +80,14 @@ extension ChatService {
     public func recoverAdminKey() async throws(ChatError) -> IssuedKey? {
         guard let issued = try await keyring.recover() else { return nil }
         await audit.write(
-            AuditDeed(action: "key.recover", actor: nil, resource: issued.key.id), in: issued.key.space)
+            AuditDeed(action: "key.recover", actor: nil, resource: issued.key.id), in: issued.key.app)
         return issued
     }
 
     /// Has the log keep what the apps say, if a stop came between.
     func settleRetentions() async throws(ChatError) {
         for app in keyring.apps where app.retention != nil {
-            try await engine.log.setRetention(app.retention, of: app.space)
+            try await engine.log.setRetention(app.retention, of: app.id)
         }
     }
 }

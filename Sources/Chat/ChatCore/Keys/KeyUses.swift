@@ -9,14 +9,14 @@ struct KeyUses {
 
     private(set) var times: [RecordKey: Timetoken] = [:]
     /// Apps with times that are not written yet.
-    private var unwritten: Set<SpaceID> = []
+    private var unwritten: Set<AppID> = []
 
     /// - Returns: the time until which further uses of the key need not be noted.
     mutating func note(_ key: RecordKey, at now: Timetoken) -> Timetoken {
         let next = times[key].map { $0.adding(Self.grain) } ?? .zero
         guard now >= next else { return next }
         times[key] = now
-        unwritten.insert(key.space)
+        unwritten.insert(key.app)
         return now.adding(Self.grain)
     }
 
@@ -28,21 +28,21 @@ struct KeyUses {
     mutating func merge(_ stored: Record, of isKnown: (RecordKey) -> Bool) {
         for member in stored.body.rawMembers() ?? [] {
             guard let time = Timetoken(text: member.value.description) else { continue }
-            let key = RecordKey(.key, member.name, in: stored.key.space)
+            let key = RecordKey(.key, member.name, in: stored.key.app)
             if isKnown(key) { times[key] = max(times[key] ?? .zero, time) }
         }
     }
 
     /// Some of the apps with times that are not written yet; they count as written from now on.
-    mutating func takeUnwritten(_ most: Int) -> [SpaceID] {
-        let spaces = Array(unwritten.prefix(most))
-        unwritten.subtract(spaces)
-        return spaces
+    mutating func takeUnwritten(_ most: Int) -> [AppID] {
+        let apps = Array(unwritten.prefix(most))
+        unwritten.subtract(apps)
+        return apps
     }
 
-    mutating func putBack(_ spaces: [SpaceID]) { unwritten.formUnion(spaces) }
+    mutating func putBack(_ apps: [AppID]) { unwritten.formUnion(apps) }
 
-    static func recordKey(of space: SpaceID) -> RecordKey { RecordKey(.setting, "key-uses", in: space) }
+    static func recordKey(of app: AppID) -> RecordKey { RecordKey(.setting, "key-uses", in: app) }
 }
 
 extension Keyring {
@@ -53,8 +53,8 @@ extension Keyring {
     public func lastUse(of key: APIKey) -> Timetoken? { contents.withLock { $0.uses.times[key.recordKey] } }
 
     /// Notes that a token was shown that a key stands behind. Nothing happens where there is no such key.
-    public func noteUse(ofKey id: String, in space: SpaceID) {
-        let (key, now) = (RecordKey(.key, id, in: space), clock.now)
+    public func noteUse(ofKey id: String, in app: AppID) {
+        let (key, now) = (RecordKey(.key, id, in: app), clock.now)
         contents.withLock { contents in
             if contents.keys[key] != nil { _ = contents.uses.note(key, at: now) }
         }
@@ -62,9 +62,9 @@ extension Keyring {
 
     /// Reads what earlier runs have written; behind the keys.
     func loadUses() async throws(ChatError) {
-        let spaces = apps.map(\.space)
-        for start in stride(from: 0, to: spaces.count, by: Self.writtenAtOnce) {
-            let part = spaces[start...].prefix(Self.writtenAtOnce)
+        let apps = apps.map(\.app)
+        for start in stride(from: 0, to: apps.count, by: Self.writtenAtOnce) {
+            let part = apps[start...].prefix(Self.writtenAtOnce)
             for record in try await directory.read(part.map(KeyUses.recordKey)).compactMap(\.self) {
                 contents.withLock { contents in
                     let keys = contents.keys
@@ -77,29 +77,29 @@ extension Keyring {
     /// Writes what is new. What the store does not take now is left for the next time.
     func writeUses() async {
         while true {
-            let spaces = contents.withLock { $0.uses.takeUnwritten(Self.writtenAtOnce) }
-            guard !spaces.isEmpty else { return }
+            let apps = contents.withLock { $0.uses.takeUnwritten(Self.writtenAtOnce) }
+            guard !apps.isEmpty else { return }
             do throws(ChatError) {
                 // Another node may have written later times.
-                for record in try await directory.read(spaces.map(KeyUses.recordKey)).compactMap(\.self) {
+                for record in try await directory.read(apps.map(KeyUses.recordKey)).compactMap(\.self) {
                     contents.withLock { contents in
                         let keys = contents.keys
                         contents.uses.merge(record) { keys[$0] != nil }
                     }
                 }
                 _ = try await directory.write(
-                    spaces.map { RecordChange(KeyUses.recordKey(of: $0), body: uses(in: $0)) })
+                    apps.map { RecordChange(KeyUses.recordKey(of: $0), body: uses(in: $0)) })
             } catch {
-                contents.withLock { $0.uses.putBack(spaces) }
+                contents.withLock { $0.uses.putBack(apps) }
                 return
             }
         }
     }
 
     /// Those of keys that are still there.
-    private func uses(in space: SpaceID) -> JSONText {
+    private func uses(in app: AppID) -> JSONText {
         let times = contents.withLock { contents in
-            contents.uses.times.filter { $0.key.space == space && contents.keys[$0.key] != nil }
+            contents.uses.times.filter { $0.key.app == app && contents.keys[$0.key] != nil }
         }
         return JSONText { writer in
             writer.beginObject()

@@ -31,7 +31,7 @@ extension Keyring {
                 .forbidden, "expires_at lies after the end of the key that was shown, \(end.timestamp); ask for less")
         }
         var key = Self.newKey(
-            name: name, in: caller.space, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
+            name: name, in: caller.app, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
             types: types.isEmpty ? [.all] : types, expires: expires ?? end, now: clock.now)
         key.rates = rates
         let stored = try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
@@ -44,13 +44,13 @@ extension Keyring {
     public func showsSecrets(to caller: Caller) -> Bool { caller.reachesWholeApp && endOfKey(of: caller) == nil }
 
     /// The end of the key behind a caller; nil for a key that does not expire. A page's session ends before its key does.
-    private func endOfKey(of caller: Caller) -> Timetoken? { key(caller.credential, in: caller.space)?.expires }
+    private func endOfKey(of caller: Caller) -> Timetoken? { key(caller.credential, in: caller.app)?.expires }
 
     /// The app's keys, oldest first.
     public func keys(of caller: Caller) throws(ChatError) -> [APIKey] {
         try caller.demandWholeApp()
         return contents.withLock { contents in
-            contents.keys.values.filter { $0.space == caller.space }.sorted { $0.created < $1.created }
+            contents.keys.values.filter { $0.app == caller.app }.sorted { $0.created < $1.created }
         }
     }
 
@@ -76,7 +76,7 @@ extension Keyring {
     ) async throws(ChatError) -> APIKey {
         try caller.demandWholeApp()
         while true {
-            let record = try await directory.read(RecordKey(.key, id, in: caller.space))
+            let record = try await directory.read(RecordKey(.key, id, in: caller.app))
             guard let record, var key = APIKey(record) else { throw Self.unknownKey }
             guard etag ?? key.etag == key.etag else { throw Self.stale }
             try edit(&key)
@@ -102,7 +102,7 @@ extension Keyring {
         }
         let demand = etag.map { RecordChange.Demand.etag($0) } ?? .present
         do {
-            try await write([RecordChange(RecordKey(.key, id, in: caller.space), body: nil, demand: demand)])
+            try await write([RecordChange(RecordKey(.key, id, in: caller.app), body: nil, demand: demand)])
         } catch  where error.code == .notFound {
             throw Self.unknownKey
         }
@@ -121,26 +121,26 @@ extension Keyring {
             throw ChatError(
                 .forbidden, "the app's admin key would outlive this one; make apps with a key that does not expire")
         }
-        let space = SpaceID(SystemRandomSource().identifier(prefix: "app_"))
-        return try await establish(newApp(space, name: name, retention: retention), keyText: nil)
+        let app = AppID(SystemRandomSource().identifier(prefix: "app_"))
+        return try await establish(newApp(app, name: name, retention: retention), keyText: nil)
     }
 
     /// Makes an app when it is not there, for a program that has the chat inside: it needs no key.
-    public func ensure(_ space: SpaceID) async throws(ChatError) {
-        guard app(space) == nil else { return }
-        guard (1...200).contains(space.name.utf8.count) else {
+    public func ensure(_ app: AppID) async throws(ChatError) {
+        guard app(app) == nil else { return }
+        guard (1...200).contains(app.name.utf8.count) else {
             throw ChatError(.malformed, "an app's id must be 1 to 200 bytes long")
         }
-        let app = newApp(space, name: space.name, isFirst: apps.isEmpty)
+        let app = newApp(app, name: app.name, isFirst: apps.isEmpty)
         try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent)])
     }
 
     private func newApp(
-        _ space: SpaceID, name: String, isFirst: Bool = false, retention: Duration? = nil
+        _ app: AppID, name: String, isFirst: Bool = false, retention: Duration? = nil
     ) -> AppRecord {
         let random = SystemRandomSource()
         return AppRecord(
-            space: space, name: name, publishKey: random.identifier(prefix: "pub-c-"),
+            app: app, name: name, publishKey: random.identifier(prefix: "pub-c-"),
             subscribeKey: random.identifier(prefix: "sub-c-"), secretKey: random.token(prefix: "sec-c-"),
             isFirst: isFirst, retention: retention, created: clock.now)
     }
@@ -148,9 +148,9 @@ extension Keyring {
     /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the first one; `.stale` when it is at another version than `etag`.
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.demandOperator(caller)
-        guard let app = app(SpaceID(id)) else { throw ChatError(.notFound, "no such app") }
+        guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no such app") }
         guard !app.isFirst else { throw ChatError(.conflict, "the first app cannot be removed") }
-        let keys = contents.withLock { contents in contents.keys.keys.filter { $0.space == app.space } }
+        let keys = contents.withLock { contents in contents.keys.keys.filter { $0.app == app.id } }
         try await write(
             [RecordChange(app.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)]
                 + keys.map { RecordChange($0, body: nil) })
@@ -176,7 +176,7 @@ extension Keyring {
             throw ChatError(.malformed, "the overlap must be between 0 and 604800 seconds")
         }
         let (made, until) = (SystemRandomSource().token(prefix: "sec-c-"), clock.now.adding(overlap))
-        return try await change(caller.space) { app in
+        return try await change(caller.app) { app in
             app.previousSecret = overlap > .zero ? (app.secretKey, until) : nil
             app.secretKey = made
         }
@@ -186,10 +186,10 @@ extension Keyring {
     ///
     /// - Throws: `.notFound`; `.stale` when it is at another version than `etag`.
     func change(
-        _ space: SpaceID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
+        _ app: AppID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> AppRecord {
         while true {
-            guard let known = app(space), let record = try await directory.read(known.recordKey),
+            guard let known = app(app), let record = try await directory.read(known.recordKey),
                 var app = AppRecord(record, vault)
             else { throw ChatError(.notFound, "no such app") }
             guard etag ?? app.etag == app.etag else { throw Self.stale }
@@ -213,7 +213,7 @@ extension Keyring {
     public func establish(_ app: AppRecord, keyText: String?) async throws(ChatError) -> IssuedApp {
         let text = keyText ?? SystemRandomSource().token(prefix: "parley_")
         let key = Self.newKey(
-            name: "admin", in: app.space, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
+            name: "admin", in: app.id, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
             channels: [.all], types: [.all], expires: nil, now: app.created)
         let stored = try await write([
             RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent),
@@ -231,7 +231,7 @@ extension Keyring {
         guard let app = apps.first(where: \.isFirst) else { return nil }
         let text = SystemRandomSource().token(prefix: "parley_")
         let key = Self.newKey(
-            name: "recovered", in: app.space, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
+            name: "recovered", in: app.id, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
             channels: [.all], types: [.all], expires: nil, now: clock.now)
         try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
         return IssuedKey(key: key, text: text)
@@ -245,11 +245,11 @@ extension Keyring {
     }
 
     private static func newKey(
-        name: String, in space: SpaceID, proof: APIKey.Proof, scopes: Scopes, channels: [NamePattern],
+        name: String, in app: AppID, proof: APIKey.Proof, scopes: Scopes, channels: [NamePattern],
         types: [NamePattern], expires: Timetoken?, now: Timetoken
     ) -> APIKey {
         APIKey(
-            id: SystemRandomSource().identifier(prefix: "key_"), space: space, name: name, proof: proof, scopes: scopes,
+            id: SystemRandomSource().identifier(prefix: "key_"), app: app, name: name, proof: proof, scopes: scopes,
             channels: channels, types: types, expires: expires, created: now)
     }
 

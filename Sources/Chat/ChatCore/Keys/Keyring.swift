@@ -8,8 +8,8 @@ public import Signing
 /// second.
 public final class Keyring: Sendable {
     struct Contents {
-        var apps: [SpaceID: AppRecord] = [:]
-        var bySubscribeKey: [ExactText: SpaceID] = [:]
+        var apps: [AppID: AppRecord] = [:]
+        var bySubscribeKey: [ExactText: AppID] = [:]
         var keys: [RecordKey: APIKey] = [:]
         var byDigest: [String: RecordKey] = [:]
         /// The keys that sign tokens, by their ids, which are unique in the gateway.
@@ -60,7 +60,7 @@ public final class Keyring: Sendable {
 
         func caller(of key: APIKey) -> Caller {
             var caller = Caller(
-                space: key.space, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
+                app: key.app, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
                 expires: key.expires, isOperator: isOperator(key))
             // Looking into an empty table costs nothing.
             caller.meters = meters[key.recordKey]
@@ -68,21 +68,21 @@ public final class Keyring: Sendable {
         }
 
         private func isOperator(_ key: APIKey) -> Bool {
-            apps[key.space]?.isFirst == true && key.scopes.contains(.admin) && key.channels.contains(.all)
+            apps[key.app]?.isFirst == true && key.scopes.contains(.admin) && key.channels.contains(.all)
                 && key.types.contains(.all)
         }
 
-        mutating func put(_ app: AppRecord?, for space: SpaceID) {
+        mutating func put(_ app: AppRecord?, for app: AppID) {
             callers.removeAll()
-            let former = apps[space]
-            if let former, bySubscribeKey[ExactText(former.subscribeKey)] == space {
+            let former = apps[app]
+            if let former, bySubscribeKey[ExactText(former.subscribeKey)] == app {
                 bySubscribeKey[ExactText(former.subscribeKey)] = nil
             }
             let app = app.map { metered($0, former: former) }
-            apps[space] = app
-            if let app { bySubscribeKey[ExactText(app.subscribeKey)] = space }
+            apps[app] = app
+            if let app { bySubscribeKey[ExactText(app.subscribeKey)] = app }
             if app?.meters != nil || former?.meters != nil {
-                for key in keys.values where key.space == space { meter(key) }
+                for key in keys.values where key.app == app { meter(key) }
             }
         }
 
@@ -96,7 +96,7 @@ public final class Keyring: Sendable {
         /// Brings the meters of a key in line with its policies and its app's. An operator's requests do not count as the
         /// app's: whoever floods an app must not keep out the one who can stop it.
         mutating func meter(_ key: APIKey) {
-            let app = apps[key.space]
+            let app = apps[key.app]
             meters[key.recordKey] = RateMeters(
                 key.rates.completed(by: keyDefaults), name: "key",
                 next: isOperator(key) ? app?.meters?.ofEvents : app?.meters, former: meters[key.recordKey])
@@ -136,7 +136,7 @@ public final class Keyring: Sendable {
     /// A random one until `load` has read the stored one.
     let gatewayKey = Lock(Secret(SystemRandomSource().bytes(gatewayKeyBytes)))
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
-    private let appObservers = Lock<[@Sendable (SpaceID) -> Void]>([])
+    private let appObservers = Lock<[@Sendable (AppID) -> Void]>([])
 
     init(directory: any Directory, clock: WallClock, vault: Vault, limits: Limits) {
         contents = Lock(Contents(limits))
@@ -163,38 +163,38 @@ public final class Keyring: Sendable {
     public static let secretCredential = "secret_key"
 
     /// The caller a key's id stands for, for credentials derived from it; the app's own secret counts as one.
-    public func caller(key id: String, in space: SpaceID) -> Caller? {
+    public func caller(key id: String, in app: AppID) -> Caller? {
         let now = clock.now
         return contents.withLock { contents in
             if id == Self.secretCredential {
-                return contents.apps[space].map { app in
-                    var caller = Caller(space: app.space, credential: id, scopes: [.read, .emit])
+                return contents.apps[app].map { app in
+                    var caller = Caller(app: app.id, credential: id, scopes: [.read, .emit])
                     caller.meters = app.meters
                     return caller
                 }
             }
-            guard let key = contents.keys[RecordKey(.key, id, in: space)] else { return nil }
+            guard let key = contents.keys[RecordKey(.key, id, in: app)] else { return nil }
             let caller = contents.caller(of: key)
             return caller.isExpired(at: now) ? nil : caller
         }
     }
 
     /// The key of that id when it is one that signs tokens, and its app.
-    public func signingKey(_ id: String) -> (key: WebTokenKey, space: SpaceID)? {
+    public func signingKey(_ id: String) -> (key: WebTokenKey, app: AppID)? {
         contents.withLock { contents in
             guard let record = contents.signing[id], let key = contents.keys[record],
                 case .signature(let verifier, _) = key.proof
             else { return nil }
-            return (verifier, key.space)
+            return (verifier, key.app)
         }
     }
 
     /// The key with an id, whether or not it still holds.
-    public func key(_ id: String, in space: SpaceID) -> APIKey? {
-        contents.withLock { $0.keys[RecordKey(.key, id, in: space)] }
+    public func key(_ id: String, in app: AppID) -> APIKey? {
+        contents.withLock { $0.keys[RecordKey(.key, id, in: app)] }
     }
 
-    public func app(_ space: SpaceID) -> AppRecord? { contents.withLock { $0.apps[space] } }
+    public func app(_ app: AppID) -> AppRecord? { contents.withLock { $0.apps[app] } }
 
     /// The app that a subscribe key names.
     public func app(subscribeKey key: String) -> AppRecord? {
@@ -202,13 +202,13 @@ public final class Keyring: Sendable {
     }
 
     /// Whether an app takes events of declared types only.
-    func requiresDeclaredTypes(_ space: SpaceID) -> Bool {
-        contents.withLock { $0.apps[space]?.requiresDeclaredTypes ?? false }
+    func requiresDeclaredTypes(_ app: AppID) -> Bool {
+        contents.withLock { $0.apps[app]?.requiresDeclaredTypes ?? false }
     }
 
     /// In the order of their ids.
     public var apps: [AppRecord] {
-        contents.withLock { contents in contents.apps.values.sorted { $0.space.name < $1.space.name } }
+        contents.withLock { contents in contents.apps.values.sorted { $0.app.name < $1.app.name } }
     }
 
     /// Calls `body` whenever a key was removed or changed: what it opened must be looked at again.
@@ -218,7 +218,7 @@ public final class Keyring: Sendable {
 
     /// Calls `body` with each app that is changed or gone, after it counts: for whoever holds a connection by what the app
     /// says rather than by a key.
-    public func observeApps(_ body: @escaping @Sendable (SpaceID) -> Void) {
+    public func observeApps(_ body: @escaping @Sendable (AppID) -> Void) {
         appObservers.withLock { $0.append(body) }
     }
 }
@@ -235,7 +235,7 @@ extension Keyring {
         try await loadGatewayKey()
         let revision = try await directory.revision()
         try await mirror.load(.app, in: .gateway, apply)
-        for app in apps { try await mirror.load(.key, in: app.space, apply) }
+        for app in apps { try await mirror.load(.key, in: app.id, apply) }
         try await loadUses()
         return revision
     }
@@ -250,9 +250,9 @@ extension Keyring {
             if let app = record.flatMap({ AppRecord($0, vault) }) {
                 put(app)
             } else {
-                contents.withLock { $0.put(nil, for: SpaceID(key.id)) }
+                contents.withLock { $0.put(nil, for: AppID(key.id)) }
             }
-            for observer in appObservers.withLock({ $0 }) { observer(SpaceID(key.id)) }
+            for observer in appObservers.withLock({ $0 }) { observer(AppID(key.id)) }
         case .key:
             let apiKey = record.flatMap(APIKey.init)
             if let old = contents.withLock({ $0.put(apiKey, for: key) }) { tell(old) }
@@ -260,7 +260,7 @@ extension Keyring {
         }
     }
 
-    private func put(_ app: AppRecord) { contents.withLock { $0.put(app, for: app.space) } }
+    private func put(_ app: AppRecord) { contents.withLock { $0.put(app, for: app.id) } }
 
     private func tell(_ key: APIKey) {
         for observer in observers.withLock({ $0 }) { observer(key) }

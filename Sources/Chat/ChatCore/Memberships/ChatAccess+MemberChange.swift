@@ -27,7 +27,7 @@ extension ChatAccess {
         try demandRecord(of: channel)
         for user in users { try Names.check(user: user) }
         let actor = try actor(named)
-        let keys = MemberChange.keys(of: channel, users: users, by: actor, in: space)
+        let keys = MemberChange.keys(of: channel, users: users, by: actor, in: app)
         let decided = try await decide(keys) { situation throws(ChatError) in
             var change = try MemberChange(of: channel, situation, by: actor, in: self)
             try change.demandMembers()

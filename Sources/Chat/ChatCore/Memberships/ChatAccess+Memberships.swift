@@ -106,7 +106,7 @@ extension ChatAccess {
     ) async throws(ChatError) {
         for (_, edit) in setting { try edit.check(limits) }
         let users = try distinct(setting.map(\.user) + removing)
-        let newest = setting.contains { $0.edit.read != nil } ? try await log.watermark(of: space) : .zero
+        let newest = setting.contains { $0.edit.read != nil } ? try await log.watermark(of: app) : .zero
         try await withMembers(users, of: channel, by: named) { change throws(ChatError) in
             for (user, edit) in setting {
                 var edit = edit
@@ -125,7 +125,7 @@ extension ChatAccess {
             }
             try change.checkOperators()
         }
-        for (user, edit) in setting where edit.read != nil { await service.unread.tell(UserID(user, in: space)) }
+        for (user, edit) in setting where edit.read != nil { await service.unread.tell(UserID(user, in: app)) }
     }
 
     /// Invites users to a channel; who is a member or invited already is left alone.

@@ -20,19 +20,19 @@ struct MemberChange {
     private var changed: [String] = []
 
     /// Everything that a change of these users' memberships looks at.
-    static func keys(of channel: String, users: [String], by actor: Actor, in space: SpaceID) -> [RecordKey] {
+    static func keys(of channel: String, users: [String], by actor: Actor, in app: AppID) -> [RecordKey] {
         var keys = [
-            ChannelRecord.key(channel, in: space), MemberCounts.key(channel, in: space),
-            SweepRecord.key(channel, in: space),
+            ChannelRecord.key(channel, in: app), MemberCounts.key(channel, in: app),
+            SweepRecord.key(channel, in: app),
         ]
         for user in users {
-            keys.append(UserRecord.key(user, in: space))
-            keys.append(MembershipRecord.key(user, channel, in: space))
-            keys.append(RestrictionRecord.key(user, channel, in: space))
+            keys.append(UserRecord.key(user, in: app))
+            keys.append(MembershipRecord.key(user, channel, in: app))
+            keys.append(RestrictionRecord.key(user, channel, in: app))
         }
         if let user = actor.user {
-            keys.append(UserRecord.key(user, in: space))
-            keys.append(MembershipRecord.key(user, channel, in: space))
+            keys.append(UserRecord.key(user, in: app))
+            keys.append(MembershipRecord.key(user, channel, in: app))
         }
         return keys
     }
@@ -57,7 +57,7 @@ struct MemberChange {
         self.actor = actor
         self.channel = channel
         channelBefore = before
-        countsBefore = MemberCounts(before.flatMap { situation[MemberCounts.key($0.id, in: chat.space)] })
+        countsBefore = MemberCounts(before.flatMap { situation[MemberCounts.key($0.id, in: chat.app)] })
         counts = MemberCounts()
     }
 
@@ -68,12 +68,12 @@ struct MemberChange {
         if let changed = memberships[ExactText(user)] { return changed }
         // Before there is a channel, there is nobody in it.
         guard channelBefore != nil else { return nil }
-        return situation.membership(of: user, in: channel.id, chat.space)
+        return situation.membership(of: user, in: channel.id, chat.app)
     }
 
     /// The user's record, or the bare id.
     func user(_ id: String) -> UserRecord {
-        situation[UserRecord.key(id, in: chat.space)].flatMap(UserRecord.init) ?? UserRecord(id: id)
+        situation[UserRecord.key(id, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: id)
     }
 
     /// Prints the member `channel`: the channel as the change has made it so far.
@@ -89,7 +89,7 @@ struct MemberChange {
 
     /// - Throws: `.forbidden`, slug `banned`.
     func refuseBanned(_ user: String) throws(ChatError) {
-        guard let restriction = situation.restriction(of: user, in: channel.id, chat.space), restriction.isBanned,
+        guard let restriction = situation.restriction(of: user, in: channel.id, chat.app), restriction.isBanned,
             !restriction.isOver(at: situation.now)
         else { return }
         throw ChatError(
@@ -147,19 +147,19 @@ struct MemberChange {
     func decision<Value>(_ value: Value) -> Decision<Value> {
         var changes = changed.map { user in
             RecordChange(
-                MembershipRecord.key(user, channel.id, in: chat.space), body: membership(of: user)?.body,
+                MembershipRecord.key(user, channel.id, in: chat.app), body: membership(of: user)?.body,
                 parent: channel.id)
         }
         var events = events
         if counts != countsBefore {
-            changes.append(RecordChange(MemberCounts.key(channel.id, in: chat.space), body: counts.body))
+            changes.append(RecordChange(MemberCounts.key(channel.id, in: chat.app), body: counts.body))
             events.append(countsChanged)
         }
         guard let before = channelBefore, before.body != channel.body else {
             return Decision(value, changes: changes, events: events)
         }
-        changes.append(RecordChange(ChannelRecord.key(channel.id, in: chat.space), body: channel.body))
-        changes += before.endingDistinct(before: channel, in: chat.space)
+        changes.append(RecordChange(ChannelRecord.key(channel.id, in: chat.app), body: channel.body))
+        changes += before.endingDistinct(before: channel, in: chat.app)
         events.append(chat.channelUpdated(from: before, to: channel, counts, by: actor.user, situation))
         return Decision(value, changes: changes, events: events)
     }

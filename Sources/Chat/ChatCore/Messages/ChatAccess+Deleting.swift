@@ -15,7 +15,7 @@ extension ChatAccess {
         _ timetoken: Timetoken, in channel: String, isHard: Bool, by named: String?, ifMatch etag: String? = nil,
         asAction isAction: Bool = false
     ) async throws(ChatError) -> Bool {
-        let key = MessageRecord.key(channel, timetoken, in: space)
+        let key = MessageRecord.key(channel, timetoken, in: app)
         _ = try acting(named, in: channel, for: "message.deleted")
         let known = try await directory.read(key).flatMap { MessageRecord($0) }
         if known?.isGone ?? false { return false }
@@ -32,7 +32,7 @@ extension ChatAccess {
         }
         // Also after an outcome that is not known.
         defer { service.noteDeletion() }
-        let root = known?.threadKey(in: space)
+        let root = known?.threadKey(in: app)
         for _ in 0..<Self.tries {
             var thread: ThreadLoss?
             if let root { thread = try await ThreadLoss(of: root, losing: [timetoken], in: directory) }
@@ -66,7 +66,7 @@ extension ChatAccess {
         var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
         var forgotten: [RecordChange] = []
         if isHard {
-            let copies = record.remove(at: situation.next, by: scene.actor.user, in: space)
+            let copies = record.remove(at: situation.next, by: scene.actor.user, in: app)
             removals = [(channel: scene.event.channel, timetoken: scene.timetoken)] + copies.events
             forgotten = copies.records
         } else {
@@ -75,11 +75,11 @@ extension ChatAccess {
         var shown = channel
         if shown?.pinned == scene.timetoken { shown = shown?.pinning(.zero, situation) }
         let event = deleted(scene, record, in: shown, situation)
-        var decision = Decision(true, changes: [record.change(in: space)] + forgotten, events: [event])
+        var decision = Decision(true, changes: [record.change(in: app)] + forgotten, events: [event])
         decision.removals = removals
         if isHard { removeReports(of: scene.timetoken, in: scene.channel, situation, &decision) }
         if wasThere, let root = try thread?.rest(situation, without: [scene.event.user]) {
-            decision.changes.append(root.change(in: space))
+            decision.changes.append(root.change(in: app))
             decision.events.append(
                 threadUpdated(root, .replyDeleted, scene.timetoken, by: scene.actor.user, in: channel, situation))
         }
@@ -108,8 +108,8 @@ extension ChatAccess {
 
 extension MessageRecord {
     /// The record of the message that this one replies to; nil for one that is no reply.
-    func threadKey(in space: SpaceID) -> RecordKey? {
-        threadOf == .zero ? nil : MessageRecord.key(channel, threadOf, in: space)
+    func threadKey(in app: AppID) -> RecordKey? {
+        threadOf == .zero ? nil : MessageRecord.key(channel, threadOf, in: app)
     }
 
     /// The message that this one replies to; nil for one that is no reply.

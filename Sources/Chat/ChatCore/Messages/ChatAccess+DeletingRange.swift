@@ -20,7 +20,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Int {
         try caller.demand(.manage)
         try caller.demand(channel: name)
-        let end = min(before, Timetoken(try await log.watermark(of: space).rawValue + 1))
+        let end = min(before, Timetoken(try await log.watermark(of: app).rawValue + 1))
         var request = HistoryRequest(channel: channel(name), after: after, before: end, limit: Self.stepEvents)
         var (count, tries) = (0, 0)
         while true {
@@ -50,13 +50,13 @@ extension ChatAccess {
     ) async throws(ChatError) {
         let messages = events.filter(\.isMessage)
         let threads = try await threads(losing: messages, in: name)
-        let channelKey = ChannelRecord.key(name, in: space)
+        let channelKey = ChannelRecord.key(name, in: app)
         let keys = messages.flatMap {
-            [MessageRecord.key(name, $0.timetoken, in: space), reportsKey($0.timetoken, name)]
+            [MessageRecord.key(name, $0.timetoken, in: app), reportsKey($0.timetoken, name)]
         }
         // Also after an outcome that is not known.
         defer { service.noteDeletion() }
-        let edited = try await decide([channelKey, MemberCounts.key(name, in: space)] + keys + threads.flatMap(\.keys))
+        let edited = try await decide([channelKey, MemberCounts.key(name, in: app)] + keys + threads.flatMap(\.keys))
         { situation throws(ChatError) in
             var channel = situation[channelKey].flatMap { ChannelRecord($0) }
             let announcement = self.draft(
@@ -74,23 +74,23 @@ extension ChatAccess {
             var authors: [RecordKey: [String?]] = [:]
             for message in messages {
                 self.removeReports(of: message.timetoken, in: name, situation, &decision)
-                let key = MessageRecord.key(name, message.timetoken, in: self.space)
+                let key = MessageRecord.key(name, message.timetoken, in: self.app)
                 guard var record = situation[key].flatMap({ MessageRecord($0) }) else { continue }
-                if record.deletion == nil, let root = record.threadKey(in: self.space),
+                if record.deletion == nil, let root = record.threadKey(in: self.app),
                     !places.contains(record.threadOf)
                 {
                     authors[root, default: []].append(message.user)
                 }
                 if !record.copies.isEmpty || !record.mentions.isEmpty { decision.value.append(message.timetoken) }
-                let copies = record.remove(at: situation.next, by: self.caller.user, in: self.space)
+                let copies = record.remove(at: situation.next, by: self.caller.user, in: self.app)
                 decision.removals += copies.events
-                decision.changes += copies.records + [record.change(in: self.space)]
+                decision.changes += copies.records + [record.change(in: self.app)]
             }
             for thread in threads {
                 guard let authors = authors[thread.root], let root = try thread.rest(situation, without: authors) else {
                     continue
                 }
-                decision.changes.append(root.change(in: self.space))
+                decision.changes.append(root.change(in: self.app))
                 decision.events.append(
                     self.threadUpdated(root, .replyDeleted, .zero, by: self.caller.user, in: channel, situation))
             }
@@ -105,10 +105,10 @@ extension ChatAccess {
     /// The threads that lose replies by it and whose first message stays.
     private func threads(losing messages: [Event], in name: String) async throws(ChatError) -> [ThreadLoss] {
         let places = Set(messages.map(\.timetoken))
-        let records = try await directory.read(messages.map { MessageRecord.key(name, $0.timetoken, in: space) })
+        let records = try await directory.read(messages.map { MessageRecord.key(name, $0.timetoken, in: app) })
         var roots: Set<RecordKey> = []
         for record in records.compactMap({ $0.flatMap { MessageRecord($0) } }) where !places.contains(record.threadOf) {
-            if let root = record.threadKey(in: space) { roots.insert(root) }
+            if let root = record.threadKey(in: app) { roots.insert(root) }
         }
         var threads: [ThreadLoss] = []
         for root in roots { threads.append(try await ThreadLoss(of: root, losing: places, in: directory)) }
@@ -126,12 +126,12 @@ extension MessageRecord {
     ///
     /// - Returns: the copies of what it said, which have to go with it: events of the log, and records of earlier edits.
     mutating func remove(
-        at timetoken: Timetoken, by user: String?, in space: SpaceID
+        at timetoken: Timetoken, by user: String?, in app: AppID
     ) -> (events: [(channel: ChannelID, timetoken: Timetoken)], records: [RecordChange]) {
         defer { (edit, copies, mentions) = (nil, [], []) }
         deletion = Deletion(at: timetoken, by: user, isHard: true)
-        var events = copies.map { (channel: ChannelID(channel, in: space), timetoken: $0) }
-        events += mentions.map { (channel: ChannelID($0.channel, in: space), timetoken: $0.timetoken) }
-        return (events, earlierEdits.map { forget(edit: $0, in: space) })
+        var events = copies.map { (channel: ChannelID(channel, in: app), timetoken: $0) }
+        events += mentions.map { (channel: ChannelID($0.channel, in: app), timetoken: $0.timetoken) }
+        return (events, earlierEdits.map { forget(edit: $0, in: app) })
     }
 }

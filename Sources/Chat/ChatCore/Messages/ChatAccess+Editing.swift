@@ -36,10 +36,10 @@ extension ChatAccess {
             let edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
             guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
             let before = Message(scene.event, record)
-            let earlier = record.follow(edit, value: \.text, in: self.space)
+            let earlier = record.follow(edit, value: \.text, in: self.app)
             let event = self.updated(scene, record, from: before, in: channel, situation)
             let surplus = record.noteCopy(at: situation.next)
-            var decision = Decision(record, changes: [record.change(in: self.space)] + earlier, events: [event])
+            var decision = Decision(record, changes: [record.change(in: self.app)] + earlier, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
             return decision
         }
@@ -60,12 +60,12 @@ extension ChatAccess {
     ) async throws(ChatError) -> Message {
         let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let known = try await directory.read(scene.key).flatMap { MessageRecord($0) }
-        let root = known?.threadKey(in: space)
+        let root = known?.threadKey(in: app)
         var threadKeys = root.map { [$0] } ?? []
         if let root, let thread = try await directory.read(root).flatMap({ MessageRecord($0) }) {
             threadKeys += threadAuthorKeys(thread, replying: scene.event.user)
         }
-        let edits = known?.earlierEdits.compactMap { known?.key(ofEdit: $0, in: space) } ?? []
+        let edits = known?.earlierEdits.compactMap { known?.key(ofEdit: $0, in: app) } ?? []
         let decided = try await decide(scene, threadKeys + edits) { situation throws(ChatError) in
             let channel = scene.channelRecord(situation)
             var record = scene.record(situation)
@@ -89,12 +89,12 @@ extension ChatAccess {
                 record.edit = try record.earlierEdits.last.map { place throws(ChatError) in
                     try self.earlierEdit(place, of: record, situation)
                 }
-                forgotten = record.edit.map { [record.forget(edit: $0.at, in: self.space)] } ?? []
+                forgotten = record.edit.map { [record.forget(edit: $0.at, in: self.app)] } ?? []
             } else if record.earlierEdits.contains(deed) {
                 let edit = try self.earlierEdit(deed, of: record, situation)
                 doer = edit.by
                 undone = (.edited, edit.text)
-                forgotten = [record.forget(edit: deed, in: self.space)]
+                forgotten = [record.forget(edit: deed, in: self.app)]
             } else {
                 throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
             }
@@ -108,10 +108,10 @@ extension ChatAccess {
                 writer.endObject()
             }
             let surplus = record.noteCopy(at: situation.next)
-            var decision = Decision(record, changes: [record.change(in: self.space)] + forgotten, events: [event])
+            var decision = Decision(record, changes: [record.change(in: self.app)] + forgotten, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
             if let thread {
-                decision.changes.append(thread.change(in: self.space))
+                decision.changes.append(thread.change(in: self.app))
                 decision.events.append(
                     self.threadUpdated(thread, .replyCreated, timetoken, by: scene.actor.user, in: channel, situation))
             }
@@ -123,7 +123,7 @@ extension ChatAccess {
     private func earlierEdit(
         _ place: Timetoken, of record: MessageRecord, _ situation: Situation
     ) throws(ChatError) -> MessageRecord.Edit {
-        guard let edit = situation[record.key(ofEdit: place, in: space)].flatMap({ MessageRecord.Edit($0) }) else {
+        guard let edit = situation[record.key(ofEdit: place, in: app)].flatMap({ MessageRecord.Edit($0) }) else {
             throw ChatError(.stale, "the message was edited at the same moment; send the request again")
         }
         return edit

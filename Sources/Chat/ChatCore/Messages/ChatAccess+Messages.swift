@@ -21,7 +21,7 @@ extension ChatAccess {
     /// What became of messages that were read elsewhere, in their order.
     public func messages(of events: [Event]) async throws(ChatError) -> [Message] {
         guard !events.isEmpty else { return [] }
-        let keys = events.map { MessageRecord.key($0.channel.name, $0.timetoken, in: space) }
+        let keys = events.map { MessageRecord.key($0.channel.name, $0.timetoken, in: app) }
         let records = try await directory.read(keys)
         return zip(events, records).map { Message($0, $1.flatMap { MessageRecord($0) }) }
     }
@@ -31,13 +31,13 @@ extension ChatAccess {
         to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<Message> {
         _ = try await message(timetoken, in: channel)
-        var query = RecordQuery(.message, in: space, limit: list.limit)
+        var query = RecordQuery(.message, in: app, limit: list.limit)
         query.parent = MessageRecord.parent(ofRepliesTo: timetoken, in: channel)
         return try await page(query, list, created: \.timetoken) { records async throws(ChatError) in
             var replies: [Message?] = []
             for record in records {
                 // One whose event has expired, or was deleted with a stretch of history, is none any more.
-                guard let reply = MessageRecord(record), let event = try await log.event(at: reply.timetoken, in: space)
+                guard let reply = MessageRecord(record), let event = try await log.event(at: reply.timetoken, in: app)
                 else {
                     replies.append(nil)
                     continue
@@ -55,7 +55,7 @@ extension ChatAccess {
     func sent(
         _ timetoken: Timetoken, in channel: String, orTyped isTyped: Bool = false
     ) async throws(ChatError) -> Event {
-        guard let event = try await log.event(at: timetoken, in: space), event.retention == .kept,
+        guard let event = try await log.event(at: timetoken, in: app), event.retention == .kept,
             event.type == BuiltInTypes.messageCreated || (isTyped && event.kind == .message),
             ExactText(event.channel.name) == ExactText(channel)
         else { throw Self.noMessage }
@@ -64,7 +64,7 @@ extension ChatAccess {
 
     /// Whether a message of the channel belongs to that thread.
     public func isReply(_ timetoken: Timetoken, in thread: WireThread) async throws(ChatError) -> Bool {
-        guard let event = try await log.event(at: timetoken, in: space) else { return false }
+        guard let event = try await log.event(at: timetoken, in: app) else { return false }
         return event.draft.thread == thread.root && ExactText(event.channel.name) == ExactText(thread.parent)
     }
 

@@ -20,7 +20,7 @@ extension ChatAccess {
     /// - Throws: `.notFound` without a record of the channel; `.forbidden`.
     public func unpin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let actor = try acting(named, in: channel, for: "channel.updated")
-        try await pin(.zero, in: channel, actor, [ChannelRecord.key(channel, in: space)], instead: timetoken)
+        try await pin(.zero, in: channel, actor, [ChannelRecord.key(channel, in: app)], instead: timetoken)
     }
 
     /// - Parameter old: nil replaces whatever is pinned.
@@ -29,16 +29,16 @@ extension ChatAccess {
         _ check: @escaping @Sendable (Situation) throws(ChatError) -> Void = { _ in }
     ) async throws(ChatError) {
         let membership = actor.user.map {
-            [MembershipRecord.key($0, channel, in: space), SweepRecord.key(channel, in: space)]
+            [MembershipRecord.key($0, channel, in: app), SweepRecord.key(channel, in: app)]
         }
-        let channelKey = ChannelRecord.key(channel, in: space)
-        _ = try await decide(keys + [MemberCounts.key(channel, in: space)] + (membership ?? [])) {
+        let channelKey = ChannelRecord.key(channel, in: app)
+        _ = try await decide(keys + [MemberCounts.key(channel, in: app)] + (membership ?? [])) {
             situation throws(ChatError) in
             var record = situation[channelKey].flatMap { ChannelRecord($0) }
             guard let kind = record?.kind else {
                 throw ChatError(.notFound, "the channel has no record; make one to pin messages in it")
             }
-            let member = actor.user.flatMap { situation.membership(of: $0, in: channel, space) }
+            let member = actor.user.flatMap { situation.membership(of: $0, in: channel, app) }
             if kind != .direct || member?.state != .joined { try actor.demandOperator(of: record) }
             try check(situation)
             var decision = Decision(())
@@ -55,9 +55,9 @@ extension ChatAccess {
     ) {
         guard let record = channel?.pinning(timetoken, situation), channel?.pinned != timetoken else { return }
         let old = channel?.pinned ?? .zero
-        let countsKey = MemberCounts.key(record.id, in: space)
+        let countsKey = MemberCounts.key(record.id, in: app)
         channel = record
-        decision.changes.append(RecordChange(ChannelRecord.key(record.id, in: space), body: record.body))
+        decision.changes.append(RecordChange(ChannelRecord.key(record.id, in: app), body: record.body))
         decision.events.append(
             draft(
                 "channel.updated", on: record.id, kind: .recordChange, by: actor.user,

@@ -17,17 +17,17 @@ private struct TiedPost: Sendable {
     let authorKeys: [RecordKey]
 
     var keys: [RecordKey] {
-        [channelKey, MemberCounts.key(channel, in: draft.channel.space)] + (rootKey.map { [$0] } ?? []) + standingKeys
+        [channelKey, MemberCounts.key(channel, in: draft.channel.app)] + (rootKey.map { [$0] } ?? []) + standingKeys
             + memberships + authorKeys
     }
 
     /// They decide which of those the message mentions are told.
     private var memberships: [RecordKey] {
         guard !ties.mentioned.isEmpty else { return [] }
-        let space = draft.channel.space
-        return [SweepRecord.key(channel, in: space)]
+        let app = draft.channel.app
+        return [SweepRecord.key(channel, in: app)]
             + ties.mentioned.flatMap {
-                [MembershipRecord.key($0, channel, in: space), RestrictionRecord.key($0, channel, in: space)]
+                [MembershipRecord.key($0, channel, in: app), RestrictionRecord.key($0, channel, in: app)]
             }
     }
 }
@@ -70,8 +70,8 @@ extension ChatAccess {
             beside: emission.meta, quoting: quoted, names: try await names(of: ties.mentioned))
         return TiedPost(
             draft: try await admit(emission), ties: ties, root: root?.event,
-            channelKey: ChannelRecord.key(emission.channel, in: space),
-            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: space) },
+            channelKey: ChannelRecord.key(emission.channel, in: app),
+            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: app) },
             standingKeys: standingKeys(of: emission.user ?? caller.user, in: emission.channel),
             authorKeys: root.map { threadAuthorKeys($0.record, replying: emission.user ?? caller.user) } ?? [])
     }
@@ -85,7 +85,7 @@ extension ChatAccess {
     private func names(of users: [String]) async throws(ChatError) -> [ExactText: String] {
         guard !users.isEmpty else { return [:] }
         var names: [ExactText: String] = [:]
-        for record in try await directory.read(users.map { UserRecord.key($0, in: space) }) {
+        for record in try await directory.read(users.map { UserRecord.key($0, in: app) }) {
             guard let user = record.flatMap({ UserRecord($0) }) else { continue }
             names[ExactText(user.id)] = user.name
         }
@@ -107,7 +107,7 @@ extension ChatAccess {
         mention(post, message, &record, in: channel, situation, &decision)
         try reply(post, in: channel, situation, &decision)
         if record != MessageRecord(channel: post.channel, timetoken: situation.next) {
-            decision.changes.append(record.change(in: space))
+            decision.changes.append(record.change(in: app))
         }
         return decision
     }
@@ -121,9 +121,9 @@ extension ChatAccess {
         let everybody = post.ties.mentions.map { if case .channel = $0 { true } else { false } } ?? false
         let told = post.ties.mentioned.filter { user in
             switch channel?.kind {
-            case .direct, .group, .public: situation.membership(of: user, in: post.channel, space) != nil
+            case .direct, .group, .public: situation.membership(of: user, in: post.channel, app) != nil
             case .open: service.presence.isInside(user, self.channel(post.channel))
-            case nil: situation.restriction(of: user, in: post.channel, space)?.isBanned != true
+            case nil: situation.restriction(of: user, in: post.channel, app)?.isBanned != true
             }
         }.prefix(limits.mentionsTold)
         let targets: [(channel: String, audience: Audience)] =
@@ -147,7 +147,7 @@ extension ChatAccess {
             // Who is only invited may not read the channel's messages yet.
             let mayRead =
                 everybody || channel?.kind.isPrivate != true
-                || situation.membership(of: target.channel, in: post.channel, space)?.state == .joined
+                || situation.membership(of: target.channel, in: post.channel, app)?.state == .joined
             var event = self.draft(
                 "user.mentioned", on: target.channel, by: post.draft.user, audience: target.audience
             ) { writer in
@@ -176,7 +176,7 @@ extension ChatAccess {
         root.thread.add(by: post.draft.user, at: situation.next)
         let naming = root.threadNamings == 0 ? self.naming(of: &root, by: post.draft.user, at: situation.next) : nil
         decision.changes +=
-            [root.change(in: space)] + (naming.map { [RecordChange($0.key(in: space), body: $0.body)] } ?? [])
+            [root.change(in: app)] + (naming.map { [RecordChange($0.key(in: app), body: $0.body)] } ?? [])
         decision.events.append(
             threadUpdated(
                 root, .replyCreated, situation.next, by: post.draft.user, in: channel, situation,

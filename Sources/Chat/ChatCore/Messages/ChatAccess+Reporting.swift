@@ -28,7 +28,7 @@ extension ChatAccess {
         }
         let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .hearing)
         let key = reportsKey(timetoken, channel)
-        let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: space) }
+        let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
         let decided = try await decide(scene, [key] + users) { situation throws(ChatError) in
             let record = try scene.present(situation)
             // One that could not be found when the message goes holds none of its text.
@@ -40,7 +40,7 @@ extension ChatAccess {
             if isNoted { _ = reports.noteCopy(at: situation.next) }
             var report = self.report(of: scene, record, isNoted: isNoted, for: reason, situation)
             report.deduplicationKey = "report/\(timetoken)/\(scene.actor.user ?? "")"
-            return Decision((), changes: [reports.change(in: self.space)], events: [report])
+            return Decision((), changes: [reports.change(in: self.app)], events: [report])
         }
         return decided.events[0]
     }
@@ -48,7 +48,7 @@ extension ChatAccess {
     /// The record of where a message's reports are, which hold its text: that of a message with the same place on the
     /// channel that the reports are on.
     func reportsKey(_ timetoken: Timetoken, _ channel: String) -> RecordKey {
-        MessageRecord.key(Self.moderationChannel(of: channel), timetoken, in: space)
+        MessageRecord.key(Self.moderationChannel(of: channel), timetoken, in: app)
     }
 
     private func reports(_ key: RecordKey, _ situation: Situation) -> MessageRecord? {
@@ -79,11 +79,11 @@ extension ChatAccess {
             if isNoted { message.print(to: &writer) } else { message.printReference(to: &writer) }
             if let author = scene.event.user {
                 writer.key("author")
-                situation.user(author, in: space).printReference(to: &writer)
+                situation.user(author, in: app).printReference(to: &writer)
             }
             if let reporter = scene.actor.user {
                 writer.key("user")
-                situation.user(reporter, in: space).printReference(to: &writer)
+                situation.user(reporter, in: app).printReference(to: &writer)
             }
             printChannel(scene.channelRecord(situation), situation, to: &writer)
         }
@@ -100,7 +100,7 @@ extension ChatAccess {
         try caller.demand(.read)
         let actor = try acting(named, in: name, for: "report.created")
         try actor.demandOperator(
-            of: try await directory.read(ChannelRecord.key(name, in: space)).flatMap { ChannelRecord($0) })
+            of: try await directory.read(ChannelRecord.key(name, in: app)).flatMap { ChannelRecord($0) })
         guard (1...limits.pageMost).contains(request.limit) else {
             throw ChatError(.malformed, "limit must be 1 to \(limits.pageMost)")
         }

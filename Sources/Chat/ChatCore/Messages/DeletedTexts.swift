@@ -16,9 +16,9 @@ struct DeletedTexts: Sendable {
         var places: [(index: Int, message: RecordKey, channel: RecordKey)] = []
         for (index, event) in events.enumerated() {
             guard let (channel, timetoken) = event.quotedMessage else { continue }
-            let space = event.channel.space
+            let app = event.channel.app
             places.append(
-                (index, MessageRecord.key(channel, timetoken, in: space), ChannelRecord.key(channel, in: space)))
+                (index, MessageRecord.key(channel, timetoken, in: app), ChannelRecord.key(channel, in: app)))
         }
         guard !places.isEmpty else { return events }
         let records = try await directory.read(places.map(\.message))

@@ -78,7 +78,7 @@ extension ChatAccess {
         if let wish { try await demand(wish, of: actor.user, in: channel) }
         return MessageScene(
             event: try await sent(timetoken, in: channel, orTyped: isTyped), actor: actor,
-            key: MessageRecord.key(channel, timetoken, in: space), channelKey: ChannelRecord.key(channel, in: space),
+            key: MessageRecord.key(channel, timetoken, in: app), channelKey: ChannelRecord.key(channel, in: app),
             wish: wish)
     }
 
@@ -90,7 +90,7 @@ extension ChatAccess {
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         let standing = scene.wish == nil ? [] : standingKeys(of: scene.actor.user, in: scene.channel)
-        let counts = MemberCounts.key(scene.channel, in: space)
+        let counts = MemberCounts.key(scene.channel, in: app)
         return try await decide([scene.key, scene.channelKey, counts] + standing + keys) {
             situation throws(ChatError) in
             if let wish = scene.wish { try self.demand(wish, of: scene.actor.user, in: scene.channel, situation) }
@@ -108,7 +108,7 @@ extension ChatAccess {
     func printChannel(_ channel: ChannelRecord?, _ situation: Situation, to writer: inout JSONWriter) {
         guard let channel else { return }
         writer.key("channel")
-        channel.show(MemberCounts(situation[MemberCounts.key(channel.id, in: space)]), to: &writer)
+        channel.show(MemberCounts(situation[MemberCounts.key(channel.id, in: app)]), to: &writer)
     }
 
     /// Who does something in a channel from which an event of this type comes.

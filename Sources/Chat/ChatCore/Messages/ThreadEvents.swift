@@ -27,7 +27,7 @@ extension ChatAccess {
             writer.key("most_replies")
             writer.beginArray()
             for author in thread.authors.prefix(Self.authorsNamed) {
-                situation.user(author.user, in: space).printReference(to: &writer)
+                situation.user(author.user, in: app).printReference(to: &writer)
             }
             writer.endArray()
             if let action {
@@ -45,13 +45,13 @@ extension ChatAccess {
     ///
     /// - Parameter user: who adds a reply, if that is what happens.
     func threadAuthorKeys(_ root: MessageRecord, replying user: String? = nil) -> [RecordKey] {
-        (root.thread.authors.map(\.user) + [user].compactMap(\.self)).map { UserRecord.key($0, in: space) }
+        (root.thread.authors.map(\.user) + [user].compactMap(\.self)).map { UserRecord.key($0, in: app) }
     }
 }
 
 extension Situation {
     /// The user's record; one with the id alone where there is none, or where the decision does not look at it.
-    func user(_ id: String, in space: SpaceID) -> UserRecord {
-        self[UserRecord.key(id, in: space)].flatMap { UserRecord($0) } ?? UserRecord(id: id)
+    func user(_ id: String, in app: AppID) -> UserRecord {
+        self[UserRecord.key(id, in: app)].flatMap { UserRecord($0) } ?? UserRecord(id: id)
     }
 }

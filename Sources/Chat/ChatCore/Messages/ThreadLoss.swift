@@ -33,12 +33,12 @@ struct ThreadLoss: Sendable {
         self.root = root
         self.replies = replies
         let record = try await directory.read(root).flatMap { MessageRecord($0) }
-        authors = record?.thread.authors.map { UserRecord.key($0.user, in: root.space) } ?? []
+        authors = record?.thread.authors.map { UserRecord.key($0.user, in: root.app) } ?? []
         guard let record, replies.contains(record.thread.last) else {
             newest = .notNeeded
             return
         }
-        var query = RecordQuery(.message, in: root.space, limit: 100)
+        var query = RecordQuery(.message, in: root.app, limit: 100)
         query.parent = MessageRecord.parent(ofRepliesTo: record.timetoken, in: record.channel)
         query.sort = [(.id, false)]
         repeat {

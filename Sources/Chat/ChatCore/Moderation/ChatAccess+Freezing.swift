@@ -10,8 +10,8 @@ extension ChatAccess {
     ) async throws(ChatError) -> ChannelRecord {
         try demandRecord(of: channel)
         let actor = try actor(named)
-        let key = ChannelRecord.key(channel, in: space)
-        let countsKey = MemberCounts.key(channel, in: space)
+        let key = ChannelRecord.key(channel, in: app)
+        let countsKey = MemberCounts.key(channel, in: app)
         let decided = try await decide([key, countsKey]) { situation throws(ChatError) in
             var record = try existing(channel, in: situation)
             try actor.demandOperator(of: record)

@@ -7,7 +7,7 @@ extension ChatAccess {
     ///   is no operator's.
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
         try await demandSightOfRestrictions(of: user, in: channel)
-        let record = try await directory.read(RestrictionRecord.key(user, channel, in: space))
+        let record = try await directory.read(RestrictionRecord.key(user, channel, in: app))
         guard let restriction = record.flatMap(RestrictionRecord.init), isInForce(restriction) else {
             throw ChatError(
                 .notFound, "user '\(user)' is under no restriction in channel '\(channel)'", slug: "no_restriction")
@@ -18,8 +18,8 @@ extension ChatAccess {
     /// The channels a user is banned from now: what is said there is not the user's to hear. Asks nobody in an app that
     /// restricts nobody.
     public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
-        guard service.standings.restrict(space) else { return [] }
-        var query = RecordQuery(.restriction, in: space, limit: limits.pageMost)
+        guard service.standings.restrict(app) else { return [] }
+        var query = RecordQuery(.restriction, in: app, limit: limits.pageMost)
         query.idPrefix = RecordKey.prefix([user])
         var bans: [RestrictionRecord] = []
         repeat {
@@ -35,7 +35,7 @@ extension ChatAccess {
     public func restrictions(in channel: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord>
     {
         try await demandSightOfRestrictions(in: channel)
-        var query = try RecordQuery(.restriction, list, .restrictions, in: space, limits: limits)
+        var query = try RecordQuery(.restriction, list, .restrictions, in: app, limits: limits)
         query.parent = channel
         return try await restrictions(query, list)
     }
@@ -45,7 +45,7 @@ extension ChatAccess {
         try caller.demand(.read)
         try Names.check(user: user)
         try caller.demand(self: user)
-        var query = try RecordQuery(.restriction, list, .restrictions, in: space, limits: limits)
+        var query = try RecordQuery(.restriction, list, .restrictions, in: app, limits: limits)
         query.idPrefix = RecordKey.prefix([user])
         return try await restrictions(query, list)
     }
@@ -64,7 +64,7 @@ extension ChatAccess {
     }
 
     private func isInForce(_ restriction: RestrictionRecord) -> Bool {
-        !restriction.isOver(at: service.clock.now) && !service.sweeps.hide(restriction, in: space)
+        !restriction.isOver(at: service.clock.now) && !service.sweeps.hide(restriction, in: app)
     }
 
     /// A credential of a user sees that user's own restrictions, and of channels it moderates all.

@@ -16,7 +16,7 @@ extension ChatAccess {
         by named: String? = nil, announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Written<RestrictionRecord> {
         try check(sanction)
-        let key = RestrictionRecord.key(user, channel, in: space)
+        let key = RestrictionRecord.key(user, channel, in: app)
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
             change.announcesOnWire = announces
             try demand.check(change.stored?.etag)
@@ -45,7 +45,7 @@ extension ChatAccess {
             return Decision(stored, changes: decision.changes, events: decision.events)
         }
         guard let lifted = decided.value else { return false }
-        service.restrictionEnds.lifted(lifted, at: RestrictionRecord.key(user, channel, in: space))
+        service.restrictionEnds.lifted(lifted, at: RestrictionRecord.key(user, channel, in: app))
         return true
     }
 
@@ -56,7 +56,7 @@ extension ChatAccess {
         try demandRecord(of: channel)
         try Names.check(user: user)
         let actor = try actor(named)
-        let keys = RestrictionChange.keys(of: user, in: channel, by: actor, space)
+        let keys = RestrictionChange.keys(of: user, in: channel, by: actor, app)
         return try await decide(keys) { situation throws(ChatError) in
             var change = try RestrictionChange(of: user, in: channel, situation, by: actor, self)
             try change.demandRights()

@@ -17,10 +17,10 @@ extension ChatService {
         await restrictionEnds.sweep { key throws(ChatError) in
             let record = try await engine.directory.read(key)
             guard let known = record.flatMap({ RestrictionRecord($0) }) else { return nil }
-            let (user, channel, space) = (known.user, known.channel, key.space)
-            let chat = chat(for: .gateway(in: space))
+            let (user, channel, app) = (known.user, known.channel, key.app)
+            let chat = chat(for: .gateway(in: app))
             let actor = Actor(user: nil, isManager: true)
-            let keys = RestrictionChange.keys(of: user, in: channel, by: actor, space)
+            let keys = RestrictionChange.keys(of: user, in: channel, by: actor, app)
             return try await decide(keys) { situation throws(ChatError) in
                 var change = try RestrictionChange(of: user, in: channel, situation, by: actor, chat)
                 guard let stored = change.stored, stored.isOver(at: situation.now) else {

@@ -16,9 +16,9 @@ struct RestrictionChange {
     private var members: MemberChange?
     private var events: [EventDraft] = []
 
-    static func keys(of user: String, in channel: String, by actor: Actor, _ space: SpaceID) -> [RecordKey] {
-        let keys = MemberChange.keys(of: channel, users: [user], by: actor, in: space)
-        return keys + (actor.user.map { [RestrictionRecord.key($0, channel, in: space)] } ?? [])
+    static func keys(of user: String, in channel: String, by actor: Actor, _ app: AppID) -> [RecordKey] {
+        let keys = MemberChange.keys(of: channel, users: [user], by: actor, in: app)
+        return keys + (actor.user.map { [RestrictionRecord.key($0, channel, in: app)] } ?? [])
     }
 
     init(
@@ -29,7 +29,7 @@ struct RestrictionChange {
         self.actor = actor
         self.user = user
         self.channel = channel
-        record = situation[ChannelRecord.key(channel, in: chat.space)].flatMap(ChannelRecord.init)
+        record = situation[ChannelRecord.key(channel, in: chat.app)].flatMap(ChannelRecord.init)
         if record != nil { members = try MemberChange(of: channel, situation, by: actor, in: chat) }
     }
 
@@ -37,11 +37,11 @@ struct RestrictionChange {
     func demandRights() throws(ChatError) {
         try actor.demandOperator(of: record)
         guard !actor.isManager, let own = actor.user else { return }
-        let restriction = situation.restriction(of: own, in: channel, chat.space)
+        let restriction = situation.restriction(of: own, in: channel, chat.app)
         if let restriction, !restriction.isOver(at: situation.now) { throw ChatError(restriction) }
     }
 
-    var stored: RestrictionRecord? { situation.restriction(of: user, in: channel, chat.space) }
+    var stored: RestrictionRecord? { situation.restriction(of: user, in: channel, chat.app) }
 
     /// What is in force. One that is over is lifted by the way, so that its end is told before what follows.
     mutating func current() -> RestrictionRecord? {
@@ -94,7 +94,7 @@ struct RestrictionChange {
     }
 
     private mutating func decision<Value>(_ value: Value, writing after: RestrictionRecord?) -> Decision<Value> {
-        let key = RestrictionRecord.key(user, channel, in: chat.space)
+        let key = RestrictionRecord.key(user, channel, in: chat.app)
         var decision = Decision(value)
         if var members {
             for event in events { members.add(event) }
@@ -156,7 +156,7 @@ extension RestrictionChange {
     }
 
     private func reference(to user: String) -> UserRecord {
-        situation[UserRecord.key(user, in: chat.space)].flatMap(UserRecord.init) ?? UserRecord(id: user)
+        situation[UserRecord.key(user, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: user)
     }
 }
 

@@ -76,7 +76,7 @@ final class RestrictionEnds: Sendable {
         defer { state.withLock { $0.loads -= 1 } }
         var found = State()
         for app in keyring.apps {
-            var query = RecordQuery(.restriction, in: app.space, limit: capacity)
+            var query = RecordQuery(.restriction, in: app.id, limit: capacity)
             query.filter = .not(.compare(field: "until_timetoken", .equal, .null))
             query.sort = [(.field("until_timetoken"), true)]
             let page = try await directory.list(query)

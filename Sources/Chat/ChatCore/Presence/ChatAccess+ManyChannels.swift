@@ -21,7 +21,7 @@ extension ChatAccess {
             if try await mayAppear(user, on: name) { seats.append(seat(.occupant, user, name)) }
         }
         let isNews = !states.isEmpty || !seats.allSatisfy { tracker.isPresent($0.user, $0.channel) }
-        let owner = UserID(user, in: space)
+        let owner = UserID(user, in: app)
         if let holder, !isNews { return tracker.opened(holder, of: owner, presentOn: seats.map(\.channel.name)) }
         let shown = states.map { (seat: seat(.occupant, user, $0.channel), state: Self.shown($0.state)) }
         let duration = Self.bounded(duration)
@@ -55,7 +55,7 @@ extension ChatAccess {
     public func occupied() async throws(ChatError) -> [(channel: String, count: Int)] {
         try caller.demand(.read)
         var occupied: [(channel: String, count: Int)] = []
-        let venues = try await tracker.board.venues(of: .occupant, in: space, limit: .max) { [caller] in
+        let venues = try await tracker.board.venues(of: .occupant, in: app, limit: .max) { [caller] in
             caller.reads(channel: $0.name)
         }
         for (channel, count) in venues {

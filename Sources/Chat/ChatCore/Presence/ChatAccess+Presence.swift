@@ -73,7 +73,7 @@ extension ChatAccess {
         try caller.demand(.read)
         try Names.check(user: user)
         var channels: [String] = []
-        for channel in try await tracker.board.channels(of: UserID(user, in: space), as: .occupant)
+        for channel in try await tracker.board.channels(of: UserID(user, in: app), as: .occupant)
         where caller.reads(channel: channel.name) {
             if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }
             channels.append(channel.name)

@@ -70,9 +70,9 @@ public final class MemoryPresenceBoard: PresenceBoard {
     }
 
     public func venues(
-        of kind: SeatKind, in space: SpaceID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
+        of kind: SeatKind, in app: AppID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
     ) async throws(ChatError) -> [(ChannelID, count: Int)] {
-        let all = table.withLock { $0.venues(of: kind, in: space) }
+        let all = table.withLock { $0.venues(of: kind, in: app) }
         let wanted = all.filter { isWanted($0.channel) }
         return wanted.sorted { ExactText($0.channel.name) < ExactText($1.channel.name) }.prefix(limit)
             .map { ($0.channel, count: $0.count) }

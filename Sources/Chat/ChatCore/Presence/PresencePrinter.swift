@@ -13,10 +13,10 @@ struct PresencePrinter {
         var keys: Set<RecordKey> = []
         for report in reports where report.change.seat.kind != .occupant {
             let channel = report.change.seat.channel
-            keys.insert(ChannelRecord.key(channel.name, in: channel.space))
-            keys.insert(MemberCounts.key(channel.name, in: channel.space))
+            keys.insert(ChannelRecord.key(channel.name, in: channel.app))
+            keys.insert(MemberCounts.key(channel.name, in: channel.app))
             for user in report.typing + [report.change.seat.user] {
-                keys.insert(UserRecord.key(user, in: channel.space))
+                keys.insert(UserRecord.key(user, in: channel.app))
             }
         }
         guard !keys.isEmpty else { return [:] }
@@ -70,10 +70,10 @@ struct PresencePrinter {
         let seat = report.change.seat
         var draft = draft(isTyping ? "typing.started" : "typing.stopped", report) { writer in
             writer.key("user")
-            user(seat.user, seat.channel.space).printReference(to: &writer)
+            user(seat.user, seat.channel.app).printReference(to: &writer)
             writer.key("typing_users")
             writer.beginArray()
-            for name in report.typing { user(name, seat.channel.space).printReference(to: &writer) }
+            for name in report.typing { user(name, seat.channel.app).printReference(to: &writer) }
             writer.endArray()
             printChannel(seat.channel, to: &writer)
         }
@@ -91,7 +91,7 @@ struct PresencePrinter {
         let hasEntered = change.happening == .joined
         var draft = draft(hasEntered ? "participant.entered" : "participant.exited", report) { writer in
             writer.key("user")
-            user(seat.user, seat.channel.space).printReference(to: &writer)
+            user(seat.user, seat.channel.app).printReference(to: &writer)
             writer.member("participant_count", change.occupancy)
             writer.member(hasEntered ? "entered_at" : "exited_at", report.at.timestamp)
             printChannel(seat.channel, to: &writer)
@@ -139,18 +139,18 @@ struct PresencePrinter {
         return draft
     }
 
-    private func user(_ name: String, _ space: SpaceID) -> UserRecord {
-        records[UserRecord.key(name, in: space)].flatMap { UserRecord($0) } ?? UserRecord(id: name)
+    private func user(_ name: String, _ app: AppID) -> UserRecord {
+        records[UserRecord.key(name, in: app)].flatMap { UserRecord($0) } ?? UserRecord(id: name)
     }
 
     /// Prints the member `channel`; nothing for a channel without a record.
     private func printChannel(_ id: ChannelID, to writer: inout JSONWriter) {
         guard let channel = channel(id) else { return }
         writer.key("channel")
-        channel.show(MemberCounts(records[MemberCounts.key(id.name, in: id.space)]), to: &writer)
+        channel.show(MemberCounts(records[MemberCounts.key(id.name, in: id.app)]), to: &writer)
     }
 
     private func channel(_ channel: ChannelID) -> ChannelRecord? {
-        records[ChannelRecord.key(channel.name, in: channel.space)].flatMap { ChannelRecord($0) }
+        records[ChannelRecord.key(channel.name, in: channel.app)].flatMap { ChannelRecord($0) }
     }
 }

@@ -113,8 +113,8 @@ extension PresenceTable {
     func count(of venue: Venue) -> Int { rooms[venue]?.count ?? 0 }
 
     /// In no order: there may be very many, and sorting them is nothing to do under a lock.
-    func venues(of kind: SeatKind, in space: SpaceID) -> [(channel: ChannelID, count: Int)] {
-        rooms.lazy.filter { $0.key.kind == kind && $0.key.channel.space == space }
+    func venues(of kind: SeatKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
+        rooms.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
             .map { ($0.key.channel, $0.value.count) }
     }
 
@@ -281,7 +281,7 @@ private struct SeatDeadline: Comparable {
 }
 
 extension Seat {
-    fileprivate var owner: UserID { UserID(user, in: channel.space) }
+    fileprivate var owner: UserID { UserID(user, in: channel.app) }
 }
 
 extension [Stay] {

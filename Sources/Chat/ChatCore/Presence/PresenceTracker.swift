@@ -71,7 +71,7 @@ extension PresenceTracker {
     }
 
     private func isBanned(_ user: String, from channel: ChannelID) async -> Bool {
-        guard standings.concern(channel.space) else { return false }
+        guard standings.concern(channel.app) else { return false }
         let footing = try? await standings.footing(of: user, in: channel)
         return footing?.user.restriction(at: clock.now)?.isBanned ?? false
     }
@@ -112,7 +112,7 @@ extension PresenceTracker {
     }
 
     private func seats(of user: UserID, on channels: [String]) -> [Seat] {
-        channels.map { Seat(.occupant, of: user.name, on: ChannelID($0, in: user.space)) }
+        channels.map { Seat(.occupant, of: user.name, on: ChannelID($0, in: user.app)) }
     }
 
     private func note(_ act: @escaping Act) {

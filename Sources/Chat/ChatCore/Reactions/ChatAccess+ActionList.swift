@@ -31,7 +31,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> [MessageActionRecord] {
         var isThere: [Timetoken: Bool] = [:]
         for message in actions.map(\.message) where isThere[message] == nil {
-            isThere[message] = try await log.event(at: message, in: space).map { thread.holds($0) } ?? false
+            isThere[message] = try await log.event(at: message, in: app).map { thread.holds($0) } ?? false
         }
         return actions.filter { isThere[$0.message] == true }
     }
@@ -42,7 +42,7 @@ extension ChatAccess {
         var found: [MessageActionRecord] = []
         var hasMore = false
         for (kind, field) in ActionRange.places {
-            var query = RecordQuery(kind, in: space, limit: limit)
+            var query = RecordQuery(kind, in: app, limit: limit)
             query.idPrefix = RecordKey.prefix([channel])
             query.filter = range.filter(field)
             query.sort = [(.field(field), false)]
@@ -65,7 +65,7 @@ extension ChatAccess {
             var actions = Self.deeds(record, in: record.channel)
             if record.actions > 0 || !record.reactions.isEmpty || !record.earlierEdits.isEmpty {
                 let prefix = MessageActionRecord.prefix(record.channel, record.timetoken)
-                var query = RecordQuery(.messageAction, in: space, limit: Self.shownMost)
+                var query = RecordQuery(.messageAction, in: app, limit: Self.shownMost)
                 query.idPrefix = prefix
                 query.sort = [(.field("action_timetoken"), false)]
                 actions += try await directory.list(query).items.compactMap { MessageActionRecord($0) }
@@ -83,11 +83,11 @@ extension ChatAccess {
         _ place: Timetoken, of timetoken: Timetoken, in channel: String
     ) async throws(ChatError) -> MessageActionRecord? {
         try await demandHearing(of: channel)
-        var query = RecordQuery(.messageAction, in: space, limit: 1)
+        var query = RecordQuery(.messageAction, in: app, limit: 1)
         query.idPrefix = MessageActionRecord.prefix(channel, timetoken)
         query.filter = .compare(field: "action_timetoken", .equal, .string(place.description))
         if let record = try await directory.list(query).items.first { return MessageActionRecord(record) }
-        let message = try await directory.read(MessageRecord.key(channel, timetoken, in: space))
+        let message = try await directory.read(MessageRecord.key(channel, timetoken, in: app))
         return message.map { Self.deeds($0) }?.first { $0.timetoken == place }
     }
 

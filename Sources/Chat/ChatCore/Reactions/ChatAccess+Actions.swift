@@ -68,7 +68,7 @@ extension ChatAccess {
         _ place: Timetoken, from timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) {
         try Names.check(channel: channel)
-        var query = RecordQuery(.messageAction, in: space, limit: 1)
+        var query = RecordQuery(.messageAction, in: app, limit: 1)
         query.idPrefix = MessageActionRecord.prefix(channel, timetoken)
         query.filter = .compare(field: "action_timetoken", .equal, .string(place.description))
         let found = try await directory.list(query).items.first.flatMap { MessageActionRecord($0) }
@@ -91,7 +91,7 @@ extension ChatAccess {
     func actions(
         beginning prefix: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {
-        var query = RecordQuery(.messageAction, in: space, limit: list.limit)
+        var query = RecordQuery(.messageAction, in: app, limit: list.limit)
         query.idPrefix = prefix
         query.filter = .not(.compare(field: "type", .equal, .string(MessageActionRecord.edit)))
         return try await page(query, list, created: \.timetoken) { records in

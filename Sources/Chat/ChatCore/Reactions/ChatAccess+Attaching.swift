@@ -9,7 +9,7 @@ extension ChatAccess {
     func attach(
         _ action: MessageActionRecord, _ scene: MessageScene, evenDeleted: Bool = false
     ) async throws(ChatError) -> (action: MessageActionRecord, isNew: Bool) {
-        let key = action.key(in: space)
+        let key = action.key(in: app)
         let limits = limits
         return try await decide(scene, [key] + (try await shownKeys(action, scene))) { situation throws(ChatError) in
             var record = evenDeleted ? scene.record(situation) : try scene.present(situation)
@@ -18,7 +18,7 @@ extension ChatAccess {
             action.timetoken = situation.next
             try record.take(action, within: limits)
             return Decision(
-                (action, true), changes: [RecordChange(key, body: action.body), record.change(in: self.space)],
+                (action, true), changes: [RecordChange(key, body: action.body), record.change(in: self.app)],
                 events: [self.attached(action, true, record, scene, situation)])
         }.value
     }
@@ -27,14 +27,14 @@ extension ChatAccess {
     ///
     /// - Returns: whether it was there.
     func detach(_ action: MessageActionRecord, _ scene: MessageScene) async throws(ChatError) -> Bool {
-        let key = action.key(in: space)
+        let key = action.key(in: app)
         return try await decide(scene, [key] + (try await shownKeys(action, scene))) { situation throws(ChatError) in
             try scene.actor.demand(over: action.user, in: scene.channelRecord(situation))
             guard let known = situation[key].flatMap({ MessageActionRecord($0) }) else { return Decision(false) }
             var record = scene.record(situation)
             record.give(known)
             return Decision(
-                true, changes: [RecordChange(key, body: nil), record.change(in: self.space)],
+                true, changes: [RecordChange(key, body: nil), record.change(in: self.app)],
                 events: [self.attached(known, false, record, scene, situation)])
         }.value
     }
@@ -44,7 +44,7 @@ extension ChatAccess {
         _ action: MessageActionRecord, _ scene: MessageScene
     ) async throws(ChatError) -> [RecordKey] {
         guard action.type == BuiltInAction.threadRootId.rawValue else {
-            return [UserRecord.key(action.user, in: space)]
+            return [UserRecord.key(action.user, in: app)]
         }
         return try await directory.read(scene.key).flatMap { MessageRecord($0) }.map { threadAuthorKeys($0) } ?? []
     }
@@ -67,7 +67,7 @@ extension ChatAccess {
             writer.key(action.isReaction ? "reaction" : "action")
             action.show(to: &writer)
             writer.key("user")
-            situation.user(action.user, in: space).printReference(to: &writer)
+            situation.user(action.user, in: app).printReference(to: &writer)
             if action.isReaction {
                 writer.member("reaction_count", record.reactions[ExactText(action.value)] ?? 0)
             }

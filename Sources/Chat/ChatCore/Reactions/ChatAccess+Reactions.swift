@@ -47,7 +47,7 @@ extension ChatAccess {
         guard let user = user ?? caller.user else { throw Self.unnamed }
         let action = MessageActionRecord(
             channel: channel, message: timetoken, type: MessageActionRecord.reaction, value: value, user: user)
-        return try await directory.read(action.key(in: space)).flatMap { MessageActionRecord($0) }
+        return try await directory.read(action.key(in: app)).flatMap { MessageActionRecord($0) }
     }
 
     private func reaction(

@@ -18,7 +18,7 @@ extension ChatAccess {
         try await check(mark: timetoken)
         let mark = if let timetoken { timetoken } else { try await newestMessage(in: channel) }
         let decided = try await move(kind, of: user, in: channel, to: mark)
-        return decided.record(MembershipRecord.key(user, channel, in: space)).flatMap(MembershipRecord.init)
+        return decided.record(MembershipRecord.key(user, channel, in: app)).flatMap(MembershipRecord.init)
             ?? decided.value
     }
 
@@ -26,12 +26,12 @@ extension ChatAccess {
     private func move(
         _ kind: ReceiptKind, of user: String, in channel: String, to mark: Timetoken, showing wire: JSONText? = nil
     ) async throws(ChatError) -> Decided<MembershipRecord> {
-        let key = MembershipRecord.key(user, channel, in: space)
+        let key = MembershipRecord.key(user, channel, in: app)
         let decided = try await counting { attempt throws(ChatError) in
             let audience = try await ReceiptMembers(kind, mark, in: self.channel(channel), self, attempt: attempt)
             return try await self.move(kind, of: key, in: channel, to: mark, audience, user, showing: wire)
         }
-        if kind == .read { await service.unread.tell(UserID(user, in: space)) }
+        if kind == .read { await service.unread.tell(UserID(user, in: app)) }
         return decided
     }
 
@@ -39,8 +39,8 @@ extension ChatAccess {
         _ kind: ReceiptKind, of key: RecordKey, in channel: String, to mark: Timetoken, _ members: ReceiptMembers,
         _ user: String, showing wire: JSONText?
     ) async throws(ChatError) -> Decided<MembershipRecord> {
-        try await decide([key] + members.keys + [UserRecord.key(user, in: space)]) { situation throws(ChatError) in
-            guard var membership = situation.membership(of: user, in: channel, space), membership.state == .joined
+        try await decide([key] + members.keys + [UserRecord.key(user, in: app)]) { situation throws(ChatError) in
+            guard var membership = situation.membership(of: user, in: channel, app), membership.state == .joined
             else {
                 throw ChatError(
                     .notFound, "user '\(user)' has not joined channel '\(channel)'", slug: "no_such_member")
@@ -90,7 +90,7 @@ extension ChatAccess {
         try demandReceipts(of: user, by: user)
         try demandRecord(of: channel)
         guard try await member(user, of: channel)?.state == .joined else { return .noMember }
-        let message = try await log.event(at: timetoken, in: space)
+        let message = try await log.event(at: timetoken, in: app)
         guard let message, message.channel == self.channel(channel), [.message, .file].contains(message.kind) else {
             return .unmoved
         }
@@ -113,9 +113,9 @@ extension ChatAccess {
     ) async throws(ChatError) -> [String] {
         try demandReceipts(of: user, by: named)
         for channel in channels ?? [] { try demandRecord(of: channel) }
-        let mark = try await log.watermark(of: space)
+        let mark = try await log.watermark(of: app)
         var moved: [String] = []
-        let unread = try await service.unread.channels(of: UserID(user, in: space))
+        let unread = try await service.unread.channels(of: UserID(user, in: app))
         let wanted = channels.map { Set($0.map { ExactText($0) }) }
         var rest = unread.filter { wanted?.contains(ExactText($0)) ?? caller.reaches(channel: $0) }[...]
         while !rest.isEmpty {
@@ -130,7 +130,7 @@ extension ChatAccess {
             }
             rest = rest.dropFirst(Self.marksAtOnce)
         }
-        await service.unread.tell(UserID(user, in: space))
+        await service.unread.tell(UserID(user, in: app))
         return moved
     }
 
@@ -140,12 +140,12 @@ extension ChatAccess {
     private func markRead(
         _ channels: [(name: String, members: ReceiptMembers)], _ user: String, at mark: Timetoken
     ) async throws(ChatError) -> [String] {
-        let keys = channels.map { MembershipRecord.key(user, $0.name, in: space) }
-        let shown = channels.flatMap(\.members.keys) + [UserRecord.key(user, in: space)]
+        let keys = channels.map { MembershipRecord.key(user, $0.name, in: app) }
+        let shown = channels.flatMap(\.members.keys) + [UserRecord.key(user, in: app)]
         return try await decide(keys + shown) { situation throws(ChatError) in
             var decision = Decision<[String]>([])
             for ((channel, members), key) in zip(channels, keys) {
-                guard var membership = situation.membership(of: user, in: channel, space),
+                guard var membership = situation.membership(of: user, in: channel, app),
                     membership.state == .joined, membership.read < mark
                 else { continue }
                 ReceiptKind.read.set(mark, on: &membership)
@@ -166,7 +166,7 @@ extension ChatAccess {
 
     /// A mark ahead of everything would take messages for read that nobody has written yet.
     private func check(mark timetoken: Timetoken?) async throws(ChatError) {
-        guard let timetoken, try await log.watermark(of: space) < timetoken else { return }
+        guard let timetoken, try await log.watermark(of: app) < timetoken else { return }
         throw ChatError(
             .malformed, "timetoken \(timetoken) lies ahead of every message; send that of the message that was read",
             slug: "bad_member", field: "timetoken")
@@ -203,7 +203,7 @@ extension ChatAccess {
         let mark = kind.mark(of: membership)
         return draft(kind.eventType, on: membership.channel, by: membership.user, audience: kind.audience) { writer in
             writer.key("user")
-            situation.user(membership.user, in: space).printReference(to: &writer)
+            situation.user(membership.user, in: app).printReference(to: &writer)
             switch kind {
             case .delivered:
                 writer.member("delivered_timetoken", mark.description)
@@ -214,7 +214,7 @@ extension ChatAccess {
                 writer.member("read_at", mark.timestamp)
                 if let behind { writer.member("unread_member_count", behind) }
             }
-            let channel = situation[ChannelRecord.key(membership.channel, in: space)].flatMap { ChannelRecord($0) }
+            let channel = situation[ChannelRecord.key(membership.channel, in: app)].flatMap { ChannelRecord($0) }
             printChannel(channel, situation, to: &writer)
         }
     }

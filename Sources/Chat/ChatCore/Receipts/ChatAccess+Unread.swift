@@ -7,7 +7,7 @@ extension ChatAccess {
     /// - Throws: `.forbidden` where a user's credential asks about somebody else.
     public func unread(of user: String) async throws(ChatError) -> Unread {
         try demandUnread(of: user)
-        return try await service.unread.unread(of: UserID(user, in: space))
+        return try await service.unread.unread(of: UserID(user, in: app))
     }
 
     /// The same in one channel.
@@ -16,7 +16,7 @@ extension ChatAccess {
     public func unread(of user: String, in name: String) async throws(ChatError) -> Int {
         try demandUnread(of: user)
         try demandRecord(of: name)
-        guard let unread = try await service.unread.unread(of: UserID(user, in: space), in: channel(name)) else {
+        guard let unread = try await service.unread.unread(of: UserID(user, in: app), in: channel(name)) else {
             throw ChatError(.notFound, "user '\(user)' is no member of channel '\(name)'", slug: "no_such_member")
         }
         return unread

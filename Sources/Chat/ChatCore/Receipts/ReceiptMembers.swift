@@ -17,10 +17,10 @@ struct ReceiptMembers: Sendable {
 
     /// Everything that a decision looks at to count, and to show the channel.
     var keys: [RecordKey] {
-        let (name, space) = (channel.name, channel.space)
+        let (name, app) = (channel.name, channel.app)
         return [
-            SweepRecord.key(name, in: space), ChannelRecord.key(name, in: space), MemberCounts.key(name, in: space),
-        ] + lagging.map { MembershipRecord.key($0.user, name, in: space) }
+            SweepRecord.key(name, in: app), ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app),
+        ] + lagging.map { MembershipRecord.key($0.user, name, in: app) }
     }
 
     /// Reads the members that are behind a mark.
@@ -30,16 +30,16 @@ struct ReceiptMembers: Sendable {
         _ kind: ReceiptKind, _ mark: Timetoken, in channel: ChannelID, _ chat: ChatAccess, attempt: Int
     ) async throws(ChatError) {
         self.channel = channel
-        let counts = MemberCounts(try await chat.directory.read(MemberCounts.key(channel.name, in: channel.space)))
+        let counts = MemberCounts(try await chat.directory.read(MemberCounts.key(channel.name, in: channel.app)))
         guard attempt < Self.attempts, counts.all <= Self.most else {
             joined = nil
             lagging = []
             return
         }
-        var query = RecordQuery(.membership, in: channel.space, limit: Self.most)
+        var query = RecordQuery(.membership, in: channel.app, limit: Self.most)
         query.parent = channel.name
         let members = try await chat.directory.list(query).items.compactMap { MembershipRecord($0) }.filter {
-            $0.state == .joined && !chat.service.sweeps.hide($0, in: channel.space)
+            $0.state == .joined && !chat.service.sweeps.hide($0, in: channel.app)
         }
         joined = members.count
         lagging = members.filter { kind.mark(of: $0) < mark }
@@ -53,13 +53,13 @@ struct ReceiptMembers: Sendable {
         _ kind: ReceiptKind, _ mark: Timetoken, besides own: RecordKey, _ situation: Situation
     ) throws(ChatError) -> Int? {
         guard let joined else { return nil }
-        let (name, space) = (channel.name, channel.space)
-        guard MemberCounts(situation[MemberCounts.key(name, in: space)]).joined == joined else {
+        let (name, app) = (channel.name, channel.app)
+        guard MemberCounts(situation[MemberCounts.key(name, in: app)]).joined == joined else {
             throw ChatError(.conflict, "the members have changed since they were read")
         }
         return lagging.count { member in
-            guard MembershipRecord.key(member.user, name, in: space) != own,
-                let membership = situation.membership(of: member.user, in: name, space)
+            guard MembershipRecord.key(member.user, name, in: app) != own,
+                let membership = situation.membership(of: member.user, in: name, app)
             else { return false }
             return membership.state == .joined && kind.mark(of: membership) < mark
         }

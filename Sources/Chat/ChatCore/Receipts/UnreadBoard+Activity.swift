@@ -19,7 +19,7 @@ extension UnreadBoard {
         let names = Array(due.keys.sorted().prefix(Self.activitiesAtOnce))
         if names.count < due.count { untold.insert(user) }
         // Without records the events name ids alone, which is all that is certain of them anyway.
-        let records = (try? await directory.read(names.map { ChannelRecord.key($0.text, in: user.space) })) ?? []
+        let records = (try? await directory.read(names.map { ChannelRecord.key($0.text, in: user.app) })) ?? []
         return names.enumerated().map { index, name in
             let record = index < records.count ? records[index].flatMap { ChannelRecord($0) } : nil
             let unread = due[name]?.unread ?? 0
@@ -31,7 +31,7 @@ extension UnreadBoard {
     private static func event(
         _ unread: Int, in channel: String, _ record: ChannelRecord?, for user: UserID
     ) -> EventDraft {
-        let own = ChannelID(user.name, in: user.space)
+        let own = ChannelID(user.name, in: user.app)
         var draft = ChannelActivity.draft(on: own, about: channel, record) { $0.member("unread_count", unread) }
         draft.audience = .rule(.user, subjects: [user.name])
         return draft

@@ -17,7 +17,7 @@ extension UnreadBoard {
 
     /// Brings a holder up to everything that is committed by now.
     private func refreshed(_ user: UserID) async throws(ChatError) -> Holder {
-        guard await reach(try await log.watermark(of: user.space)) else { throw .notListening }
+        guard await reach(try await log.watermark(of: user.app)) else { throw .notListening }
         holders[user, default: Holder()].asking += 1
         defer {
             holders[user]?.asking -= 1
@@ -55,12 +55,12 @@ extension UnreadBoard {
     }
 
     private func load(_ user: UserID) async throws(ChatError) {
-        var query = RecordQuery(.membership, in: user.space, limit: 500)
+        var query = RecordQuery(.membership, in: user.app, limit: 500)
         query.idPrefix = MembershipRecord.prefix(of: user.name)
         repeat {
             let page = try await directory.list(query)
             for membership in page.items.compactMap({ MembershipRecord($0) }) {
-                hold(ChannelID(membership.channel, in: user.space), for: user)
+                hold(ChannelID(membership.channel, in: user.app), for: user)
             }
             query.cursor = page.cursor
         } while query.cursor != nil
@@ -74,12 +74,12 @@ extension UnreadBoard {
         for channel in channels { turns[ExactText(channel)] = holders[user]?.channels[ExactText(channel)]?.turns }
         let found = try await standing(of: user, in: channels)
         for channel in channels where found[ExactText(channel)] == nil {
-            if isCurrent(channel, of: user, turns) { release(ChannelID(channel, in: user.space), of: user) }
+            if isCurrent(channel, of: user, turns) { release(ChannelID(channel, in: user.app), of: user) }
         }
         // A mark may be ahead of what was taken from the log; what is added from here on lies behind it. One that was moved
         // here may be ahead of the log itself.
         let marks = found.values.map(\.since).max() ?? .zero
-        guard await reach(min(marks, try await log.watermark(of: user.space))) else { throw .notListening }
+        guard await reach(min(marks, try await log.watermark(of: user.app))) else { throw .notListening }
         let end = position
         for channel in found.keys { holders[user]?.channels[channel]?.added = 0 }
         let counted = found.filter { $0.value.counts }
@@ -103,12 +103,12 @@ extension UnreadBoard {
     private func standing(
         of user: UserID, in channels: [String]
     ) async throws(ChatError) -> [ExactText: UnreadChannel] {
-        let memberships = channels.map { MembershipRecord.key(user.name, $0, in: user.space) }
-        let records = try await directory.read(memberships + channels.map { ChannelRecord.key($0, in: user.space) })
+        let memberships = channels.map { MembershipRecord.key(user.name, $0, in: user.app) }
+        let records = try await directory.read(memberships + channels.map { ChannelRecord.key($0, in: user.app) })
         var found: [ExactText: UnreadChannel] = [:]
         for (index, channel) in channels.enumerated() {
             guard let membership = records[index].flatMap({ MembershipRecord($0) }),
-                !sweeps.hide(membership, in: user.space)
+                !sweeps.hide(membership, in: user.app)
             else { continue }
             var entry = UnreadChannel()
             let hiding = membership.hiding
@@ -126,7 +126,7 @@ extension UnreadBoard {
         in channels: [ExactText: Timetoken], upTo end: Timetoken, for user: UserID
     ) async throws(ChatError) -> [ExactText: Int] {
         let requests = channels.map { channel, since in
-            var request = HistoryRequest(channel: ChannelID(channel.text, in: user.space), after: since, limit: 250)
+            var request = HistoryRequest(channel: ChannelID(channel.text, in: user.app), after: since, limit: 250)
             request.before = Timetoken(end.rawValue + 1)
             request.types = [.exact(BuiltInTypes.messageCreated)]
             return request
@@ -174,7 +174,7 @@ extension UnreadBoard {
                     message > begin
                 else { continue }
                 guard try await isMarked(message, event.channel),
-                    let deleted = try await log.event(at: message, in: user.space),
+                    let deleted = try await log.event(at: message, in: user.app),
                     deleted.user.map({ ExactText($0) != ExactText(user.name) }) ?? true
                 else { continue }
                 marked.insert(message)
@@ -186,7 +186,7 @@ extension UnreadBoard {
     }
 
     private func isMarked(_ message: Timetoken, _ channel: ChannelID) async throws(ChatError) -> Bool {
-        let key = MessageRecord.key(channel.name, message, in: channel.space)
+        let key = MessageRecord.key(channel.name, message, in: channel.app)
         return try await directory.read(key).flatMap { MessageRecord($0) }?.deletion != nil
     }
 }

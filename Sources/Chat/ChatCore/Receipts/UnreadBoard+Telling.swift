@@ -100,7 +100,7 @@ extension UnreadBoard {
             writer.endObject()
         }
         var draft = EventDraft(
-            channel: ChannelID(user.name, in: user.space), type: "unread_count.updated", kind: .other,
+            channel: ChannelID(user.name, in: user.app), type: "unread_count.updated", kind: .other,
             retention: .passing, data: data)
         draft.audience = .rule(.user, subjects: [user.name])
         return draft

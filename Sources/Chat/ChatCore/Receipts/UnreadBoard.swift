@@ -168,7 +168,7 @@ actor UnreadBoard {
                 hold(channel, for: user)
                 makeStale(channel, for: [user])
             case .channel:
-                let channel = ChannelID(key.id, in: key.space)
+                let channel = ChannelID(key.id, in: key.app)
                 makeStale(channel, for: audience[channel] ?? [])
             default: break
             }
@@ -211,7 +211,7 @@ actor UnreadBoard {
 
     private func drop(_ user: UserID) {
         for channel in holders[user]?.channels.keys.map({ $0 }) ?? [] {
-            release(ChannelID(channel.text, in: user.space), of: user)
+            release(ChannelID(channel.text, in: user.app), of: user)
         }
         holders[user] = nil
         untold.remove(user)

@@ -175,9 +175,9 @@ extension ChatAccess {
 extension RecordQuery {
     /// - Throws: `.malformed`, slug `bad_filter` or `bad_sort`.
     init(
-        _ kind: RecordKind, _ list: RecordList, _ fields: RecordFields, in space: SpaceID, limits: Limits
+        _ kind: RecordKind, _ list: RecordList, _ fields: RecordFields, in app: AppID, limits: Limits
     ) throws(ChatError) {
-        self.init(kind, in: space, limit: list.limit)
+        self.init(kind, in: app, limit: list.limit)
         offset = list.offset
         if let fields = list.fields, let text = list.filter {
             filter = try RecordFilter(text, fields, limits: limits)

@@ -62,9 +62,9 @@ public final class RememberedAnswers: Sendable {
     ///   - fingerprint: the request, as a hash in hexadecimal.
     /// - Throws: `.unavailable` when the store cannot be read.
     public func begin(
-        _ scope: String, fingerprint: String, in space: SpaceID
+        _ scope: String, fingerprint: String, in app: AppID
     ) async throws(ChatError) -> Earlier {
-        let key = RecordKey(.answer, scope, in: space)
+        let key = RecordKey(.answer, scope, in: app)
         let stored = try await directory.read(key)
         let now = clock.now
         if let stored, let entry = Entry(stored.body), now < entry.begun.adding(window) {
@@ -125,7 +125,7 @@ public final class RememberedAnswers: Sendable {
 
     /// Removes the answers that hold what a message said. One that is not kept yet never will be.
     func forget(about message: Timetoken, in channel: ChannelID) async throws(ChatError) {
-        var query = RecordQuery(.answer, in: channel.space, limit: 200)
+        var query = RecordQuery(.answer, in: channel.app, limit: 200)
         query.parent = Self.parent(ofAnswersAbout: message, in: channel)
         var page: Page<Record>
         repeat {
@@ -137,13 +137,13 @@ public final class RememberedAnswers: Sendable {
     }
 
     static func parent(ofAnswersAbout message: Timetoken, in channel: ChannelID) -> String {
-        MessageRecord.key(channel.name, message, in: channel.space).id
+        MessageRecord.key(channel.name, message, in: channel.app).id
     }
 
     /// Removes what is too old to be asked for.
-    func sweep(_ space: SpaceID) async throws(ChatError) {
+    func sweep(_ app: AppID) async throws(ChatError) {
         let edge = clock.now.adding(.zero - window)
-        var query = RecordQuery(.answer, in: space, limit: 200)
+        var query = RecordQuery(.answer, in: app, limit: 200)
         query.sort = [(.updated, true)]
         while !Task.isCancelled {
             let page = try await directory.list(query)

@@ -15,19 +15,19 @@ struct Resealing {
     /// - Throws: `.unavailable` with the record and the id of the key that is missing; what the directory throws.
     func run() async throws(ChatError) -> Int {
         var count = try await reseal(.setting, in: .gateway)
-        var spaces: [SpaceID] = []
-        count += try await reseal(.app, in: .gateway) { spaces.append(SpaceID($0.key.id)) }
-        for space in spaces {
-            count += try await reseal(.webhook, in: space)
-            count += try await reseal(.source, in: space)
+        var apps: [AppID] = []
+        count += try await reseal(.app, in: .gateway) { apps.append(AppID($0.key.id)) }
+        for app in apps {
+            count += try await reseal(.webhook, in: app)
+            count += try await reseal(.source, in: app)
         }
         return count
     }
 
     private func reseal(
-        _ kind: RecordKind, in space: SpaceID, _ visit: (Record) -> Void = { _ in }
+        _ kind: RecordKind, in app: AppID, _ visit: (Record) -> Void = { _ in }
     ) async throws(ChatError) -> Int {
-        var query = RecordQuery(kind, in: space, limit: 500)
+        var query = RecordQuery(kind, in: app, limit: 500)
         var count = 0
         while true {
             let page = try await directory.list(query)

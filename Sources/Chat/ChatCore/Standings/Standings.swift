@@ -14,11 +14,11 @@ import Locking
 public final class Standings: Sendable {
     private struct State: Sendable {
         /// Apps that have channel records or restrictions, or had some since the start.
-        var spaces: Set<SpaceID> = []
+        var apps: Set<AppID> = []
         /// Everything that has changed up to here is forgotten.
         var revision: Revision = 0
         /// Those of them that have restrictions, or had some.
-        var restricted: Set<SpaceID> = []
+        var restricted: Set<AppID> = []
         var channels: GenerationCache<ChannelID, ChannelStanding>
         var users: GenerationCache<Person, UserStanding>
         /// How often something was forgotten, by a part of the keys' hashes: changes elsewhere should not keep what is
@@ -48,11 +48,11 @@ public final class Standings: Sendable {
         state.withLock { $0.revision = max($0.revision, revision) }
         for app in keyring.apps {
             for kind in [RecordKind.channel, .restriction] {
-                let page = try await directory.list(RecordQuery(kind, in: app.space, limit: 1))
+                let page = try await directory.list(RecordQuery(kind, in: app.id, limit: 1))
                 guard !page.items.isEmpty else { continue }
                 state.withLock { state in
-                    state.spaces.insert(app.space)
-                    if kind == .restriction { state.restricted.insert(app.space) }
+                    state.apps.insert(app.id)
+                    if kind == .restriction { state.restricted.insert(app.id) }
                 }
             }
         }
@@ -61,7 +61,7 @@ public final class Standings: Sendable {
     private func forget(_ changes: RecordChanges) {
         for key in changes.keys {
             switch key.kind {
-            case .channel: forget(channel: ChannelID(key.id, in: key.space))
+            case .channel: forget(channel: ChannelID(key.id, in: key.app))
             case .restriction, .membership:
                 guard let (user, channel) = key.userAndChannel else { continue }
                 forget(Person(user.name, channel), marks: key.kind == .restriction)
@@ -73,7 +73,7 @@ public final class Standings: Sendable {
 
     private func forget(channel: ChannelID) {
         state.withLock { state in
-            state.spaces.insert(channel.space)
+            state.apps.insert(channel.app)
             state.forgotten[Self.part(channel)] &+= 1
             state.channels.remove(channel)
         }
@@ -82,8 +82,8 @@ public final class Standings: Sendable {
     private func forget(_ person: Person, marks: Bool) {
         state.withLock { state in
             if marks {
-                state.spaces.insert(person.channel.space)
-                state.restricted.insert(person.channel.space)
+                state.apps.insert(person.channel.app)
+                state.restricted.insert(person.channel.app)
             }
             state.forgotten[Self.part(person)] &+= 1
             state.users.remove(person)
@@ -95,14 +95,14 @@ public final class Standings: Sendable {
 
 extension Standings {
     /// Whether anybody in the app might be muted or banned.
-    func restrict(_ space: SpaceID) -> Bool { state.withLock { $0.restricted.contains(space) } }
+    func restrict(_ app: AppID) -> Bool { state.withLock { $0.restricted.contains(app) } }
 
     /// Whether anybody in the app might be held back.
-    func concern(_ space: SpaceID) -> Bool { state.withLock { $0.spaces.contains(space) } }
+    func concern(_ app: AppID) -> Bool { state.withLock { $0.apps.contains(app) } }
 
     /// As of which revision nobody in the app is held back; nil where somebody might be.
-    func revisionWithoutConcern(of space: SpaceID) -> Revision? {
-        state.withLock { $0.spaces.contains(space) ? nil : $0.revision }
+    func revisionWithoutConcern(of app: AppID) -> Revision? {
+        state.withLock { $0.apps.contains(app) ? nil : $0.revision }
     }
 
     /// What is known of a channel, and of a user there if one is named. Nearly always from memory.
@@ -117,7 +117,7 @@ extension Standings {
         if person != nil, sweeps.concern(channel) { return nil }
         return state.withLock { state in
             let revision = state.revision
-            guard state.spaces.contains(channel.space) else { return Footing(revision: revision) }
+            guard state.apps.contains(channel.app) else { return Footing(revision: revision) }
             guard let place = state.channels.value(of: channel) else { return nil }
             guard let person else { return Footing(channel: place, revision: revision) }
             return state.users.value(of: person).map { Footing(channel: place, user: $0, revision: revision) }
@@ -126,10 +126,10 @@ extension Standings {
 
     private func read(_ person: Person?, in channel: ChannelID) async throws(ChatError) -> Footing {
         let (before, revision) = state.withLock { ($0.forgotten, $0.revision) }
-        var keys = [ChannelRecord.key(channel.name, in: channel.space)]
+        var keys = [ChannelRecord.key(channel.name, in: channel.app)]
         if let user = person?.user.text {
-            keys.append(RestrictionRecord.key(user, channel.name, in: channel.space))
-            keys.append(MembershipRecord.key(user, channel.name, in: channel.space))
+            keys.append(RestrictionRecord.key(user, channel.name, in: channel.app))
+            keys.append(MembershipRecord.key(user, channel.name, in: channel.app))
         }
         let records = try await directory.read(keys)
         var footing = Footing(revision: revision)

@@ -64,8 +64,8 @@ extension ChatAccess {
     func standingKeys(of user: String?, in name: String) -> [RecordKey] {
         guard let user else { return [] }
         return [
-            ChannelRecord.key(name, in: space), RestrictionRecord.key(user, name, in: space),
-            MembershipRecord.key(user, name, in: space), SweepRecord.key(name, in: space),
+            ChannelRecord.key(name, in: app), RestrictionRecord.key(user, name, in: app),
+            MembershipRecord.key(user, name, in: app), SweepRecord.key(name, in: app),
         ]
     }
 
@@ -73,11 +73,11 @@ extension ChatAccess {
     /// it.
     func demand(_ wish: Wish, of user: String?, in name: String, _ situation: Situation) throws(ChatError) {
         guard let user else { return }
-        let channel = situation[ChannelRecord.key(name, in: space)].flatMap(ChannelRecord.init).map(
+        let channel = situation[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init).map(
             ChannelStanding.init)
         let standing = UserStanding(
-            state: situation.membership(of: user, in: name, space)?.state,
-            restriction: situation.restriction(of: user, in: name, space))
+            state: situation.membership(of: user, in: name, app)?.state,
+            restriction: situation.restriction(of: user, in: name, app))
         if let obstacle = obstacle(to: wish, of: user, in: name, channel: channel ?? ChannelStanding(), standing) {
             throw obstacle
         }

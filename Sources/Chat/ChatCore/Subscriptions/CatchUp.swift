@@ -106,7 +106,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Resumption {
         if !toleratesUnknown, cursor == "earliest" { return Resumption(requested: cursor, from: .zero) }
         if !toleratesUnknown, cursor == "latest" {
-            return Resumption(requested: cursor, from: try await log.watermark(of: space))
+            return Resumption(requested: cursor, from: try await log.watermark(of: app))
         }
         guard let asked = toleratesUnknown ? Timetoken(exactly: cursor) : Timetoken(position: cursor) else {
             guard toleratesUnknown else {
@@ -117,14 +117,14 @@ extension ChatAccess {
             }
             // What is said again of it is bounded, whatever was sent.
             return Resumption(
-                requested: String(cursor.prefix(64)), from: try await log.watermark(of: space), gap: .unknown)
+                requested: String(cursor.prefix(64)), from: try await log.watermark(of: app), gap: .unknown)
         }
         guard asked > .zero else { return Resumption(requested: cursor, from: .zero) }
         // The loss first: it is never above a watermark that is read later.
         let hearing = selection.viewer == nil ? nil : await service.hub.hearing(of: selection)
         let channels = hearing?.channels ?? selection.channels
         let loss = try await log.loss(in: channels, types: selection.types, after: asked)
-        let watermark = try await log.watermark(of: space)
+        let watermark = try await log.watermark(of: app)
         guard asked <= max(watermark, service.clock.now) else {
             return Resumption(requested: cursor, from: watermark, gap: .future)
         }

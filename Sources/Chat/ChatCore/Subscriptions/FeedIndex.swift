@@ -2,7 +2,7 @@ import ChatModel
 
 /// Finds the feeds that want an event, without looking at the others.
 struct FeedIndex {
-    private var spaces: [SpaceID: SelectionIndex] = [:]
+    private var apps: [AppID: SelectionIndex] = [:]
     /// By their numbers.
     private var feeds: [Feed?] = []
     private var free: [UInt32] = []
@@ -19,33 +19,33 @@ struct FeedIndex {
             activity?.change { $0.insert(selection, on: heard) }
         }
         guard selection.viewer != nil else {
-            return spaces[selection.channels.space, default: SelectionIndex()].insert(feed.number, selection)
+            return apps[selection.channels.app, default: SelectionIndex()].insert(feed.number, selection)
         }
-        spaces[selection.channels.space, default: SelectionIndex()].insert(feed.number, selection, on: feed.heard)
+        apps[selection.channels.app, default: SelectionIndex()].insert(feed.number, selection, on: feed.heard)
     }
 
     /// From the next event on a device's stream is found on a channel.
     mutating func extend(_ feed: Feed, to channel: ExactText) {
         guard feed.selection.covers(channel), feed.heard.insert(channel).inserted else { return }
-        spaces[feed.selection.channels.space]?.insert(feed.number, feed.selection, on: [channel])
+        apps[feed.selection.channels.app]?.insert(feed.number, feed.selection, on: [channel])
         if feed.selection.namesActivity { activity?.change { $0.extend(feed.selection, to: channel) } }
     }
 
     /// From the next event on it is found there no more, unless it has named the channel.
     mutating func narrow(_ feed: Feed, from channel: ExactText) {
         guard !feed.selection.channels.names.contains(channel), feed.heard.remove(channel) != nil else { return }
-        spaces[feed.selection.channels.space]?.remove(feed.number, feed.selection, on: [channel])
+        apps[feed.selection.channels.app]?.remove(feed.number, feed.selection, on: [channel])
         if feed.selection.namesActivity { activity?.change { $0.narrow(feed.selection, from: channel) } }
     }
 
     mutating func remove(_ feed: Feed) {
-        let space = feed.selection.channels.space
+        let app = feed.selection.channels.app
         if feed.selection.viewer == nil {
-            spaces[space]?.remove(feed.number, feed.selection)
+            apps[app]?.remove(feed.number, feed.selection)
         } else {
-            spaces[space]?.remove(feed.number, feed.selection, on: feed.heard)
+            apps[app]?.remove(feed.number, feed.selection, on: feed.heard)
         }
-        if spaces[space]?.isEmpty == true { spaces[space] = nil }
+        if apps[app]?.isEmpty == true { apps[app] = nil }
         if feed.selection.namesActivity { activity?.change { $0.end(feed.selection) } }
         feeds[Int(feed.number)] = nil
         free.append(feed.number)
@@ -54,7 +54,7 @@ struct FeedIndex {
     /// The feeds that want an event, each once; nil when the time is over before all were asked, who are then asked in the
     /// next turn.
     func feeds(for trial: inout FeedTrial, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
-        guard let index = spaces[trial.event.channel.space] else { return [] }
+        guard let index = apps[trial.event.channel.app] else { return [] }
         trial.begin(until: deadline)
         var wanting: [Feed] = []
         index.visit(trial.subject) { number in
@@ -66,7 +66,7 @@ struct FeedIndex {
         guard !echoes.isEmpty else { return trial.isLate ? nil : wanting }
         var known = Set(wanting.map(\.number))
         for echo in echoes {
-            index.visit(trial.subject, on: ChannelID(echo, in: trial.event.channel.space)) { number in
+            index.visit(trial.subject, on: ChannelID(echo, in: trial.event.channel.app)) { number in
                 guard let feed = feeds[Int(number)], feed.selection.channels.hearsEchoes, !known.contains(number),
                     trial.isWanted(by: feed)
                 else { return }

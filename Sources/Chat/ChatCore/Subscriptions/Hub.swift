@@ -21,7 +21,7 @@ public actor Hub {
     /// Everything up to here has been handed to the feeds; later events will be. Means something while `isRunning`.
     public private(set) var position: Timetoken = .zero
     /// The same for each app that had an event since the start.
-    private var positions: [SpaceID: Timetoken] = [:]
+    private var positions: [AppID: Timetoken] = [:]
     private var start: Timetoken = .zero
     /// Whether committed events reach the feeds. Nobody may attach before: what was committed until then would neither
     /// be read from the store nor handed out.
@@ -113,7 +113,7 @@ extension Hub {
 
     /// Everything of an app up to here has been handed to the feeds; later events of it will be. Moves with events of the app
     /// alone, so that it may be shown to the app.
-    public func position(of space: SpaceID) -> Timetoken { positions[space] ?? start }
+    public func position(of app: AppID) -> Timetoken { positions[app] ?? start }
 
     public var feedCount: Int { feeds.count }
 
@@ -200,7 +200,7 @@ extension Hub {
     }
 
     private func note(_ event: Event) {
-        positions[event.channel.space] = event.timetoken
+        positions[event.channel.app] = event.timetoken
         activity.note(event)
     }
 
@@ -208,7 +208,7 @@ extension Hub {
     func namingActivity(_ users: [UserID]) -> Set<UserID> {
         Set(
             users.filter { user in
-                roster.attendance(of: ExactText(user.name), in: user.space)?.feeds.contains {
+                roster.attendance(of: ExactText(user.name), in: user.app)?.feeds.contains {
                     $0.selection.namesActivity
                 }
                     ?? false

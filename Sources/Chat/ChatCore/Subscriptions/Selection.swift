@@ -135,7 +135,7 @@ extension Selection {
 
     /// Whether the caller may (still) follow all of this.
     public func isPermitted(to caller: Caller) -> Bool {
-        guard caller.space == channels.space, caller.scopes.allow(.read) else { return false }
+        guard caller.app == channels.app, caller.scopes.allow(.read) else { return false }
         return types.allSatisfy { type in caller.types.contains { $0.covers(type) } }
             && channelPatterns.allSatisfy { pattern in
                 if pattern == .exact(ChannelID.systemName) { return caller.reaches(channel: ChannelID.systemName) }
@@ -175,7 +175,7 @@ extension ChatAccess {
         try caller.demand(.read)
         let reach = channels.isEmpty && !isOfDevice ? caller.channels : caller.readableChannels
         return Selection(
-            channels: ChannelSet(space: space, patterns: try channelPatterns(channels, within: reach)),
+            channels: ChannelSet(app: app, patterns: try channelPatterns(channels, within: reach)),
             types: try typePatterns(types), filter: filter, isOfUser: caller.user != nil)
     }
 
@@ -185,7 +185,7 @@ extension ChatAccess {
     ) throws(ChatError) -> Selection {
         try caller.demand(.read)
         let channels = try channels.map { texts throws(ChatError) in
-            ChannelSet(space: space, patterns: try channelPatterns(texts, within: caller.readableChannels))
+            ChannelSet(app: app, patterns: try channelPatterns(texts, within: caller.readableChannels))
         }
         let types = try types.map { texts throws(ChatError) in try typePatterns(texts) }
         return Selection(

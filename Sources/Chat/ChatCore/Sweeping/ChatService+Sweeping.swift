@@ -28,12 +28,12 @@ extension ChatService {
     }
 
     private func sweep(_ channel: ChannelID) async throws(ChatError) {
-        let key = SweepRecord.key(channel.name, in: channel.space)
+        let key = SweepRecord.key(channel.name, in: channel.app)
         guard let sweep = try await engine.directory.read(key).flatMap({ SweepRecord($0) }) else {
             return sweeps.forget(channel, since: .distantFuture)
         }
         try await empty(channel)
-        for kind in [RecordKind.membership, .restriction] { try await remove(kind, of: sweep, in: channel.space) }
+        for kind in [RecordKind.membership, .restriction] { try await remove(kind, of: sweep, in: channel.app) }
         _ = try await decide([key]) { situation in
             // Deleted once more meanwhile, there is more to do.
             guard situation[key].flatMap({ SweepRecord($0) }) == sweep else { return Decision(()) }
@@ -42,8 +42,8 @@ extension ChatService {
     }
 
     /// Removes what is no younger than the deletion, a page in each step, so that others write in between.
-    private func remove(_ kind: RecordKind, of sweep: SweepRecord, in space: SpaceID) async throws(ChatError) {
-        var query = RecordQuery(kind, in: space, limit: limits.pageMost)
+    private func remove(_ kind: RecordKind, of sweep: SweepRecord, in app: AppID) async throws(ChatError) {
+        var query = RecordQuery(kind, in: app, limit: limits.pageMost)
         query.parent = sweep.channel
         repeat {
             let page = try await engine.directory.list(query)

@@ -19,9 +19,9 @@ final class Sweeps: Sendable {
     /// Finds what was left to be done when the gateway last stopped. Before the first request.
     ///
     /// - Returns: the revision from which `follow` goes on.
-    func load(_ spaces: [SpaceID]) async throws(ChatError) -> Revision {
+    func load(_ apps: [AppID]) async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
-        for space in spaces { try await mirror.load(.sweep, in: space, take) }
+        for app in apps { try await mirror.load(.sweep, in: app, take) }
         return revision
     }
 
@@ -38,7 +38,7 @@ final class Sweeps: Sendable {
     }
 
     private func take(_ key: RecordKey, _ record: Record?) {
-        let channel = ChannelID(key.id, in: key.space)
+        let channel = ChannelID(key.id, in: key.app)
         let sweep = record.flatMap { SweepRecord($0) }
         channels.withLock { $0[channel] = sweep?.since }
         if sweep != nil { news.continuation.yield() }
@@ -60,11 +60,11 @@ final class Sweeps: Sendable {
 }
 
 extension Sweeps {
-    func hide(_ membership: MembershipRecord, in space: SpaceID) -> Bool {
-        hide(membership.updated, of: ChannelID(membership.channel, in: space))
+    func hide(_ membership: MembershipRecord, in app: AppID) -> Bool {
+        hide(membership.updated, of: ChannelID(membership.channel, in: app))
     }
 
-    func hide(_ restriction: RestrictionRecord, in space: SpaceID) -> Bool {
-        hide(restriction.updated, of: ChannelID(restriction.channel, in: space))
+    func hide(_ restriction: RestrictionRecord, in app: AppID) -> Bool {
+        hide(restriction.updated, of: ChannelID(restriction.channel, in: app))
     }
 }

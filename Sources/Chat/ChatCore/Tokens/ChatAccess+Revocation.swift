@@ -16,7 +16,7 @@ extension ChatAccess {
             writer.endObject()
         }
         let now = service.clock.now
-        var query = RecordQuery(.revokedToken, in: space, limit: limits.pageMost)
+        var query = RecordQuery(.revokedToken, in: app, limit: limits.pageMost)
         query.sort = [(.field("until"), true)]
         let oldest = try await directory.list(query).items
         let over = oldest.filter { record in
@@ -42,7 +42,7 @@ extension ChatAccess {
         if let before, before > service.clock.now {
             throw ChatError(.malformed, "before lies in the future; leave it out for now", field: "before")
         }
-        let key = UserRevocation.key(UserID(user, in: space))
+        let key = UserRevocation.key(UserID(user, in: app))
         let decided = try await decide([key]) { situation throws(ChatError) in
             let (moment, change) = revocation(of: user, before: before ?? situation.now, in: situation)
             return Decision(moment, changes: [change])
@@ -55,7 +55,7 @@ extension ChatAccess {
     func revocation(
         of user: String, before: Timetoken, in situation: Situation
     ) -> (moment: Timetoken, change: RecordChange) {
-        let key = UserRevocation.key(UserID(user, in: space))
+        let key = UserRevocation.key(UserID(user, in: app))
         let moment = max(before, situation[key].flatMap(UserRevocation.init)?.before ?? .zero)
         return (moment, RecordChange(key, body: UserRevocation(before: moment).body))
     }
@@ -66,6 +66,6 @@ extension ChatAccess {
     }
 
     private func revocation(of token: String) -> RecordKey {
-        RecordKey(.revokedToken, Hex.encode(sha256(Array(token.utf8))), in: space)
+        RecordKey(.revokedToken, Hex.encode(sha256(Array(token.utf8))), in: app)
     }
 }

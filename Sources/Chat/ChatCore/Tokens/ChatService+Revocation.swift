@@ -5,9 +5,9 @@ extension ChatService {
     /// signed it. API keys are another matter: the key ring knows them.
     public func isRevoked(_ caller: Caller) -> Bool {
         guard let proof = caller.proof else { return false }
-        if let user = caller.user, isRevoked(user: UserID(user, in: caller.space), issued: proof.issued) { return true }
+        if let user = caller.user, isRevoked(user: UserID(user, in: caller.app), issued: proof.issued) { return true }
         guard let print = proof.secretPrint else { return false }
-        let secrets = keyring.app(caller.space)?.secrets(at: clock.now) ?? []
+        let secrets = keyring.app(caller.app)?.secrets(at: clock.now) ?? []
         return !secrets.contains { AppRecord.print(ofSecret: $0.key) == print }
     }
 
@@ -29,5 +29,5 @@ extension ChatService {
     }
 
     /// Calls `body` with the app of whatever is taken back, after it counts: what was opened with it is to be looked at again.
-    public func observeRevocations(_ body: @escaping @Sendable (SpaceID) -> Void) { revokedTokens.observe(body) }
+    public func observeRevocations(_ body: @escaping @Sendable (AppID) -> Void) { revokedTokens.observe(body) }
 }

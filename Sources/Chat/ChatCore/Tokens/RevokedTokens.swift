@@ -17,7 +17,7 @@ final class RevokedTokens: Sendable {
     private let directory: any Directory
     private let mirror: RecordMirror
     private let known = Lock(Known())
-    private let observers = Lock<[@Sendable (SpaceID) -> Void]>([])
+    private let observers = Lock<[@Sendable (AppID) -> Void]>([])
 
     init(directory: any Directory, keyring: Keyring) {
         self.keyring = keyring
@@ -34,7 +34,7 @@ final class RevokedTokens: Sendable {
     var isEmpty: Bool { known.withLock { $0.tokens.isEmpty } }
 
     /// Calls `body` with the app of each token or user that is taken back, after it counts.
-    func observe(_ body: @escaping @Sendable (SpaceID) -> Void) { observers.withLock { $0.append(body) } }
+    func observe(_ body: @escaping @Sendable (AppID) -> Void) { observers.withLock { $0.append(body) } }
 
     func write(_ changes: [RecordChange]) async throws(ChatError) { _ = try await mirror.write(changes, apply) }
 
@@ -46,7 +46,7 @@ final class RevokedTokens: Sendable {
     /// - Returns: the revision from which `follow` goes on.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
-        for app in keyring.apps { try await mirror.load(.revokedToken, in: app.space, apply) }
+        for app in keyring.apps { try await mirror.load(.revokedToken, in: app.id, apply) }
         return revision
     }
 
@@ -64,7 +64,7 @@ final class RevokedTokens: Sendable {
             }
         }
         guard record != nil else { return }
-        for observer in observers.withLock({ $0 }) { observer(key.space) }
+        for observer in observers.withLock({ $0 }) { observer(key.app) }
     }
 }
 
@@ -94,11 +94,11 @@ struct UserRevocation {
     }
 
     static func key(_ user: UserID) -> RecordKey {
-        RecordKey(.revokedToken, parts: ["user", user.name], in: user.space)
+        RecordKey(.revokedToken, parts: ["user", user.name], in: user.app)
     }
 
     /// Nil for the record of a single token.
     static func user(of key: RecordKey) -> UserID? {
-        key.id.hasPrefix(prefix) ? UserID(String(key.id.dropFirst(prefix.count)), in: key.space) : nil
+        key.id.hasPrefix(prefix) ? UserID(String(key.id.dropFirst(prefix.count)), in: key.app) : nil
     }
 }

@@ -39,7 +39,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Page<UserRecord> {
         let seated = try await seated(.typist, name, after: user, order, limit: limit)
         let ids = seated.occupants.map(\.user)
-        let records = try await service.engine.directory.read(ids.map { UserRecord.key($0, in: space) })
+        let records = try await service.engine.directory.read(ids.map { UserRecord.key($0, in: app) })
         let users = zip(ids, records).map { id, record in record.flatMap { UserRecord($0) } ?? UserRecord(id: id) }
         let end = seated.hasMore ? ids.last : nil
         return Page(items: users, hasMore: end != nil, cursor: end, total: seated.count)

@@ -30,7 +30,7 @@ extension ChatAccess {
     /// A user's block of another; nil where there is none.
     public func block(of other: String, for user: String) async throws(ChatError) -> BlockRecord? {
         try demandReading(blocksOf: user)
-        return try await directory.read(BlockRecord.key(user, other, in: space)).flatMap { BlockRecord($0) }
+        return try await directory.read(BlockRecord.key(user, other, in: app)).flatMap { BlockRecord($0) }
     }
 
     private func demandReading(blocksOf user: String) throws(ChatError) {
@@ -45,7 +45,7 @@ extension ChatAccess {
         of user: String, _ list: RecordList
     ) async throws(ChatError) -> Page<BlockRecord> {
         try demandReading(blocksOf: user)
-        var query = RecordQuery(.block, in: space, limit: list.limit)
+        var query = RecordQuery(.block, in: app, limit: list.limit)
         query.parent = user
         return try await page(query, list, created: \.since) { records in records.map { BlockRecord($0) } }
     }
@@ -56,8 +56,8 @@ extension ChatAccess {
     ) async throws(ChatError) -> Written<BlockRecord> {
         try Names.check(user: other)
         let actor = try owner(of: user, by: named)
-        let key = BlockRecord.key(user, other, in: space)
-        let users = [user, other].map { UserRecord.key($0, in: space) }
+        let key = BlockRecord.key(user, other, in: app)
+        let users = [user, other].map { UserRecord.key($0, in: app) }
         return try await decide([key] + users) { situation in
             let present = situation[key].flatMap(BlockRecord.init)
             let (block, type) = change(present, situation.now)

@@ -15,7 +15,7 @@ extension RecordFields {
 
 extension ChatAccess {
     /// What the app shows to users of other users.
-    var publicUserFields: PublicUserFields { service.keyring.app(space)?.publicUserFields ?? .standard }
+    var publicUserFields: PublicUserFields { service.keyring.app(app)?.publicUserFields ?? .standard }
 
     /// A record as the caller may see it: a user's credential sees all of its own, and of others what is public.
     func seen(_ user: UserRecord) -> UserRecord {

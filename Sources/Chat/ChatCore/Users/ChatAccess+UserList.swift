@@ -14,7 +14,7 @@ extension ChatAccess {
             list.fields = list.fields?.showing(visible)
             fields = fields.showing(visible)
         }
-        let query = try RecordQuery(.user, list, fields, in: space, limits: limits)
+        let query = try RecordQuery(.user, list, fields, in: app, limits: limits)
         return try await page(query, list, fields, created: \.created, show: { $0.show(to: &$1) }) { records in
             records.map { UserRecord($0).map(seen) }
         }
@@ -35,7 +35,7 @@ extension ChatAccess {
     /// The records of these users, in their order; nil for one without.
     public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {
         try caller.demand(.read)
-        let records = try await directory.read(ids.map { UserRecord.key($0, in: space) })
+        let records = try await directory.read(ids.map { UserRecord.key($0, in: app) })
         return records.map { $0.flatMap(UserRecord.init).map(seen) }
     }
 }

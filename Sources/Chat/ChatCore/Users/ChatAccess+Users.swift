@@ -6,7 +6,7 @@ extension ChatAccess {
     public func user(_ id: String) async throws(ChatError) -> UserRecord? {
         try caller.demand(.read)
         try Names.check(user: id)
-        return try await directory.read(UserRecord.key(id, in: space)).flatMap(UserRecord.init).map(seen)
+        return try await directory.read(UserRecord.key(id, in: app)).flatMap(UserRecord.init).map(seen)
     }
 
     /// Makes a user's record, or replaces all of it; for the user, and for programs of the app.
@@ -46,8 +46,8 @@ extension ChatAccess {
     ) async throws(ChatError) -> Bool {
         if revokesTokens { try caller.demandEveryChannel() }
         let actor = try owner(of: id, by: named)
-        let key = UserRecord.key(id, in: space)
-        let revocationKey = UserRevocation.key(UserID(id, in: space))
+        let key = UserRecord.key(id, in: app)
+        let revocationKey = UserRevocation.key(UserID(id, in: app))
         let echoes = try await channels(ofMember: id)
         let wasThere = try await decide(revokesTokens ? [key, revocationKey] : [key]) { situation throws(ChatError) in
             try demand.check(situation[key]?.etag)
@@ -71,7 +71,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Written<UserRecord> {
         try edit.check(limits)
         let actor = try owner(of: id, by: named)
-        let key = UserRecord.key(id, in: space)
+        let key = UserRecord.key(id, in: app)
         let echoes = try await channels(ofMember: id)
         let decided = try await decide([key]) { situation throws(ChatError) in
             let before = situation[key].flatMap(UserRecord.init)
@@ -99,10 +99,10 @@ extension ChatAccess {
     /// The channels of which the user is a member.
     private func channels(ofMember user: String) async throws(ChatError) -> [String] {
         guard !isQuiet else { return [] }
-        var query = RecordQuery(.membership, in: space, limit: Self.echoesMost)
+        var query = RecordQuery(.membership, in: app, limit: Self.echoesMost)
         query.idPrefix = MembershipRecord.prefix(of: user)
         return try await directory.list(query).items.compactMap { MembershipRecord($0) }
-            .filter { !service.sweeps.hide($0, in: space) }.map(\.channel)
+            .filter { !service.sweeps.hide($0, in: app) }.map(\.channel)
     }
 
     private func written(_ user: UserRecord, _ before: UserRecord?, by actor: String?) -> EventDraft {
@@ -121,7 +121,7 @@ extension ChatAccess {
         _ type: String, of user: UserRecord, by actor: String?,
         _ more: (PublicUserFields, inout JSONWriter) -> Void
     ) -> EventDraft {
-        let app = service.keyring.app(space)
+        let app = service.keyring.app(app)
         func showing(_ fields: PublicUserFields) -> EventDraft {
             draft(type, on: user.id, by: actor) { writer in
                 writer.key("user")

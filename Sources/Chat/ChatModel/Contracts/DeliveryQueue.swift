@@ -72,8 +72,8 @@ public protocol DeliveryQueue: Sendable {
     /// How many a listing would show in all; not counted further than `most`.
     func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int
 
-    /// One delivery with its attempt log; nil when there is none in `space`.
-    func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])?
+    /// One delivery with its attempt log; nil when there is none in `app`.
+    func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])?
 
     /// Makes the selected deliveries due now, with the same id; one that is waiting for a retry has it brought forward.
     /// Deliveries under way are left alone. Returns how many; with `isDryRun` only counts.
@@ -90,7 +90,7 @@ public protocol DeliveryQueue: Sendable {
     func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int
 
     /// Removes those of the deliveries that are dead. Returns how many.
-    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int
+    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int
 }
 
 extension DeliveryQueue {
@@ -297,7 +297,7 @@ public struct LaneSettings: Sendable, Equatable {
 public struct DeliveryQuery: Sendable {
     public enum Order: Sendable { case newestFirst, oldestFirst }
 
-    public var space: SpaceID
+    public var app: AppID
     /// Within this webhook; nil: all of the space.
     public var endpoint: String?
     /// Empty: whatever their status.
@@ -313,8 +313,8 @@ public struct DeliveryQuery: Sendable {
     /// Whether the page has a cursor behind each delivery, for a reader that leaves some out.
     public var wantsCursors = false
 
-    public init(space: SpaceID, limit: Int) {
-        self.space = space
+    public init(app: AppID, limit: Int) {
+        self.app = app
         self.limit = limit
     }
 
@@ -326,7 +326,7 @@ public struct DeliveryQuery: Sendable {
 }
 
 public enum DeliverySelection: Sendable {
-    case ids([String], in: SpaceID)
+    case ids([String], in: AppID)
     /// Deliveries of an endpoint whose event lies strictly between the bounds; `onlyFailed` leaves out delivered ones.
     case range(EndpointID, after: Timetoken, before: Timetoken, onlyFailed: Bool)
 }

@@ -75,20 +75,20 @@ public enum RecordKind: Int, Sendable, CaseIterable {
 }
 
 public struct RecordKey: Hashable, Sendable {
-    public var space: SpaceID
+    public var app: AppID
     public var kind: RecordKind
     /// Compound ids are joined by `/` (membership: `user/channel`).
     @ExactText public var id: String
 
-    public init(_ kind: RecordKind, _ id: String, in space: SpaceID) {
-        self.space = space
+    public init(_ kind: RecordKind, _ id: String, in app: AppID) {
+        self.app = app
         self.kind = kind
         self.id = id
     }
 
     /// A compound id. A `/` in any part but the last is escaped, so that two lists of parts never make the same id.
-    public init(_ kind: RecordKind, parts: [String], in space: SpaceID) {
-        self.init(kind, Self.prefix(parts.dropLast()) + (parts.last ?? ""), in: space)
+    public init(_ kind: RecordKind, parts: [String], in app: AppID) {
+        self.init(kind, Self.prefix(parts.dropLast()) + (parts.last ?? ""), in: app)
     }
 
     /// What the ids begin with whose first parts are these; a `/` behind each.
@@ -110,7 +110,7 @@ public struct RecordKey: Hashable, Sendable {
         // By bytes: a name may begin with a mark that combines with what stands before it.
         guard let slash = id.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let channel = String(id[id.utf8.index(after: slash)...])
-        return (UserID(Self.part(id[..<slash]), in: space), ChannelID(channel, in: space))
+        return (UserID(Self.part(id[..<slash]), in: app), ChannelID(channel, in: app))
     }
 
     /// A part of a compound id as it was before it was escaped.
@@ -264,7 +264,7 @@ extension RecordChange.Demand {
 public struct RecordQuery: Sendable {
     public enum SortKey: Sendable, Hashable { case id, updated, field(String) }
 
-    public var space: SpaceID
+    public var app: AppID
     public var kind: RecordKind
     public var idPrefix: String?
     public var parent: String?
@@ -279,9 +279,9 @@ public struct RecordQuery: Sendable {
     /// Whether the page has a cursor behind each record, for a reader that leaves some out.
     public var wantsCursors = false
 
-    public init(_ kind: RecordKind, in space: SpaceID, limit: Int) {
+    public init(_ kind: RecordKind, in app: AppID, limit: Int) {
         self.kind = kind
-        self.space = space
+        self.app = app
         self.limit = limit
     }
 }

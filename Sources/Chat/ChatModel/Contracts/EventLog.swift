@@ -20,10 +20,10 @@ public protocol EventLog: Sendable {
     /// - Throws: `.conflict` when the key was used with another fingerprint.
     func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend?
 
-    /// A position up to which everything in `space` is visible, and above which nothing of it is yet. It says nothing of what
+    /// A position up to which everything in `app` is visible, and above which nothing of it is yet. It says nothing of what
     /// others do: it moves with events of the space alone. Of `.gateway`: that of the whole log. Cheap: callers ask per
     /// request.
-    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken
+    func watermark(of app: AppID) async throws(ChatError) -> Timetoken
 
     /// The loss of a reader of these channels and types who has everything up to `position`; nil when there is none. Lost are
     /// kept events that retention has ended, and those that were stored after the backup that the log was restored from. No
@@ -54,14 +54,14 @@ public protocol EventLog: Sendable {
     /// limit are ignored.
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int]
 
-    /// One event by its place, kept or passing; nil when there is none (any more) in `space`.
-    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event?
+    /// One event by its place, kept or passing; nil when there is none (any more) in `app`.
+    func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event?
 
     /// Hides the kept events strictly between the bounds at once, for good. Returns how many it hid.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int
 
     /// How long kept events of a space stay readable; nil is for ever. What is older is hidden at once and removed later.
-    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError)
+    func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError)
 
     /// What this node must offer its subscribers: each event once, in timetoken order per space, from the call on.
     ///
@@ -95,11 +95,11 @@ extension EventLog {
 extension EventDraft {
     /// The records that say whether its user may write on its channel, and for whom the channel is.
     public var standingKeys: [RecordKey] {
-        let place = ChannelRecord.key(channel.name, in: channel.space)
+        let place = ChannelRecord.key(channel.name, in: channel.app)
         guard let user else { return [place] }
         return [
-            place, RestrictionRecord.key(user, channel.name, in: channel.space),
-            MembershipRecord.key(user, channel.name, in: channel.space),
+            place, RestrictionRecord.key(user, channel.name, in: channel.app),
+            MembershipRecord.key(user, channel.name, in: channel.app),
         ]
     }
 }
@@ -180,7 +180,7 @@ public struct CommitSequence: AsyncSequence, Sendable {
 
 /// A request's promise to be answered alike when repeated (`conventions.md` 6). Commits with its events.
 public struct Claim: Sendable {
-    public var space: SpaceID
+    public var app: AppID
     /// Hash of the scope: app, credential, method, route, and the sender's key. 32 bytes.
     public var key: [UInt8]
     /// Hash of the request: a repeat with another one is a `.conflict`.
@@ -189,8 +189,8 @@ public struct Claim: Sendable {
     public var note: JSONText
     public var until: Timetoken
 
-    public init(space: SpaceID, key: [UInt8], fingerprint: [UInt8], note: JSONText, until: Timetoken) {
-        self.space = space
+    public init(app: AppID, key: [UInt8], fingerprint: [UInt8], note: JSONText, until: Timetoken) {
+        self.app = app
         self.key = key
         self.fingerprint = fingerprint
         self.note = note
@@ -200,7 +200,7 @@ public struct Claim: Sendable {
 
 /// Channels of one space: exact names and everything below prefixes.
 public struct ChannelSet: Sendable, Hashable {
-    public var space: SpaceID
+    public var app: AppID
     public var names: Set<ExactText>
     /// The text before `*`, last dot included.
     public var prefixes: Set<ExactText>
@@ -209,15 +209,15 @@ public struct ChannelSet: Sendable, Hashable {
     /// Whether events are found by their echoes as well.
     public var hearsEchoes = false
 
-    public init(space: SpaceID, names: [String] = [], prefixes: [String] = [], isAll: Bool = false) {
-        self.space = space
+    public init(app: AppID, names: [String] = [], prefixes: [String] = [], isAll: Bool = false) {
+        self.app = app
         self.names = Set(names.map { ExactText($0) })
         self.prefixes = Set(prefixes.map { ExactText($0) })
         self.isAll = isAll
     }
 
-    public init(space: SpaceID, patterns: some Sequence<NamePattern>) {
-        self.init(space: space)
+    public init(app: AppID, patterns: some Sequence<NamePattern>) {
+        self.init(app: app)
         for pattern in patterns {
             switch pattern {
             case .exact(let name): names.insert(ExactText(name))
@@ -228,7 +228,7 @@ public struct ChannelSet: Sendable, Hashable {
     }
 
     public func contains(_ channel: ChannelID) -> Bool {
-        guard channel.space == space else { return false }
+        guard channel.app == app else { return false }
         if names.contains(ExactText(channel.name)) { return true }
         if isAll, !channel.isSystem { return true }
         return prefixes.contains { NamePattern.below($0.text).matches(channel.name) }
@@ -238,7 +238,7 @@ public struct ChannelSet: Sendable, Hashable {
     public func find(_ event: Event) -> Bool {
         if contains(event.channel) { return true }
         guard hearsEchoes else { return false }
-        return event.draft.echoes.contains { contains(ChannelID($0, in: event.channel.space)) }
+        return event.draft.echoes.contains { contains(ChannelID($0, in: event.channel.app)) }
     }
 }
 

@@ -61,7 +61,7 @@ public protocol PresenceBoard: Sendable {
     /// The channels of an app where anybody is, as far as they are wanted, in the order of their names, and how many are
     /// there; the first of them.
     func venues(
-        of kind: SeatKind, in space: SpaceID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
+        of kind: SeatKind, in app: AppID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
     ) async throws(ChatError) -> [(ChannelID, count: Int)]
 
     /// Where a user is, in the order of the channels' names.

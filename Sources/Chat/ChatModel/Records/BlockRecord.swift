@@ -11,8 +11,8 @@ public struct BlockRecord: Sendable, Equatable {
         self.blocked = blocked
     }
 
-    public static func key(_ user: String, _ blocked: String, in space: SpaceID) -> RecordKey {
-        RecordKey(.block, parts: [user, blocked], in: space)
+    public static func key(_ user: String, _ blocked: String, in app: AppID) -> RecordKey {
+        RecordKey(.block, parts: [user, blocked], in: app)
     }
 
     private func printMembers(to writer: inout JSONWriter) {

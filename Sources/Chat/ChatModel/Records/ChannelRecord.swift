@@ -54,7 +54,7 @@ public struct ChannelRecord: Sendable, Equatable {
         self.kind = kind
     }
 
-    public static func key(_ id: String, in space: SpaceID) -> RecordKey { RecordKey(.channel, id, in: space) }
+    public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.channel, id, in: app) }
 
     private func printMembers(to writer: inout JSONWriter) {
         writer.member("kind", kind.rawValue)
@@ -150,8 +150,8 @@ public struct MemberCounts: Sendable, Equatable {
         writer.member("joined_member_count", joined)
     }
 
-    public static func key(_ channel: String, in space: SpaceID) -> RecordKey {
-        RecordKey(.memberCounts, channel, in: space)
+    public static func key(_ channel: String, in app: AppID) -> RecordKey {
+        RecordKey(.memberCounts, channel, in: app)
     }
 
     public var body: JSONText {

@@ -10,8 +10,8 @@ public struct DistinctChannelRecord: Sendable, Equatable {
 
     public init(channel: String) { self.channel = channel }
 
-    public static func key(_ distinctKey: String, in space: SpaceID) -> RecordKey {
-        RecordKey(.distinctChannel, distinctKey, in: space)
+    public static func key(_ distinctKey: String, in app: AppID) -> RecordKey {
+        RecordKey(.distinctChannel, distinctKey, in: app)
     }
 
     public var body: JSONText {

@@ -14,7 +14,7 @@ public struct GroupRecord: Sendable, Equatable {
         self.channels = channels
     }
 
-    public static func key(_ id: String, in space: SpaceID) -> RecordKey { RecordKey(.group, id, in: space) }
+    public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.group, id, in: app) }
 
     public func printMembers(to writer: inout JSONWriter) { writer.member("channels", channels) }
 

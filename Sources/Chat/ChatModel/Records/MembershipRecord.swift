@@ -58,8 +58,8 @@ public struct MembershipRecord: Sendable, Equatable {
         self.state = state
     }
 
-    public static func key(_ user: String, _ channel: String, in space: SpaceID) -> RecordKey {
-        RecordKey(.membership, parts: [user, channel], in: space)
+    public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
+        RecordKey(.membership, parts: [user, channel], in: app)
     }
 
     /// What the ids of a user's memberships begin with.

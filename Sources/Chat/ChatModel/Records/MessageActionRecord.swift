@@ -26,8 +26,8 @@ public struct MessageActionRecord: Sendable, Equatable {
         self.user = user
     }
 
-    public func key(in space: SpaceID) -> RecordKey {
-        RecordKey(.messageAction, parts: [channel, message.description, type, value, user], in: space)
+    public func key(in app: AppID) -> RecordKey {
+        RecordKey(.messageAction, parts: [channel, message.description, type, value, user], in: app)
     }
 
     /// What the ids of a message's actions begin with, or those of one type or value.

@@ -75,8 +75,8 @@ public struct MessageRecord: Sendable, Equatable {
         self.timetoken = timetoken
     }
 
-    public static func key(_ channel: String, _ timetoken: Timetoken, in space: SpaceID) -> RecordKey {
-        RecordKey(.message, parts: [channel, timetoken.description], in: space)
+    public static func key(_ channel: String, _ timetoken: Timetoken, in app: AppID) -> RecordKey {
+        RecordKey(.message, parts: [channel, timetoken.description], in: app)
     }
 
     /// What the replies to this message have for their parent.
@@ -99,17 +99,17 @@ public struct MessageRecord: Sendable, Equatable {
     public static let earlierEditsMost = 99
 
     /// The record of an edit that others have followed. Its body is that of an action, and the payload beside it.
-    public func key(ofEdit place: Timetoken, in space: SpaceID) -> RecordKey {
+    public func key(ofEdit place: Timetoken, in app: AppID) -> RecordKey {
         RecordKey(
             .messageAction, parts: [channel, timetoken.description, MessageActionRecord.edit, place.description],
-            in: space)
+            in: app)
     }
 
     /// Puts an edit in the place of the newest, which is remembered.
     ///
     /// - Parameter value: what the edit before it says, as the value of an action.
     /// - Returns: the changes of the records of earlier edits.
-    public mutating func follow(_ edit: Edit, value: (Edit) -> String, in space: SpaceID) -> [RecordChange] {
+    public mutating func follow(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange] {
         defer { self.edit = edit }
         guard let before = self.edit else { return [] }
         var action = MessageActionRecord(
@@ -124,24 +124,24 @@ public struct MessageRecord: Sendable, Equatable {
             writer.endObject()
         }
         earlierEdits.append(before.at)
-        var changes = [RecordChange(key(ofEdit: before.at, in: space), body: body)]
+        var changes = [RecordChange(key(ofEdit: before.at, in: app), body: body)]
         if earlierEdits.count > Self.earlierEditsMost {
-            changes.append(RecordChange(key(ofEdit: earlierEdits.removeFirst(), in: space), body: nil))
+            changes.append(RecordChange(key(ofEdit: earlierEdits.removeFirst(), in: app), body: nil))
         }
         return changes
     }
 
     /// Forgets an earlier edit.
-    public mutating func forget(edit place: Timetoken, in space: SpaceID) -> RecordChange {
+    public mutating func forget(edit place: Timetoken, in app: AppID) -> RecordChange {
         earlierEdits.removeAll { $0 == place }
-        return RecordChange(key(ofEdit: place, in: space), body: nil)
+        return RecordChange(key(ofEdit: place, in: app), body: nil)
     }
 
     /// The record as it is to be stored.
-    public func change(in space: SpaceID) -> RecordChange {
+    public func change(in app: AppID) -> RecordChange {
         let isListed = threadOf != .zero && deletion?.isHard != true
         return RecordChange(
-            Self.key(channel, timetoken, in: space), body: body,
+            Self.key(channel, timetoken, in: app), body: body,
             parent: isListed ? Self.parent(ofRepliesTo: threadOf, in: channel) : nil)
     }
 

@@ -26,8 +26,8 @@ public struct RestrictionRecord: Sendable, Equatable {
         self.isMuted = isMuted
     }
 
-    public static func key(_ user: String, _ channel: String, in space: SpaceID) -> RecordKey {
-        RecordKey(.restriction, parts: [user, channel], in: space)
+    public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
+        RecordKey(.restriction, parts: [user, channel], in: app)
     }
 
     /// Whether it is over at a moment.

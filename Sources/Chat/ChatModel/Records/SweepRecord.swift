@@ -14,7 +14,7 @@ public struct SweepRecord: Sendable, Equatable {
         self.since = since
     }
 
-    public static func key(_ channel: String, in space: SpaceID) -> RecordKey { RecordKey(.sweep, channel, in: space) }
+    public static func key(_ channel: String, in app: AppID) -> RecordKey { RecordKey(.sweep, channel, in: app) }
 
     public var body: JSONText {
         JSONText { writer in
@@ -34,17 +34,17 @@ public struct SweepRecord: Sendable, Equatable {
 extension Situation {
     /// The user as a member of a channel; nil too where only a former channel of that name had such a member. A decision
     /// that asks must have the keys of both, the membership and the sweep.
-    public func membership(of user: String, in channel: String, _ space: SpaceID) -> MembershipRecord? {
-        left(MembershipRecord.key(user, channel, in: space), by: channel).flatMap { MembershipRecord($0) }
+    public func membership(of user: String, in channel: String, _ app: AppID) -> MembershipRecord? {
+        left(MembershipRecord.key(user, channel, in: app), by: channel).flatMap { MembershipRecord($0) }
     }
 
     /// What is upon the user in a channel, likewise.
-    public func restriction(of user: String, in channel: String, _ space: SpaceID) -> RestrictionRecord? {
-        left(RestrictionRecord.key(user, channel, in: space), by: channel).flatMap { RestrictionRecord($0) }
+    public func restriction(of user: String, in channel: String, _ app: AppID) -> RestrictionRecord? {
+        left(RestrictionRecord.key(user, channel, in: app), by: channel).flatMap { RestrictionRecord($0) }
     }
 
     private func left(_ key: RecordKey, by channel: String) -> Record? {
-        let sweep = self[SweepRecord.key(channel, in: key.space)].flatMap { SweepRecord($0) }
+        let sweep = self[SweepRecord.key(channel, in: key.app)].flatMap { SweepRecord($0) }
         return self[key].flatMap { record in sweep.map { record.updated <= $0.since } ?? false ? nil : record }
     }
 }

@@ -24,7 +24,7 @@ public struct UserRecord: Sendable, Equatable {
 
     public init(id: String) { self.id = id }
 
-    public static func key(_ id: String, in space: SpaceID) -> RecordKey { RecordKey(.user, id, in: space) }
+    public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.user, id, in: app) }
 
     /// The members that the store keeps, and that ``show(_:to:)`` prints.
     private func printMembers(_ fields: PublicUserFields = .all, to writer: inout JSONWriter) {

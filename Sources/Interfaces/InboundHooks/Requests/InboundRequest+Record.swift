@@ -5,7 +5,7 @@ import Signing
 /// A request as the directory keeps it.
 extension InboundRequest {
     func key(of source: RecordKey) -> RecordKey {
-        RecordKey(.inboundRequest, parts: [source.id, id], in: source.space)
+        RecordKey(.inboundRequest, parts: [source.id, id], in: source.app)
     }
 
     func change(of source: RecordKey) -> RecordChange {

@@ -56,7 +56,7 @@ extension MappingVersion {
         self.mapping = mapping
         created = root["created"]?.string.flatMap { Timetoken(text: $0) } ?? record.updated
         credential = root["credential"]?.string ?? ""
-        source = RecordKey(.source, record.parent ?? "", in: record.key.space)
+        source = RecordKey(.source, record.parent ?? "", in: record.key.app)
     }
 
     /// What falls out when this one comes in.
@@ -73,6 +73,6 @@ extension MappingVersion {
     static func removals(of source: Source) -> [RecordChange] { keys(of: source).map { RecordChange($0, body: nil) } }
 
     private static func key(_ version: Int, of source: RecordKey) -> RecordKey {
-        RecordKey(.sourceMapping, "\(source.id)/\(version)", in: source.space)
+        RecordKey(.sourceMapping, "\(source.id)/\(version)", in: source.app)
     }
 }

@@ -7,7 +7,7 @@ import Signing
 public struct Source: Sendable {
     /// Chosen by its owner, unique in its app.
     public var id: String
-    public var space: SpaceID
+    public var app: AppID
     public var settings: SourceSettings
     /// Where it may emit, and what: as far as the credential that last wrote it.
     var channels: [NamePattern]
@@ -23,11 +23,11 @@ public struct Source: Sendable {
     var isOfFirstApp = false
 
     /// The address below the gateway's that its sender posts to.
-    public var path: String { isOfFirstApp ? "/in/\(id)" : "/in/\(space.name)/\(id)" }
+    public var path: String { isOfFirstApp ? "/in/\(id)" : "/in/\(app.name)/\(id)" }
 
     /// Whose rights its events have.
     var caller: Caller {
-        Caller(space: space, credential: "source:\(id)", scopes: [.emit], channels: channels, types: types)
+        Caller(app: app, credential: "source:\(id)", scopes: [.emit], channels: channels, types: types)
     }
 
     /// The source as the native API shows it: how many secrets it has, never the secrets.
@@ -64,7 +64,7 @@ public struct Source: Sendable {
 }
 
 extension Source {
-    var recordKey: RecordKey { RecordKey(.source, id, in: space) }
+    var recordKey: RecordKey { RecordKey(.source, id, in: app) }
 
     /// As the directory keeps it; secrets as the vault seals them.
     func body(sealedBy vault: Vault) -> JSONText {
@@ -106,7 +106,7 @@ extension Source {
             else { return nil }
         }
         self.init(
-            id: record.key.id, space: record.key.space,
+            id: record.key.id, app: record.key.app,
             settings: SourceSettings(
                 scheme: scheme, options: options, secrets: secrets,
                 handshake: root["handshake"]?.string.flatMap(SourceHandshake.init(rawValue:)) ?? .standard(for: scheme),

@@ -22,7 +22,7 @@ public final class SourceRegistry: Sendable {
     private struct State: Sendable {
         var receivers: [RecordKey: Receiver] = [:]
         /// The app whose sources have addresses without an app.
-        var firstApp: SpaceID?
+        var firstApp: AppID?
     }
 
     private let mirror: RecordMirror
@@ -46,17 +46,17 @@ public final class SourceRegistry: Sendable {
     func receiver(_ id: String, in app: String?) -> Receiver? {
         state.withLock { state in
             // The records of an app that is removed follow it a moment later.
-            guard let space = app.map({ SpaceID($0) }) ?? state.firstApp, service.keyring.app(space) != nil else {
+            guard let app = app.map({ AppID($0) }) ?? state.firstApp, service.keyring.app(app) != nil else {
                 return nil
             }
-            return state.receivers[RecordKey(.source, id, in: space)]
+            return state.receivers[RecordKey(.source, id, in: app)]
         }
     }
 
     /// Nil for a record that is no source of ours.
     private func source(_ record: Record) -> Source? {
         guard var source = Source(record, vault) else { return nil }
-        source.isOfFirstApp = state.withLock { $0.firstApp == source.space }
+        source.isOfFirstApp = state.withLock { $0.firstApp == source.app }
         return source
     }
 
@@ -75,7 +75,7 @@ public final class SourceRegistry: Sendable {
         try caller.demand(.manage)
         try Source.check(id: id)
         for _ in 0..<8 {
-            let old = try await directory.read(RecordKey(.source, id, in: caller.space)).flatMap(source)
+            let old = try await directory.read(RecordKey(.source, id, in: caller.app)).flatMap(source)
             try demand.check(old?.etag)
             do throws(ChatError) {
                 if let old { return (try await replace(old, body, isPatch, caller), false) }
@@ -92,7 +92,7 @@ public final class SourceRegistry: Sendable {
     /// - Throws: `.notFound`.
     public func source(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
         try caller.demand(.manage)
-        let record = try await directory.read(RecordKey(.source, id, in: caller.space))
+        let record = try await directory.read(RecordKey(.source, id, in: caller.app))
         guard let source = record.flatMap(source) else { throw Self.unknown }
         return source
     }
@@ -102,7 +102,7 @@ public final class SourceRegistry: Sendable {
     public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Source> {
         try caller.demand(.manage)
         return try await list.page(
-            of: RecordQuery(.source, in: caller.space, limit: list.limit), in: directory, limits: service.limits,
+            of: RecordQuery(.source, in: caller.app, limit: list.limit), in: directory, limits: service.limits,
             created: \.created
         ) { [self] records in records.map { source($0) } }
     }
@@ -168,12 +168,12 @@ extension SourceRegistry {
 
     private func create(_ id: String, _ body: JSONDocument, _ caller: Caller) async throws(ChatError) -> Source {
         let most = service.limits.sourcesPerApp
-        guard state.withLock({ $0.receivers.keys.count { $0.space == caller.space } }) < most else {
+        guard state.withLock({ $0.receivers.keys.count { $0.app == caller.app } }) < most else {
             throw ChatError(.invalid, "an app may have at most \(most) sources", slug: "too_many_sources")
         }
         let now = service.clock.now
         let source = Source(
-            id: id, space: caller.space, settings: try SourceSettings(body), channels: caller.channels,
+            id: id, app: caller.app, settings: try SourceSettings(body), channels: caller.channels,
             types: caller.types, created: now, updated: now, etag: "")
         do throws(ChatError) {
             return try await write(
@@ -192,7 +192,7 @@ extension SourceRegistry {
         var stored = source
         stored.etag = record.etag
         stored.updated = record.updated
-        stored.isOfFirstApp = state.withLock { $0.firstApp == stored.space }
+        stored.isOfFirstApp = state.withLock { $0.firstApp == stored.app }
         return stored
     }
 
@@ -201,24 +201,24 @@ extension SourceRegistry {
     /// Reads every source. Returns the revision from which `follow` goes on.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
-        state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.space }
+        state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.app }
         for app in service.keyring.apps {
-            try await mirror.load(.source, in: app.space, take)
-            try await restoreRequests(in: app.space)
+            try await mirror.load(.source, in: app.id, take)
+            try await restoreRequests(in: app.id)
         }
         return revision
     }
 
     /// Reads the requests that were kept whole; a few at a time, as each may be large. Those that are too old go, and those of
     /// a source that is no more: who has its id now must not read its posts.
-    private func restoreRequests(in space: SpaceID) async throws(ChatError) {
+    private func restoreRequests(in app: AppID) async throws(ChatError) {
         let edge = service.clock.now.adding(.zero - RequestLog.Bounds().age)
         var births: [RecordKey: Timetoken] = [:]
-        var query = RecordQuery(.inboundRequest, in: space, limit: 8)
+        var query = RecordQuery(.inboundRequest, in: app, limit: 8)
         repeat {
             let page = try await directory.list(query)
             for record in page.items {
-                let source = RecordKey(.source, record.parent ?? "", in: space)
+                let source = RecordKey(.source, record.parent ?? "", in: app)
                 if births[source] == nil {
                     let holder = try await directory.read(source)
                     births[source] = holder.map { Source($0, vault)?.created ?? .zero } ?? .distantFuture
@@ -248,7 +248,7 @@ extension SourceRegistry {
             if record == nil { requests.forget { $0 == key } }
             let receiver = record.flatMap { self.receiver(of: $0) }
             state.withLock { $0.receivers[key] = receiver }
-        default: if record == nil { drop(SpaceID(key.id)) }
+        default: if record == nil { drop(AppID(key.id)) }
         }
     }
 
@@ -268,8 +268,8 @@ extension SourceRegistry {
     }
 
     /// The app is gone, and its sources with it.
-    private func drop(_ space: SpaceID) {
-        state.withLock { state in state.receivers = state.receivers.filter { $0.key.space != space } }
-        requests.forget { $0.space == space }
+    private func drop(_ app: AppID) {
+        state.withLock { state in state.receivers = state.receivers.filter { $0.key.app != app } }
+        requests.forget { $0.app == app }
     }
 }

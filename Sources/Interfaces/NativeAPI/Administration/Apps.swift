@@ -14,7 +14,7 @@ extension NativeAPI {
     func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
         try demandOperator(caller)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
-        let page = try listing.page(of: service.keyring.apps, id: \.space.name, time: { $0.created })
+        let page = try listing.page(of: service.keyring.apps, id: \.app.name, time: { $0.created })
         return Listing.response(page, to: request) { app, writer in
             writer.beginObject()
             app.printMembers(to: &writer)
@@ -32,7 +32,7 @@ extension NativeAPI {
             name: try fields.required("name", try fields.string("name")),
             retention: hours.map { .seconds($0 * 3600) }, by: caller)
         if let retention = issued.app.retention {
-            try await service.change(issued.app.space, AppChange(retention: .lasting(retention)), by: caller)
+            try await service.change(issued.app.id, AppChange(retention: .lasting(retention)), by: caller)
         }
         let body = JSONText { writer in
             writer.beginObject()
@@ -42,17 +42,17 @@ extension NativeAPI {
             writer.endObject()
         }
         return .json(
-            body.bytes, status: 201, headers: [("Location", "/v1/apps/" + issued.app.space.name), Self.noStore])
+            body.bytes, status: 201, headers: [("Location", "/v1/apps/" + issued.app.id.name), Self.noStore])
     }
 
     /// `GET /v1/apps/{id}`: an app's own admin reads its keys again; an operator sees any app, without them.
     func getApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let space = SpaceID(request.name("id"))
-        let isOwn = space == caller.space
+        let app = AppID(request.name("id"))
+        let isOwn = app == caller.app
         // In this order, and in the same words: whether another app exists is nobody's business.
         if isOwn { try caller.demand(.admin) }
-        guard isOwn || caller.isOperator, let app = service.keyring.app(space) else {
+        guard isOwn || caller.isOperator, let app = service.keyring.app(app) else {
             throw ChatError(.notFound, "no such app")
         }
         let body = JSONText { writer in
@@ -69,8 +69,8 @@ extension NativeAPI {
     /// stay both may decide.
     func patchApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let space = SpaceID(request.name("id"))
-        guard space == caller.space || caller.isOperator, let former = service.keyring.app(space) else {
+        let app = AppID(request.name("id"))
+        guard app == caller.app || caller.isOperator, let former = service.keyring.app(app) else {
             throw ChatError(.notFound, "no such app, or not the credential's own")
         }
         try caller.demandWholeApp()
@@ -90,9 +90,9 @@ extension NativeAPI {
         let rates: ChatService.RatesEdit = { former throws(ChatError) in try RatePolicies(fields, former: former) }
         let hasRates = try rates(former.rates) != former.rates
         let etag = try await Precondition(request.headers).etag { former.etag }
-        let app = try await service.change(space, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
+        let app = try await service.change(app, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
         // The operator's log has it; the app's own admins are to see it too.
-        if space != caller.space { await service.audit.write(AuditDeed("app.update", request, caller), in: space) }
+        if app != caller.app { await service.audit.write(AuditDeed("app.update", request, caller), in: app) }
         return .json(
             JSONText { writer in
                 writer.beginObject()
@@ -116,7 +116,7 @@ extension NativeAPI {
     /// `POST /v1/apps/{id}/rotate-secret`: an empty body, or `{"overlap_seconds": …}`.
     func rotateAppSecret(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        guard SpaceID(request.name("id")) == caller.space else {
+        guard AppID(request.name("id")) == caller.app else {
             throw ChatError(.notFound, "no such app, or not the credential's own")
         }
         let fields = try optionalFields(request, known: ["overlap_seconds"])
@@ -137,7 +137,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         try demandOperator(caller)
         let id = request.name("id")
-        let etag = try await Precondition(request.headers).etag { service.keyring.app(SpaceID(id))?.etag ?? "" }
+        let etag = try await Precondition(request.headers).etag { service.keyring.app(AppID(id))?.etag ?? "" }
         try await service.keyring.removeApp(id, ifMatch: etag, by: caller)
         return .empty()
     }
@@ -151,7 +151,7 @@ extension NativeAPI {
 
 extension AppRecord {
     fileprivate func printMembers(to writer: inout JSONWriter) {
-        writer.member("id", space.name)
+        writer.member("id", app.name)
         writer.member("name", name)
         if let retention {
             writer.member("retention_hours", retention.components.seconds / 3600)

@@ -10,7 +10,7 @@ extension NativeAPI {
         _ action: String, _ act: @escaping CallerAction, repeating: Repeating = .remembered, isConditional: Bool = false
     ) -> Router.Handler {
         let audited: CallerAction = { request, caller in
-            let note = service.audit.begin(AuditDeed(action, request, caller), in: caller.space)
+            let note = service.audit.begin(AuditDeed(action, request, caller), in: caller.app)
             do {
                 let response = try await AuditNote.$current.withValue(note) { try await act(request, caller) }
                 await note.conclude(resource: response.createdName)
@@ -30,7 +30,7 @@ extension NativeAPI {
         else { return }
         var deed = AuditDeed("sign_in", request, nil)
         deed.resource = nil
-        await service.audit.write(deed, in: app.space, refusal: "credential_invalid")
+        await service.audit.write(deed, in: app.id, refusal: "credential_invalid")
     }
 
     /// `GET /v1/audit`

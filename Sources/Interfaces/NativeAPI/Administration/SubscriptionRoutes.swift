@@ -110,7 +110,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["to"])
         let text = try fields.required("to", fields.string("to"))
-        let bounds = try await webhooks.subscriptions.bounds(of: caller.space)
+        let bounds = try await webhooks.subscriptions.bounds(of: caller.app)
         let position: Timetoken? =
             switch text {
             case "earliest": bounds.earliest

@@ -128,7 +128,7 @@ extension NativeAPI {
         return Event(
             timetoken: service.clock.now,
             draft: EventDraft(
-                channel: ChannelID(channel, in: caller.space), type: type,
+                channel: ChannelID(channel, in: caller.app), type: type,
                 data: try fields.required("data", fields.raw("data")), user: try fields.string("user"),
                 meta: fields.member("meta") == nil ? nil : fields.raw("meta")))
     }
@@ -136,7 +136,7 @@ extension NativeAPI {
     /// `GET /.well-known/jwks.json`: the public keys of apps whose webhooks sign with Ed25519; `?app=` for those of one.
     func getKeySet(_ request: Request) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["app"])
-        let app = try parameters.text("app").map { SpaceID($0) }
+        let app = try parameters.text("app").map { AppID($0) }
         let keys = try await webhooks.registry.publishedKeys(of: app)
         let body = JSONText { writer in
             writer.beginObject()

@@ -35,7 +35,7 @@ final class Claims: Sendable {
         let until = clock.now.adding(window)
         do {
             return try await emit { note in
-                Claim(space: caller.space, key: scope, fingerprint: fingerprint, note: note, until: until)
+                Claim(app: caller.app, key: scope, fingerprint: fingerprint, note: note, until: until)
             }
         } catch let error as ChatError where error.code == .conflict {
             throw Self.reused
@@ -55,7 +55,7 @@ final class Claims: Sendable {
         defer { leave(scope) }
         let fingerprint = Hex.encode(Self.fingerprint(request))
         let note: AnswerNote
-        switch try await answers.begin(Hex.encode(scope), fingerprint: fingerprint, in: caller.space) {
+        switch try await answers.begin(Hex.encode(scope), fingerprint: fingerprint, in: caller.app) {
         case .none(let begun): note = begun
         case .other: throw Self.reused
         case .running: throw Self.busy
@@ -118,7 +118,7 @@ final class Claims: Sendable {
     ) -> [UInt8] {
         // No id has a line feed, and a user's name is set only beside one: nothing here runs into what is next to it.
         let credential = caller.credential + (caller.user.map { "\n" + $0 } ?? "")
-        let parts = [caller.space.name, credential, request.method.rawValue, route, key.text]
+        let parts = [caller.app.name, credential, request.method.rawValue, route, key.text]
         return sha256(Array(parts.joined(separator: "\n").utf8))
     }
 

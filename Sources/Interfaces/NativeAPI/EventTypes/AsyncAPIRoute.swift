@@ -12,7 +12,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let chat = service.chat(for: caller)
         let document = AsyncAPIDocument(
-            title: service.keyring.app(caller.space)?.name ?? caller.space.name, publicURL: publicURL,
+            title: service.keyring.app(caller.app)?.name ?? caller.app.name, publicURL: publicURL,
             types: try chat.eventTypes())
         let tag = EntityTag.quoted(document.version)
         let headers = [(name: "ETag", value: tag), (name: "Cache-Control", value: "private, no-cache")]

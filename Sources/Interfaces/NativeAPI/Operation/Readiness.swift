@@ -76,7 +76,7 @@ actor Readiness {
         let hub = service.hub
         guard await hub.isRunning else { return .unready("events do not reach subscribers yet") }
         let outbox = Outbox(capacity: 64)
-        let selection = Selection(channels: ChannelSet(space: .gateway, names: [Self.channel.name]))
+        let selection = Selection(channels: ChannelSet(app: .gateway, names: [Self.channel.name]))
         await hub.attach(outbox, to: selection)
         let verdict = await appendAndSee(outbox)
         await hub.detach(outbox, from: selection)

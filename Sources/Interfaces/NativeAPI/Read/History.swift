@@ -110,6 +110,6 @@ extension NativeAPI {
 
     func readable(_ name: String, _ caller: Caller) throws(ChatError) -> ChannelID {
         try Names.check(channel: name)
-        return ChannelID(name, in: caller.space)
+        return ChannelID(name, in: caller.app)
     }
 }

@@ -12,7 +12,7 @@ struct BrowserSession: Sendable {
     /// A working day; an old cookie that was stolen is worth nothing on the next.
     static let lifetime: Duration = .seconds(12 * 3600)
 
-    var space: SpaceID
+    var app: AppID
     /// The id of the API key it was made with.
     var key: String
     var expires: Timetoken
@@ -27,7 +27,7 @@ extension BrowserSession {
     func text(sealedBy seal: TextSeal) -> String {
         let body = JSONText { writer in
             writer.beginObject()
-            writer.member("app", space.name)
+            writer.member("app", app.name)
             writer.member("key", key)
             writer.member("exp", expires.description)
             writer.endObject()
@@ -43,10 +43,10 @@ extension BrowserSession {
 
     private init?(json: [UInt8]) {
         // What cannot be read is no session, whatever the reason.
-        guard let root = try? JSONDocument(json).root, let space = root["app"]?.string, let key = root["key"]?.string,
+        guard let root = try? JSONDocument(json).root, let app = root["app"]?.string, let key = root["key"]?.string,
             let expires = root["exp"]?.string.flatMap({ Timetoken(text: $0) })
         else { return nil }
-        self.init(space: SpaceID(space), key: key, expires: expires)
+        self.init(app: AppID(app), key: key, expires: expires)
     }
 }
 

@@ -27,8 +27,8 @@ extension NativeAPI {
         try caller.meters?.admitRequest(at: service.clock.now)
         let latest = service.clock.now.adding(BrowserSession.lifetime)
         let session = BrowserSession(
-            space: caller.space, key: caller.credential, expires: min(latest, caller.expires ?? latest))
-        await service.audit.write(AuditDeed("session.create", request, caller), in: caller.space)
+            app: caller.app, key: caller.credential, expires: min(latest, caller.expires ?? latest))
+        await service.audit.write(AuditDeed("session.create", request, caller), in: caller.app)
         let text = session.text(sealedBy: service.keyring.seal(for: BrowserSession.sealPurpose))
         let cookie = BrowserSession.setCookie(text, isSecure: isSeenEncrypted(request))
         return .json(print(caller, until: session.expires), headers: [Self.noStore, cookie])
@@ -86,11 +86,11 @@ extension NativeAPI {
             writer.beginObject()
             writer.key("app")
             writer.beginObject()
-            writer.member("id", caller.space.name)
-            writer.member("name", service.keyring.app(caller.space)?.name ?? "")
+            writer.member("id", caller.app.name)
+            writer.member("name", service.keyring.app(caller.app)?.name ?? "")
             writer.endObject()
             writer.member("credential", caller.credential)
-            if let key = service.keyring.key(caller.credential, in: caller.space) {
+            if let key = service.keyring.key(caller.credential, in: caller.app) {
                 writer.member("name", key.name)
             } else {
                 writer.nullMember("name")
@@ -129,7 +129,7 @@ extension NativeAPI {
             text: text, sealedBy: service.keyring.seal(for: BrowserSession.sealPurpose))
         let now = service.clock.now
         guard let session, now < session.expires, session.expires <= now.adding(BrowserSession.lifetime),
-            var caller = service.keyring.caller(key: session.key, in: session.space)
+            var caller = service.keyring.caller(key: session.key, in: session.app)
         else { throw ChatError(.unauthorized, "the session has ended; sign in again", slug: "session_ended") }
         // What it has opened ends with it.
         caller.expires = min(session.expires, caller.expires ?? session.expires)

@@ -20,9 +20,9 @@ actor IncludedReads {
     private let loop: Loop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var waiting: [SpaceID: [Question]] = [:]
+    private var waiting: [AppID: [Question]] = [:]
     /// The apps of which a read is under way, or about to begin.
-    private var reading: Set<SpaceID> = []
+    private var reading: Set<AppID> = []
     /// Reads since the start.
     private(set) var count: UInt64 = 0
 
@@ -32,35 +32,35 @@ actor IncludedReads {
     }
 
     /// Reads the objects beside events of an app that are handed out now. Answers come in the order of the questions.
-    func read(_ events: [Event], _ inclusion: Inclusion, in space: SpaceID, _ answer: @escaping Answer) {
-        waiting[space, default: []].append(Question(events: events, inclusion: inclusion, answer: answer))
-        guard reading.insert(space).inserted else { return }
+    func read(_ events: [Event], _ inclusion: Inclusion, in app: AppID, _ answer: @escaping Answer) {
+        waiting[app, default: []].append(Question(events: events, inclusion: inclusion, answer: answer))
+        guard reading.insert(app).inserted else { return }
         // Behind the turn of the hub, in which others ask for the same.
-        loop.post { self.assumeIsolated { $0.readNext(space) } }
+        loop.post { self.assumeIsolated { $0.readNext(app) } }
     }
 
-    private func readNext(_ space: SpaceID) {
-        guard let questions = waiting.removeValue(forKey: space) else {
-            reading.remove(space)
+    private func readNext(_ app: AppID) {
+        guard let questions = waiting.removeValue(forKey: app) else {
+            reading.remove(app)
             return
         }
         count += 1
         Task {
-            let results = await Self.results(of: questions, in: space, from: service)
+            let results = await Self.results(of: questions, in: app, from: service)
             for (question, result) in zip(questions, results) { question.answer(result) }
-            readNext(space)
+            readNext(app)
         }
     }
 
     @concurrent
     private static func results(
-        of questions: [Question], in space: SpaceID, from service: ChatService
+        of questions: [Question], in app: AppID, from service: ChatService
     ) async -> [Result<[IncludedText], ChatError>] {
         do throws(ChatError) {
             let wanted = questions.lazy.flatMap { question in
                 question.events.lazy.map { (event: $0, objects: question.inclusion.objects) }
             }
-            var records = try await IncludedRecords(of: wanted, in: space, from: service)
+            var records = try await IncludedRecords(of: wanted, in: app, from: service)
             var results: [Result<[IncludedText], ChatError>] = []
             results.reserveCapacity(questions.count)
             for question in questions {

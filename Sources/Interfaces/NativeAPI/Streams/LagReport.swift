@@ -25,11 +25,11 @@ extension LiveStreams {
     func noteLag(_ stream: LiveStream) {
         counters.slowCloses += 1
         let owner = stream.owner.caller
-        var report = lagged[owner.space] ?? LagReport(stream: "", key: "")
+        var report = lagged[owner.app] ?? LagReport(stream: "", key: "")
         report.count += 1
         report.stream = id(of: stream.sequence)
         report.key = owner.credential
-        lagged[owner.space] = report
+        lagged[owner.app] = report
     }
 
     /// Tells the operators, one event an app and second at most: readers that all become slow at once must not be
@@ -41,12 +41,12 @@ extension LiveStreams {
         reporting = Task { await self.tell(reports) }
     }
 
-    private func tell(_ reports: [SpaceID: LagReport]) async {
-        for (space, report) in reports {
+    private func tell(_ reports: [AppID: LagReport]) async {
+        for (app, report) in reports {
             do throws(ChatError) {
-                try await service.report("stream.lagged", data: report.data, in: space)
+                try await service.report("stream.lagged", data: report.data, in: app)
             } catch {
-                lagged[space, default: LagReport(stream: report.stream, key: report.key)].count += report.count
+                lagged[app, default: LagReport(stream: report.stream, key: report.key)].count += report.count
             }
         }
         reporting = nil

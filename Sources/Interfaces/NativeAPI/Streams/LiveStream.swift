@@ -64,7 +64,7 @@ final class LiveStream {
 
     /// The user it is of: as whose device it listens, or for whom alone its credential speaks.
     var user: UserID? {
-        (feed.selection.viewer?.user ?? owner.caller.user).map { UserID($0, in: owner.caller.space) }
+        (feed.selection.viewer?.user ?? owner.caller.user).map { UserID($0, in: owner.caller.app) }
     }
 }
 

@@ -6,15 +6,15 @@ import HTTPServer
 extension LiveStreams {
     /// Whether what the caller stands for is still there and still reaches the selection.
     func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
-        guard let now = service.keyring.caller(key: caller.credential, in: caller.space) else { return false }
+        guard let now = service.keyring.caller(key: caller.credential, in: caller.app) else { return false }
         if let end = caller.expires, end <= service.clock.now { return false }
         if service.isRevoked(caller) { return false }
         return selection.isPermitted(to: now)
     }
 
     func credentialChanged(_ key: APIKey) {
-        let changed = StreamOwner.Key(space: key.space, id: key.id)
-        let expires = service.keyring.caller(key: key.id, in: key.space)?.expires
+        let changed = StreamOwner.Key(app: key.app, id: key.id)
+        let expires = service.keyring.caller(key: key.id, in: key.app)?.expires
         guard owners.change(changed, expires: expires) else { return }
         recheck(after: 0) { $0.owner.key == changed }
     }
@@ -36,7 +36,7 @@ extension LiveStreams {
         var ofNoUser: Set<ObjectIdentifier> = []
         for owner in owners.ended(at: service.clock.now) {
             if let user = owner.caller.user {
-                for stream in streams(of: UserID(user, in: owner.caller.space)) where stream.owner === owner {
+                for stream in streams(of: UserID(user, in: owner.caller.app)) where stream.owner === owner {
                     recheck(stream)
                 }
             } else {

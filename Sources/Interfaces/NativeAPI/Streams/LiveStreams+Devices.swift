@@ -7,7 +7,7 @@ import JSON
 extension LiveStreams {
     private func device(of stream: LiveStream) -> DeviceSessions.Device? {
         guard let viewer = stream.feed.selection.viewer, let device = viewer.device else { return nil }
-        return DeviceSessions.Device(UserID(viewer.user, in: stream.owner.caller.space), device)
+        return DeviceSessions.Device(UserID(viewer.user, in: stream.owner.caller.app), device)
     }
 
     /// The id of the session that a stream is part of, once its device is entered there.
@@ -19,8 +19,8 @@ extension LiveStreams {
         let present = stream.presentOn == nil ? [] : presence(on: stream.feed.selection)
         if stream.presentOn != nil { stream.presentOn = present }
         service.presence.opened(
-            holder(of: stream), of: UserID(viewer.user, in: stream.owner.caller.space), presentOn: present.map(\.text))
-        watchUnread(of: UserID(viewer.user, in: stream.owner.caller.space), isOn: true)
+            holder(of: stream), of: UserID(viewer.user, in: stream.owner.caller.app), presentOn: present.map(\.text))
+        watchUnread(of: UserID(viewer.user, in: stream.owner.caller.app), isOn: true)
         guard let device = device(of: stream) else { return }
         let change = sessions.enter(device, stream.sequence, now: service.clock.now)
         guard let session = sessions.session(device) else { return }
@@ -38,7 +38,7 @@ extension LiveStreams {
     /// A device's stream is over, for whatever reason.
     func deviceWent(_ stream: LiveStream) {
         guard let viewer = stream.feed.selection.viewer else { return }
-        watchUnread(of: UserID(viewer.user, in: stream.owner.caller.space), isOn: false)
+        watchUnread(of: UserID(viewer.user, in: stream.owner.caller.app), isOn: false)
         if stream.isEnded {
             service.presence.closed(holder(of: stream))
         } else {
@@ -87,7 +87,7 @@ extension LiveStreams {
     /// has become of the unread since the last.
     func pollCame(_ selection: Selection) {
         guard let viewer = selection.viewer else { return }
-        let user = UserID(viewer.user, in: selection.channels.space)
+        let user = UserID(viewer.user, in: selection.channels.app)
         let most = service.limits.streamsInGateway
         guard pollWatches[user] != nil || most == 0 || pollWatches.count < most else { return }
         if pollWatches.updateValue(beats.now + Self.pollWatchBeats, forKey: user) == nil {
@@ -145,7 +145,7 @@ extension LiveStreams {
             writer.endObject()
         }
         var draft = EventDraft(
-            channel: ChannelID(session.user.name, in: session.user.space), type: type, retention: .passing, data: data,
+            channel: ChannelID(session.user.name, in: session.user.app), type: type, retention: .passing, data: data,
             user: session.user.name)
         draft.audience = .rule(.user, subjects: [session.user.name])
         draft.originDevice = session.device

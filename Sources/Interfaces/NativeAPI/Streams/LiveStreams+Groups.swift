@@ -22,7 +22,7 @@ extension LiveStreams {
     func groupsChanged(_ groups: Set<RecordKey>) async {
         await followGroups(
             of: groupStreams.sorted().compactMap { roll[$0] }
-                .filter { $0.groups?.isAmong(groups, $0.owner.caller.space) == true })
+                .filter { $0.groups?.isAmong(groups, $0.owner.caller.app) == true })
     }
 
     /// Looks up what the streams' groups hold now, and has them follow that: each group is read once, and each question
@@ -31,7 +31,7 @@ extension LiveStreams {
         guard !streams.isEmpty else { return }
         let version = groupChanges
         let keys = streams.reduce(into: Set<RecordKey>()) { keys, stream in
-            keys.formUnion(stream.groups?.keys(in: stream.owner.caller.space) ?? [])
+            keys.formUnion(stream.groups?.keys(in: stream.owner.caller.app) ?? [])
         }
         var answers: [GroupQuestion: Result<ChannelSet, ChatError>] = [:]
         let held: [RecordKey: [String]]

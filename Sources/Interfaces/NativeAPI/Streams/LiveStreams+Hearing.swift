@@ -19,11 +19,11 @@ extension LiveStreams {
         switch event.type {
         case "user.banned":
             if let user = data["restriction"]?["user"]?.string {
-                expel(UserID(user, in: event.channel.space), from: event.channel.name)
+                expel(UserID(user, in: event.channel.app), from: event.channel.name)
             }
         case "member.left":
             guard isPrivate, let user = data["user"]?["id"]?.string else { return }
-            expel(UserID(user, in: event.channel.space), from: event.channel.name)
+            expel(UserID(user, in: event.channel.app), from: event.channel.name)
         case "channel.created": if isPrivate { askAgain(onChannel: event.channel) }
         case "channel.updated":
             let changes = data["changes"]?.elements ?? []
@@ -50,11 +50,11 @@ extension LiveStreams {
         polls.assumeIsolated { polls in
             polls.finish { order in
                 guard order.selection.isOfUser, let user = order.caller.user else { return false }
-                return Self.isConcerned(order.caller, order.selection, UserID(user, in: channel.space), channel.name)
+                return Self.isConcerned(order.caller, order.selection, UserID(user, in: channel.app), channel.name)
             }
         }
         guard namedByUsers[channel] != nil else { return }
-        for user in userStreams.keys where user.space == channel.space {
+        for user in userStreams.keys where user.app == channel.app {
             for stream in streams(of: user)
             where Self.isConcerned(stream.owner.caller, stream.feed.selection, user, channel.name) {
                 stream.mustBeAsked = true
@@ -110,7 +110,7 @@ extension LiveStreams {
     private static func isConcerned(
         _ caller: Caller, _ selection: Selection, _ user: UserID, _ channel: String
     ) -> Bool {
-        guard selection.viewer == nil, let own = caller.user, caller.space == user.space else { return false }
+        guard selection.viewer == nil, let own = caller.user, caller.app == user.app else { return false }
         return ExactText(own) == ExactText(user.name) && selection.channels.names.contains(ExactText(channel))
     }
 }

@@ -43,7 +43,7 @@ actor LiveStreams {
     var pollPrint = PollPrint()
     var counters = StreamMetrics()
     /// Slow closes that the operators have not been told of yet, and the task that is telling them.
-    var lagged: [SpaceID: LagReport] = [:]
+    var lagged: [AppID: LagReport] = [:]
     var reporting: Task<Void, Never>?
     /// Streams that follow channel groups.
     var groupStreams: Set<UInt64> = []
@@ -90,15 +90,15 @@ actor LiveStreams {
             guard let self else { return }
             loop.post { self.assumeIsolated { $0.credentialChanged(key) } }
         }
-        service.keyring.observeApps { [weak self] space in
+        service.keyring.observeApps { [weak self] app in
             guard let self else { return }
-            loop.post { self.assumeIsolated { $0.recheck(after: 0) { $0.owner.key.space == space } } }
+            loop.post { self.assumeIsolated { $0.recheck(after: 0) { $0.owner.key.app == app } } }
         }
-        service.observeRevocations { [weak self] space in
+        service.observeRevocations { [weak self] app in
             guard let self else { return }
             loop.post {
                 self.assumeIsolated { streams in
-                    streams.recheck(after: 0) { $0.owner.key.space == space && $0.owner.caller.proof != nil }
+                    streams.recheck(after: 0) { $0.owner.key.app == app && $0.owner.caller.proof != nil }
                 }
             }
         }
@@ -113,8 +113,8 @@ actor LiveStreams {
     func hubPosition(for stream: LiveStream) -> Timetoken { hubPosition(for: stream.feed) }
 
     private func hubPosition(for feed: StreamFeed) -> Timetoken {
-        let space = feed.selection.channels.space
-        return service.hub.assumeIsolated { $0.position(of: space) }
+        let app = feed.selection.channels.app
+        return service.hub.assumeIsolated { $0.position(of: app) }
     }
 
     /// Up to where the feed's log holds what the feed was handed, once it has settled.
@@ -253,7 +253,7 @@ extension LiveStreams {
     private func noteNames(of selection: Selection, _ change: Int) {
         guard selection.isOfUser else { return }
         for name in selection.channels.names {
-            let channel = ChannelID(name.text, in: selection.channels.space)
+            let channel = ChannelID(name.text, in: selection.channels.app)
             let count = (namedByUsers[channel] ?? 0) + change
             namedByUsers[channel] = count > 0 ? count : nil
         }

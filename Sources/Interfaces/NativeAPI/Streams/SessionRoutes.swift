@@ -52,7 +52,7 @@ extension NativeAPI {
             throw ChatError(.forbidden, "this credential speaks for user '\(own)' only")
         }
         if caller.user == nil { try caller.demandEveryChannel() }
-        return UserID(user, in: caller.space)
+        return UserID(user, in: caller.app)
     }
 }
 

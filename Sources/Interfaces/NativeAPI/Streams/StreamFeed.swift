@@ -71,7 +71,7 @@ actor StreamFeed: StreamCounting {
         guard unread.append(events) else { return lose() }
         let life = unread.life
         reads.assumeIsolated { reads in
-            reads.read(events, inclusion, in: selection.channels.space) { result in
+            reads.read(events, inclusion, in: selection.channels.app) { result in
                 self.assumeIsolated { $0.take(events, result, of: life) }
             }
         }

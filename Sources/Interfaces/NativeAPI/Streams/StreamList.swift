@@ -57,7 +57,7 @@ extension LiveStreams {
     /// reaches. A device's stream follows its user into any channel.
     private func isShown(_ stream: LiveStream, to caller: Caller) -> Bool {
         let owner = stream.owner.caller
-        guard stream.connection.isOpen, owner.space == caller.space else { return false }
+        guard stream.connection.isOpen, owner.app == caller.app else { return false }
         if caller.scopes.allow(.manage), caller.reachesWholeApp || follows(stream, within: caller) { return true }
         return owner.credential == caller.credential && (caller.user == nil || caller.hasSameUser(as: owner))
     }

@@ -194,9 +194,9 @@ private struct NativePollVoice: PollVoice {
         guard let inclusion, !batch.events.isEmpty else {
             return reply.complete(streams.assumeIsolated { $0.pollPrint.answer(batch) })
         }
-        let space = batch.events[0].channel.space
+        let app = batch.events[0].channel.app
         streams.includedReads.assumeIsolated { reads in
-            reads.read(batch.events, inclusion, in: space) { [streams] result in
+            reads.read(batch.events, inclusion, in: app) { [streams] result in
                 switch result {
                 case .success(let included):
                     reply.complete(streams.assumeIsolated { $0.pollPrint.answer(batch, included) })
@@ -213,7 +213,7 @@ private struct NativePollVoice: PollVoice {
         guard let holder, let user = selection.viewer?.user else { return }
         let channels = await streams.presence(on: selection)
         streams.service.presence.opened(
-            holder, of: UserID(user, in: selection.channels.space), presentOn: channels.map(\.text))
+            holder, of: UserID(user, in: selection.channels.app), presentOn: channels.map(\.text))
     }
 
     func ended() {

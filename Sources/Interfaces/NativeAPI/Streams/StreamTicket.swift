@@ -22,7 +22,7 @@ struct StreamTicket: Sendable, Equatable {
     /// A ticket travels in a request line; a page that needs more channels asks for patterns.
     static let textBytes = 16 * 1024
 
-    var space: SpaceID
+    var app: AppID
     /// The id of the API key that asked for it.
     var key: String
     var channels: [NamePattern]
@@ -44,11 +44,11 @@ struct StreamTicket: Sendable, Equatable {
 
     /// What a stream of this ticket may see, given what its key may do now; nil when that is less than it says.
     func caller(of key: Caller) -> Caller? {
-        let selection = Selection(channels: ChannelSet(space: space, patterns: channels), types: types)
+        let selection = Selection(channels: ChannelSet(app: app, patterns: channels), types: types)
         guard selection.isPermitted(to: key) else { return nil }
         let needsAdmin = channels.contains(.exact(ChannelID.systemName))
         var caller = Caller(
-            space: space, credential: self.key, scopes: needsAdmin ? [.read, .admin] : [.read], channels: channels,
+            app: app, credential: self.key, scopes: needsAdmin ? [.read, .admin] : [.read], channels: channels,
             types: types, user: user, expires: [until, key.expires].compactMap(\.self).min())
         // A ticket of an API key is taken back with its user's tokens of that time.
         caller.proof = proof ?? TokenProof(issued: issued)
@@ -73,7 +73,7 @@ extension StreamTicket {
     private var json: JSONText {
         JSONText { writer in
             writer.beginObject()
-            writer.member("app", space.name)
+            writer.member("app", app.name)
             writer.member("key", key)
             writer.member("channels", channels.map(\.description))
             writer.member("types", types.map(\.description))
@@ -94,7 +94,7 @@ extension StreamTicket {
 
     private init?(json: [UInt8]) {
         // What cannot be read is no ticket, whatever the reason.
-        guard let root = try? JSONDocument(json).root, let space = root["app"]?.string, let key = root["key"]?.string,
+        guard let root = try? JSONDocument(json).root, let app = root["app"]?.string, let key = root["key"]?.string,
             let channels = root["channels"]?.strings, let types = root["types"]?.strings,
             let nonce = root["nonce"]?.string.flatMap(Hex.decode).flatMap(Nonce.init),
             let position = root["position"]?.string.flatMap({ Timetoken(text: $0) }),
@@ -108,7 +108,7 @@ extension StreamTicket {
                 issued: root["token_issued"]?.string.flatMap { Timetoken(text: $0) },
                 secretPrint: root["token_secret"]?.string)
         self.init(
-            space: SpaceID(space), key: key, channels: channels.compactMap { NamePattern($0) },
+            app: AppID(app), key: key, channels: channels.compactMap { NamePattern($0) },
             types: types.compactMap { NamePattern($0) }, user: root["user"]?.string,
             until: root["until"]?.string.flatMap { Timetoken(text: $0) }, proof: proof, position: position,
             start: start,

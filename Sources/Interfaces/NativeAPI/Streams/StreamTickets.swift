@@ -72,12 +72,12 @@ final class StreamTickets: Sendable {
     ) throws(ChatError) -> (
         text: String, expires: Timetoken
     ) {
-        guard service.keyring.caller(key: caller.credential, in: caller.space) != nil else {
+        guard service.keyring.caller(key: caller.credential, in: caller.app) != nil else {
             throw ChatError(.forbidden, "tickets are made with an API key or a token")
         }
         let random = SystemRandomSource()
         let ticket = StreamTicket(
-            space: caller.space, key: caller.credential, channels: selection.channelPatterns, types: selection.types,
+            app: caller.app, key: caller.credential, channels: selection.channelPatterns, types: selection.types,
             user: user, until: caller.expires, proof: caller.proof,
             position: position,
             start: isLatest
@@ -104,7 +104,7 @@ final class StreamTickets: Sendable {
     /// - Throws: `.unauthorized` in the same words for every reason.
     func caller(of text: String) throws(ChatError) -> (caller: Caller, ticket: StreamTicket) {
         let ticket = StreamTicket(text: text, sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
-        guard let ticket, let key = service.keyring.caller(key: ticket.key, in: ticket.space),
+        guard let ticket, let key = service.keyring.caller(key: ticket.key, in: ticket.app),
             let caller = ticket.caller(of: key), !service.isRevoked(caller)
         else { throw Self.refusal }
         return (caller, ticket)

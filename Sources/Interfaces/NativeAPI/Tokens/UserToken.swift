@@ -37,7 +37,7 @@ struct UserToken: Sendable, Equatable {
         let words = Scopes.words.map(\.scope).filter { scopes.contains($0) && key.scopes.allow($0) }
         guard !words.isEmpty, Self.isWithin(channels, key.channels), Self.isWithin(types, key.types) else { return nil }
         var caller = Caller(
-            space: key.space, credential: key.credential, scopes: Scopes(words), channels: channels ?? key.channels,
+            app: key.app, credential: key.credential, scopes: Scopes(words), channels: channels ?? key.channels,
             types: types ?? key.types, user: user,
             expires: min(end, key.expires ?? .distantFuture))
         caller.meters = key.meters
@@ -108,7 +108,7 @@ extension UserToken {
     }
 
     /// The claims as they are signed.
-    func claims(issuer: SpaceID, issued: Timetoken, id: String) -> JSONText {
+    func claims(issuer: AppID, issued: Timetoken, id: String) -> JSONText {
         JSONText { writer in
             writer.beginObject()
             writer.member("iss", issuer.name)

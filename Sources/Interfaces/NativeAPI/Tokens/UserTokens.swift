@@ -13,7 +13,7 @@ final class UserTokens: Sendable {
     /// What was found of a token that has been checked.
     private struct Known: Sendable {
         let token: UserToken
-        let space: SpaceID
+        let app: AppID
         let credential: String
         /// Which of the app's secrets signed it; one that was exchanged signs for a while only. Nil: a registered key did.
         let secretPrint: String?
@@ -63,13 +63,13 @@ final class UserTokens: Sendable {
             throw Self.refusal("its 'iat' lies in the future")
         }
         // Registered and removed again, or expired: as if it had never been.
-        guard let key = service.keyring.caller(key: known.credential, in: known.space) else { throw Self.unknown }
+        guard let key = service.keyring.caller(key: known.credential, in: known.app) else { throw Self.unknown }
         guard var caller = token.caller(of: key) else {
             throw Self.refusal("it says more than the key it comes from may do")
         }
         caller.proof = TokenProof(issued: token.issued, secretPrint: known.secretPrint)
         if let print = known.secretPrint {
-            let secrets = service.keyring.app(known.space)?.secrets(at: now) ?? []
+            let secrets = service.keyring.app(known.app)?.secrets(at: now) ?? []
             guard let secret = secrets.first(where: { AppRecord.print(ofSecret: $0.key) == print }) else {
                 throw Self.unknown
             }
@@ -78,7 +78,7 @@ final class UserTokens: Sendable {
         guard !service.isRevoked(caller) else {
             throw Self.refusal("the tokens of its user were taken back; get a new one")
         }
-        service.keyring.noteUse(ofKey: known.credential, in: known.space)
+        service.keyring.noteUse(ofKey: known.credential, in: known.app)
         return caller
     }
 
@@ -95,16 +95,16 @@ final class UserTokens: Sendable {
         try check(audience: claims.audience)
         // Only what the app's own secret has signed may say which key it comes from.
         guard let secretPrint = signer.secretPrint, let key = claims.key else {
-            return Known(token: claims, space: signer.space, credential: signer.id, secretPrint: signer.secretPrint)
+            return Known(token: claims, app: signer.app, credential: signer.id, secretPrint: signer.secretPrint)
         }
         // It was made here, by this machine's clock.
         claims.leeway = .zero
-        return Known(token: claims, space: signer.space, credential: key, secretPrint: secretPrint)
+        return Known(token: claims, app: signer.app, credential: key, secretPrint: secretPrint)
     }
 
     private struct Signer {
         let key: WebTokenKey
-        let space: SpaceID
+        let app: AppID
         let id: String
         var secretPrint: String?
     }
@@ -112,16 +112,16 @@ final class UserTokens: Sendable {
     /// What may have signed it, by what it says itself.
     private func signers(_ header: JSONValue, _ token: WebToken) -> [Signer] {
         if let id = header["kid"]?.string, let found = service.keyring.signingKey(id) {
-            return [Signer(key: found.key, space: found.space, id: id)]
+            return [Signer(key: found.key, app: found.app, id: id)]
         }
         guard
             let app = (try? JSONDocument(token.claims))?.root["iss"]?.string.flatMap({ issuer in
-                service.keyring.app(SpaceID(issuer))
+                service.keyring.app(AppID(issuer))
             })
         else { return [] }
         return app.secrets(at: service.clock.now).map { secret in
             Signer(
-                key: WebTokenKey(secret: Secret(text: secret.key)), space: app.space, id: Keyring.secretCredential,
+                key: WebTokenKey(secret: Secret(text: secret.key)), app: app.id, id: Keyring.secretCredential,
                 secretPrint: AppRecord.print(ofSecret: secret.key))
         }
     }
@@ -148,14 +148,14 @@ final class UserTokens: Sendable {
     ///
     /// - Throws: `.forbidden` when the caller holds no API key of the app.
     func issue(_ token: UserToken, by caller: Caller) throws(ChatError) -> String {
-        guard caller.user == nil, service.keyring.caller(key: caller.credential, in: caller.space) != nil,
-            let app = service.keyring.app(caller.space)
+        guard caller.user == nil, service.keyring.caller(key: caller.credential, in: caller.app) != nil,
+            let app = service.keyring.app(caller.app)
         else { throw ChatError(.forbidden, "tokens are made with an API key") }
         var token = token
         token.key = caller.credential
         if !publicURL.isEmpty { token.audience = [publicURL] }
         let claims = token.claims(
-            issuer: app.space, issued: service.nextIssue(for: UserID(token.user, in: app.space)),
+            issuer: app.id, issued: service.nextIssue(for: UserID(token.user, in: app.id)),
             id: SystemRandomSource().identifier(prefix: "tok_"))
         let text = WebToken.text(claims: claims.bytes, secret: Secret(text: app.secretKey))
         guard text.utf8.count <= UserToken.textBytes else {

@@ -14,7 +14,7 @@ extension PubNubAPI {
         guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             return nil
         }
-        request.request.notes?.credential = app.space.name
+        request.request.notes?.credential = app.id.name
         let token = app.demandsTokens ? try proof(of: request, rule, app) : nil
         try app.meters?.admitRequest(at: service.clock.now)
         return token
@@ -62,8 +62,8 @@ struct ShownToken: Sendable {
     }
 
     func revocation(of token: AccessToken, in app: AppRecord, _ service: ChatService) -> WireError? {
-        let isRevoked = service.chat(for: .gateway(in: app.space)).isRevoked(token: text.bareToken)
-        return isRevoked || service.isRevoked(token, in: app.space) ? .revokedToken : nil
+        let isRevoked = service.chat(for: .gateway(in: app.id)).isRevoked(token: text.bareToken)
+        return isRevoked || service.isRevoked(token, in: app.id) ? .revokedToken : nil
     }
 
     /// Why it holds no more; nil while it does.
@@ -85,8 +85,8 @@ extension WireRequest {
 
 extension ChatService {
     /// Whether the tokens of the token's user were taken back after it was made.
-    func isRevoked(_ token: AccessToken, in space: SpaceID) -> Bool {
-        token.user.map { isRevoked(user: UserID($0, in: space), issued: token.issued) } ?? false
+    func isRevoked(_ token: AccessToken, in app: AppID) -> Bool {
+        token.user.map { isRevoked(user: UserID($0, in: app), issued: token.issued) } ?? false
     }
 }
 

@@ -51,7 +51,7 @@ extension PubNubAPI {
         let deed = AuditDeed(
             action: action, actor: keyset.app.subscribeKey, address: request.request.remoteAddress.description,
             request: request.request.id, resource: resource)
-        await service.audit.write(deed, in: keyset.space)
+        await service.audit.write(deed, in: keyset.app)
     }
 
     private static func success(_ data: (inout JSONWriter) -> Void) -> Response {

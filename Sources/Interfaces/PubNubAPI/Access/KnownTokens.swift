@@ -7,7 +7,7 @@ import Signing
 /// else about it. One that is not right is never kept, so nobody drives others out with inventions.
 final class KnownTokens: Sendable {
     private struct Key: Hashable {
-        let space: SpaceID
+        let app: AppID
         /// A token that an app's former secret signed is none once that has ended.
         let secret: String
         let text: ExactText
@@ -22,7 +22,7 @@ final class KnownTokens: Sendable {
     func token(_ text: String, of app: AppRecord, at now: Timetoken) -> AccessToken? {
         let bare = ExactText(text)
         for secret in app.secrets(at: now) {
-            let key = Key(space: app.space, secret: secret.key, text: bare)
+            let key = Key(app: app.id, secret: secret.key, text: bare)
             if let token = known.withLock({ $0.value(of: key) }) { return token }
             guard let token = AccessToken(text, secret: Secret(text: secret.key)) else { continue }
             if text.utf8.count <= Self.longest { known.withLock { $0.insert(token, for: key) } }

@@ -32,7 +32,7 @@ extension PubNubAPI {
         of thread: WireThread, after: Timetoken, before: Timetoken, _ keyset: Keyset, _ chat: ChatAccess
     ) async throws(ChatError) {
         var query = HistoryRequest(
-            channel: ChannelID(thread.parent, in: keyset.space), after: after, before: before, limit: limits.pageMost)
+            channel: ChannelID(thread.parent, in: keyset.app), after: after, before: before, limit: limits.pageMost)
         query.kinds = FetchRequest.kinds
         query.thread = .of(thread.root)
         while true {

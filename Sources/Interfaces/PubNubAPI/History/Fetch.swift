@@ -51,7 +51,7 @@ extension PubNubAPI {
     ) async throws(ChatError) -> [[Event]] {
         let asked = min(limit, limits.pageMost)
         let sources = channels.map { channel in
-            HistorySources(channel, in: keyset.space) { wanted.request(for: $0, limit: asked) }
+            HistorySources(channel, in: keyset.app) { wanted.request(for: $0, limit: asked) }
         }
         let pages = try await HistorySources.pages(sources, limit: limit, chat)
         return wanted.isNewestFirst ? pages.map { $0.reversed() } : pages

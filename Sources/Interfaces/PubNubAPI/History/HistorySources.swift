@@ -7,14 +7,14 @@ struct HistorySources {
     private let requests: [HistoryRequest]
 
     /// - Parameter request: makes the request for one channel.
-    init(_ channel: String, in space: SpaceID, _ request: (ChannelID) -> HistoryRequest) {
-        var own = request(ChannelID(channel, in: space))
+    init(_ channel: String, in app: AppID, _ request: (ChannelID) -> HistoryRequest) {
+        var own = request(ChannelID(channel, in: app))
         own.thread = .none
         guard let thread = WireThread(channel) else {
             requests = [own]
             return
         }
-        var replies = request(ChannelID(thread.parent, in: space))
+        var replies = request(ChannelID(thread.parent, in: app))
         replies.thread = .of(thread.root)
         requests = [own, replies]
     }

@@ -13,7 +13,7 @@ extension PubNubAPI {
         let channels = try readable(try request.names(5))
         let positions = try positions(request, count: channels.count)
         let sources = zip(channels, positions).map { channel, position in
-            HistorySources(channel, in: keyset.space) { channel in
+            HistorySources(channel, in: keyset.app) { channel in
                 var query = HistoryRequest(channel: channel, after: position, limit: 1)
                 query.kinds = FetchRequest.kinds
                 query.countMost = Self.countMost

@@ -44,7 +44,7 @@ extension PubNubAPI {
         let user = try request.demandUser()
         // However much the groups have grown since, who is there may go.
         let place = try await place(request, chat) { channel in
-            service.presence.isPresent(user, ChannelID(channel, in: keyset.space))
+            service.presence.isPresent(user, ChannelID(channel, in: keyset.app))
         }
         try await chat.disappear(user, fromAll: place.channels)
         return .presence { $0.member("action", "leave") }

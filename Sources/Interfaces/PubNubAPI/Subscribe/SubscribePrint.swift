@@ -7,7 +7,7 @@ import Locking
 /// Prints the answers of subscribers. Thousands may wait for the same items: they share the last answer's bytes.
 final class SubscribePrint: Sendable {
     private struct Last {
-        var space: SpaceID
+        var app: AppID
         var cursor: Timetoken
         var timetokens: [Timetoken]
         /// By what each item came.
@@ -15,7 +15,7 @@ final class SubscribePrint: Sendable {
         var text: [UInt8]
 
         func isOf(_ batch: PollBatch, _ reader: Subscriber) -> Bool {
-            cursor == batch.cursor && space == reader.space
+            cursor == batch.cursor && app == reader.app
                 && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
                 && matches.elementsEqual(batch.events.lazy.map { reader.match.place(of: $0) })
         }
@@ -66,7 +66,7 @@ final class SubscribePrint: Sendable {
         if let last = last.withLock({ $0 }), last.isOf(batch, reader) { return .wire(last.text) }
         let text = Self.text(batch, reader)
         let new = Last(
-            space: reader.space, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
+            app: reader.app, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
             matches: batch.events.map { reader.match.place(of: $0) }, text: text)
         last.withLock { $0 = new }
         return .wire(text)

@@ -110,8 +110,8 @@ struct SubscriptionMatch: Sendable {
     }
 
     /// Every channel of which anything is wanted.
-    func channels(in space: SpaceID) -> ChannelSet {
-        var channels = ChannelSet(space: space)
+    func channels(in app: AppID) -> ChannelSet {
+        var channels = ChannelSet(app: app)
         channels.hearsEchoes = true
         // Most name channels alone: these share one table with the selection, for as long as the subscriber waits.
         channels.names = messages.names

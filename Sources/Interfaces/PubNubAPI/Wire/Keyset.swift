@@ -4,15 +4,15 @@ import HTTPServer
 
 /// An app as its keys name it: the subscribe key stands in every path (`pubnub-wire.md` 2.1).
 struct Keyset: Sendable {
-    let app: AppRecord
+    let record: AppRecord
 
-    var space: SpaceID { app.space }
+    var app: AppID { record.id }
 
     /// Who comes with the keys: they read, write and delete, as long as no access tokens narrow that. They name no user;
     /// whom a request names is a claim.
     var caller: Caller {
-        var caller = Caller(space: space, credential: app.subscribeKey, scopes: [.emit, .read, .manage])
-        caller.meters = app.meters
+        var caller = Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read, .manage])
+        caller.meters = record.meters
         return caller
     }
 
@@ -21,12 +21,12 @@ struct Keyset: Sendable {
         guard let app = subscribeKey.flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             throw .invalidSubscribeKey
         }
-        self.app = app
+        record = app
     }
 
     /// - Throws: `invalidKey` for another app's publish key.
     func demand(publishKey: String?) throws(WireError) {
-        guard let publishKey, ExactText(publishKey) == ExactText(app.publishKey) else { throw .invalidKey }
+        guard let publishKey, ExactText(publishKey) == ExactText(record.publishKey) else { throw .invalidKey }
     }
 }
 
@@ -35,7 +35,7 @@ extension Keyset {
     /// their own. The keys alone, a signature and a token that lets its holder manage the channel stand above that.
     func caller(of request: WireRequest, in channel: String) -> Caller {
         guard let token = request.token, !token.allows(.manage, .channel, channel) else { return caller }
-        return Caller(space: space, credential: app.subscribeKey, scopes: [.emit, .read])
+        return Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read])
     }
 }
 

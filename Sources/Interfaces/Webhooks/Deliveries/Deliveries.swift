@@ -39,7 +39,7 @@ public struct Deliveries: Sendable {
     public func list(_ wanted: Query, by caller: Caller) async throws(ChatError) -> Page<Delivery> {
         try caller.demand(.manage)
         let list = wanted.list
-        var query = DeliveryQuery(space: caller.space, limit: list.limit)
+        var query = DeliveryQuery(app: caller.app, limit: list.limit)
         query.endpoint = wanted.subscriber
         query.statuses = wanted.statuses
         query.event = wanted.event
@@ -75,7 +75,7 @@ public struct Deliveries: Sendable {
         _ id: String, by caller: Caller
     ) async throws(ChatError) -> (delivery: Delivery, attempts: [DeliveryAttempt]) {
         try caller.demand(.manage)
-        guard let found = try await queue.delivery(id, in: caller.space), caller.reaches(found.0) else {
+        guard let found = try await queue.delivery(id, in: caller.app), caller.reaches(found.0) else {
             throw ChatError(.notFound, "no such delivery")
         }
         return (found.0, found.1)
@@ -87,7 +87,7 @@ public struct Deliveries: Sendable {
     ///   holds as much as it may.
     public func retry(_ id: String, by caller: Caller) async throws(ChatError) -> Delivery {
         let found = try await delivery(id, by: caller).delivery
-        guard try await queue.replay(.ids([id], in: caller.space), isDryRun: false) > 0 else {
+        guard try await queue.replay(.ids([id], in: caller.app), isDryRun: false) > 0 else {
             throw unrepeatable(found)
         }
         // Who asks by hand wants to see now how the receiver is.
@@ -131,7 +131,7 @@ public struct Deliveries: Sendable {
         let event = Event(
             timetoken: start,
             draft: EventDraft(
-                channel: ChannelID(ChannelID.systemName, in: caller.space), type: "webhook.test", retention: .passing,
+                channel: ChannelID(ChannelID.systemName, in: caller.app), type: "webhook.test", retention: .passing,
                 data: data))
         let batch = try await registry.trial(of: event, for: webhook, at: start)
         let answered: Answered

@@ -7,7 +7,7 @@ final class TrialGate: Sendable {
     static let most = 4
 
     /// Webhooks that are posted to, by app.
-    private let underWay = Lock<[SpaceID: Set<String>]>([:])
+    private let underWay = Lock<[AppID: Set<String>]>([:])
 
     /// Runs `body` if the app may have one more.
     /// - Throws: `.tooMany`; what `body` throws.
@@ -25,17 +25,17 @@ final class TrialGate: Sendable {
 
     private func enter(_ endpoint: EndpointID) -> Bool {
         underWay.withLock { underWay in
-            let others = underWay[endpoint.space] ?? []
+            let others = underWay[endpoint.app] ?? []
             guard others.count < Self.most, !others.contains(endpoint.name) else { return false }
-            underWay[endpoint.space, default: []].insert(endpoint.name)
+            underWay[endpoint.app, default: []].insert(endpoint.name)
             return true
         }
     }
 
     private func leave(_ endpoint: EndpointID) {
         underWay.withLock { underWay in
-            underWay[endpoint.space]?.remove(endpoint.name)
-            if underWay[endpoint.space]?.isEmpty == true { underWay[endpoint.space] = nil }
+            underWay[endpoint.app]?.remove(endpoint.name)
+            if underWay[endpoint.app]?.isEmpty == true { underWay[endpoint.app] = nil }
         }
     }
 }

@@ -71,7 +71,7 @@ extension Deliveries {
     public func stats(of id: String, by caller: Caller) async throws(ChatError) -> WebhookStats {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
-        var query = DeliveryQuery(space: caller.space, limit: 1)
+        var query = DeliveryQuery(app: caller.app, limit: 1)
         query.endpoint = id
         var counts: [(DeliveryStatus, Int)] = []
         for status in DeliveryStatus.allCases {
@@ -93,7 +93,7 @@ extension Deliveries {
     public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
-        var query = DeliveryQuery(space: caller.space, limit: 1)
+        var query = DeliveryQuery(app: caller.app, limit: 1)
         query.endpoint = id
         query.statuses = [.delivered]
         return try await queue.list(query).items.first?.event ?? webhook.since

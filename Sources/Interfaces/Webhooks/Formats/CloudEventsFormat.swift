@@ -23,7 +23,7 @@ struct CloudEventsFormat: WebhookFormat {
         of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
     ) throws(FormatObstacle) -> PostContent {
         let parts = try EnvelopeParts(envelope)
-        let attributes = attributes(of: parts, trace, in: endpoint.space)
+        let attributes = attributes(of: parts, trace, in: endpoint.app)
         let data = parts["data"] ?? .null
         switch mode {
         case .structured, .batch:
@@ -36,10 +36,10 @@ struct CloudEventsFormat: WebhookFormat {
     }
 
     private func attributes(
-        of parts: EnvelopeParts, _ trace: TraceContext?, in space: SpaceID
+        of parts: EnvelopeParts, _ trace: TraceContext?, in app: AppID
     ) -> [(name: String, value: String)] {
         let channel = parts.text("channel") ?? ""
-        let source = "/apps/\(Percent.segment(space.name))/channels/\(Percent.segment(channel))"
+        let source = "/apps/\(Percent.segment(app.name))/channels/\(Percent.segment(channel))"
         let attributes: [(String, String?)] = [
             ("specversion", "1.0"), ("id", parts.text("id")), ("source", source), ("type", parts.text("type")),
             ("time", parts.text("timestamp")), ("subject", channel), ("partitionkey", channel),

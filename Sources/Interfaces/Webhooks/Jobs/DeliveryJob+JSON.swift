@@ -54,7 +54,7 @@ extension DeliveryJob {
             let scope = DeliveryScope(root, compilesFilter: compilesFilter)
         else { return nil }
         self.init(
-            id: record.key.id, space: record.key.space, kind: kind, scope: scope, rate: Self.number(root["rate"]),
+            id: record.key.id, app: record.key.app, kind: kind, scope: scope, rate: Self.number(root["rate"]),
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
         self.state = state
         reason = root["reason"]?.string

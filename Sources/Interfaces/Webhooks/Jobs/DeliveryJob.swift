@@ -19,7 +19,7 @@ public struct DeliveryJob: Sendable {
 
     /// `job_…`, in the order of their making.
     public var id: String
-    public var space: SpaceID
+    public var app: AppID
     public var kind: Kind
     public var scope: DeliveryScope
     /// Deliveries per second; nil: as fast as it goes.
@@ -44,9 +44,9 @@ public struct DeliveryJob: Sendable {
     public var updated: Timetoken
     var etag = ""
 
-    init(id: String, space: SpaceID, kind: Kind, scope: DeliveryScope, rate: Int?, created: Timetoken) {
+    init(id: String, app: AppID, kind: Kind, scope: DeliveryScope, rate: Int?, created: Timetoken) {
         self.id = id
-        self.space = space
+        self.app = app
         self.kind = kind
         self.scope = scope
         self.rate = rate
@@ -54,7 +54,7 @@ public struct DeliveryJob: Sendable {
         updated = created
     }
 
-    var key: RecordKey { RecordKey(.job, id, in: space) }
+    var key: RecordKey { RecordKey(.job, id, in: app) }
 
     mutating func end(_ state: State, reason: String? = nil, at now: Timetoken) {
         self.state = state

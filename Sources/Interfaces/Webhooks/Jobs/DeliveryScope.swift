@@ -68,8 +68,8 @@ public struct DeliveryScope: Sendable {
 
     var statuses: Set<DeliveryStatus> { only == .dead ? [.dead] : [.dead, .failed] }
 
-    func query(in space: SpaceID, limit: Int) -> DeliveryQuery {
-        var query = DeliveryQuery(space: space, limit: limit)
+    func query(in app: AppID, limit: Int) -> DeliveryQuery {
+        var query = DeliveryQuery(app: app, limit: limit)
         query.endpoint = webhook
         query.statuses = statuses
         query.after = after

@@ -59,14 +59,14 @@ final class JobRunner: Sendable {
         for app in registry.service.keyring.apps {
             while !Task.isCancelled {
                 do throws(ChatError) {
-                    let query = RecordQuery(.job, in: app.space, limit: Jobs.mostAlive + Jobs.mostKept + 1)
+                    let query = RecordQuery(.job, in: app.id, limit: Jobs.mostAlive + Jobs.mostKept + 1)
                     let jobs = try await directory.list(query).items.compactMap {
                         DeliveryJob($0, compilesFilter: false)
                     }
                     for job in jobs where job.state == .running { wake(job.key) }
                     break
                 } catch {
-                    logger.warning("jobs not read", metadata: ["app": "\(app.space)", "error": "\(error.message)"])
+                    logger.warning("jobs not read", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
                     // Cancellation shows at the loop's head.
                     try? await Task.sleep(for: registry.options.jobPause)
                 }
@@ -84,7 +84,7 @@ final class JobRunner: Sendable {
                 return end(key, due: nil)
             }
             let part = try await selection.part(
-                of: job.scope, in: job.space, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
+                of: job.scope, in: job.app, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
             let done = try await perform(part, of: job)
             // Next round, or when the rate allows: counted from when this step was due, or its own time would be missing.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
@@ -101,13 +101,13 @@ final class JobRunner: Sendable {
         // As with a retry by hand: who asks has reason to think that the receiver is well again. Once, or one that is still
         // sick would be asked with every page.
         if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
-            await registry.circuits.reset(EndpointID(webhook, in: job.space))
+            await registry.circuits.reset(EndpointID(webhook, in: job.app))
         }
         if !part.items.isEmpty { return try await queue.enqueue(part.items).due }
         guard !part.ids.isEmpty else { return 0 }
         return switch job.kind {
-        case .replay, .redrive: try await queue.replay(.ids(part.ids, in: job.space), isDryRun: false)
-        case .purge: try await queue.purge(part.ids, in: job.space)
+        case .replay, .redrive: try await queue.replay(.ids(part.ids, in: job.app), isDryRun: false)
+        case .purge: try await queue.purge(part.ids, in: job.app)
         }
     }
 

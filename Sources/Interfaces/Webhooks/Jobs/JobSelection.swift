@@ -31,24 +31,24 @@ struct JobSelection: Sendable {
     }
 
     func part(
-        of scope: DeliveryScope, in space: SpaceID, at position: String?, limit: Int
+        of scope: DeliveryScope, in app: AppID, at position: String?, limit: Int
     ) async throws(ChatError) -> Part {
         scope.only == .all
-            ? try await eventsPart(of: scope, in: space, at: position, limit: limit)
-            : try await queuePart(of: scope, in: space, at: position, limit: limit)
+            ? try await eventsPart(of: scope, in: app, at: position, limit: limit)
+            : try await queuePart(of: scope, in: app, at: position, limit: limit)
     }
 
     private func queuePart(
-        of scope: DeliveryScope, in space: SpaceID, at position: String?, limit: Int
+        of scope: DeliveryScope, in app: AppID, at position: String?, limit: Int
     ) async throws(ChatError) -> Part {
-        var query = scope.query(in: space, limit: limit)
+        var query = scope.query(in: app, limit: limit)
         query.cursor = position
         let page = try await queue.list(query)
         var part = Part(examined: page.items.count, position: page.cursor)
         for delivery in page.items where scope.admits(type: delivery.type, channel: delivery.channel) {
             if let filter = scope.filter {
                 // What is no longer kept cannot be looked at; it does not pass for a match.
-                guard let event = try await log.event(at: delivery.event, in: space), filter.accepts(event) else {
+                guard let event = try await log.event(at: delivery.event, in: app), filter.accepts(event) else {
                     continue
                 }
             }
@@ -59,14 +59,14 @@ struct JobSelection: Sendable {
 
     /// Out of the log: every event that the webhook asks for now, whenever it was made.
     private func eventsPart(
-        of scope: DeliveryScope, in space: SpaceID, at position: String?, limit: Int
+        of scope: DeliveryScope, in app: AppID, at position: String?, limit: Int
     ) async throws(ChatError) -> Part {
         guard let id = scope.webhook else { throw ChatError(.malformed, "a replay of all events names a webhook") }
-        var webhook = try await registry.current(EndpointID(id, in: space))
+        var webhook = try await registry.current(EndpointID(id, in: app))
         webhook.since = .zero
         let matcher = WebhookMatcher([webhook])
         let start = position.flatMap { Timetoken(text: $0) } ?? scope.after
-        let channels = ChannelSet(space: space, names: [ChannelID.systemName], isAll: true)
+        let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         let page = try await log.events(in: channels, after: start, limit: limit)
         var part = Part()
         for event in page.items where event.timetoken < scope.before {
@@ -80,15 +80,15 @@ struct JobSelection: Sendable {
     }
 
     /// How many there are, counted up to some point.
-    func count(_ scope: DeliveryScope, in space: SpaceID) async throws(ChatError) -> (count: Int, isExact: Bool) {
+    func count(_ scope: DeliveryScope, in app: AppID) async throws(ChatError) -> (count: Int, isExact: Bool) {
         if scope.only != .all, scope.isWhole {
-            let count = try await queue.count(scope.query(in: space, limit: 1), most: Self.mostCounted)
+            let count = try await queue.count(scope.query(in: app, limit: 1), most: Self.mostCounted)
             return (count, count < Self.mostCounted)
         }
         var (count, examined) = (0, 0)
         var position: String?
         repeat {
-            let part = try await part(of: scope, in: space, at: position, limit: Self.pageSize)
+            let part = try await part(of: scope, in: app, at: position, limit: Self.pageSize)
             count += part.count
             examined += part.examined
             position = part.position
@@ -101,7 +101,7 @@ extension PlannedDelivery {
     /// - Parameter printed: the event's body, if there is one already.
     init(_ event: Event, to webhook: String, printed: [UInt8]? = nil) {
         self.init(
-            id: deliveryID(of: event.timetoken, to: webhook), endpoint: EndpointID(webhook, in: event.channel.space),
+            id: deliveryID(of: event.timetoken, to: webhook), endpoint: EndpointID(webhook, in: event.channel.app),
             event: event.timetoken, type: event.type, channel: event.channel.name,
             // A passing event cannot be read later.
             body: event.retention == .passing ? printed ?? event.forCopies.envelope.bytes : nil)

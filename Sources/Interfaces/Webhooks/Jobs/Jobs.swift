@@ -29,7 +29,7 @@ public struct Jobs: Sendable {
         try await demandReach(of: scope, by: caller)
         // Off the loop: its filter may look at thousands of events.
         return try await asLongWork { () async throws(ChatError) in
-            try await runner.selection.count(bounded(scope, by: caller), in: caller.space)
+            try await runner.selection.count(bounded(scope, by: caller), in: caller.app)
         }
     }
 
@@ -42,11 +42,11 @@ public struct Jobs: Sendable {
     ) async throws(ChatError) -> DeliveryJob {
         let counted = try await count(scope, by: caller)
         if kind == .purge, scope.only != .dead { throw ChatError(.malformed, "only dead deliveries can be purged") }
-        try await makeRoom(in: caller.space)
+        try await makeRoom(in: caller.app)
         let now = registry.service.clock.now
         // Named by the moment, so that jobs are listed in their order; a repeated moment is refused by the directory.
         var job = DeliveryJob(
-            id: "job_\(now.rawValue)", space: caller.space, kind: kind, scope: bounded(scope, by: caller), rate: rate,
+            id: "job_\(now.rawValue)", app: caller.app, kind: kind, scope: bounded(scope, by: caller), rate: rate,
             created: now)
         (job.count, job.isCountExact) = counted
         let note = AnswerNote.change()
@@ -72,7 +72,7 @@ public struct Jobs: Sendable {
         _ list: RecordList, states: Set<DeliveryJob.State> = [], by caller: Caller
     ) async throws(ChatError) -> Page<DeliveryJob> {
         try caller.demand(.manage)
-        var query = RecordQuery(.job, in: caller.space, limit: list.limit)
+        var query = RecordQuery(.job, in: caller.app, limit: list.limit)
         query.sort = [(.id, false)]
         var isAsked: (@Sendable (DeliveryJob) -> Bool)?
         if !states.isEmpty { isAsked = { (job: DeliveryJob) -> Bool in states.contains(job.state) } }
@@ -91,7 +91,7 @@ public struct Jobs: Sendable {
     /// - Throws: `.notFound`.
     public func job(_ id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob {
         try caller.demand(.manage)
-        let record = try await directory.read(RecordKey(.job, id, in: caller.space))
+        let record = try await directory.read(RecordKey(.job, id, in: caller.app))
         guard let job = record.flatMap({ DeliveryJob($0, compilesFilter: false) }), await isSeen(job, by: caller) else {
             throw ChatError(.notFound, "no such job")
         }
@@ -122,7 +122,7 @@ public struct Jobs: Sendable {
     private func demandReach(of scope: DeliveryScope, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
         if let webhook = scope.webhook {
-            return try await registry.demandReach(of: EndpointID(webhook, in: caller.space), by: caller)
+            return try await registry.demandReach(of: EndpointID(webhook, in: caller.app), by: caller)
         }
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
             throw ChatError(.forbidden, "this credential does not reach every delivery; name a webhook")
@@ -150,8 +150,8 @@ public struct Jobs: Sendable {
         return scope
     }
 
-    private func makeRoom(in space: SpaceID) async throws(ChatError) {
-        var query = RecordQuery(.job, in: space, limit: Self.mostAlive + Self.mostKept + 1)
+    private func makeRoom(in app: AppID) async throws(ChatError) {
+        var query = RecordQuery(.job, in: app, limit: Self.mostAlive + Self.mostKept + 1)
         query.sort = [(.id, false)]
         let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0, compilesFilter: false) }
         guard jobs.count(where: { !$0.state.isOver }) < Self.mostAlive else {

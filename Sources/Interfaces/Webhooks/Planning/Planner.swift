@@ -51,14 +51,14 @@ final class Planner: Sendable {
         let commits = await service.engine.log.committed()
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, wake) }
-            var positions: [SpaceID: Position] = [:]
-            for space in registry.snapshot.withLock({ $0.spaces }) { await catchUp(space, &positions) }
+            var positions: [AppID: Position] = [:]
+            for app in registry.snapshot.withLock({ $0.apps }) { await catchUp(app, &positions) }
             whenReady()
-            while let spaces = await wake.next() {
-                for (space, heardOf) in spaces {
-                    await catchUp(space, &positions)
-                    meters.planner(of: space, reached: positions[space]?.reached ?? heardOf)
-                    registry.notePlanned(space, through: heardOf)
+            while let apps = await wake.next() {
+                for (app, heardOf) in apps {
+                    await catchUp(app, &positions)
+                    meters.planner(of: app, reached: positions[app]?.reached ?? heardOf)
+                    registry.notePlanned(app, through: heardOf)
                 }
             }
             group.cancelAll()
@@ -68,31 +68,31 @@ final class Planner: Sendable {
     /// Where the hub runs, which every commit wakes in any case: where no webhook wants to know, it wakes nobody else.
     private func listen(to commits: CommitSequence, _ wake: PlannerWake) async {
         for await commit in commits {
-            var last: SpaceID?
-            for event in commit.events where event.channel.space != last {
-                last = event.channel.space
-                guard registry.snapshot.withLock({ $0.count(in: event.channel.space) }) > 0 else { continue }
-                meters.planner(of: event.channel.space, heardOf: commit.watermark)
-                wake.mark(event.channel.space, at: commit.watermark)
+            var last: AppID?
+            for event in commit.events where event.channel.app != last {
+                last = event.channel.app
+                guard registry.snapshot.withLock({ $0.count(in: event.channel.app) }) > 0 else { continue }
+                meters.planner(of: event.channel.app, heardOf: commit.watermark)
+                wake.mark(event.channel.app, at: commit.watermark)
             }
         }
         wake.finish()
     }
 
     /// Plans one app up to its watermark. Tries again until it succeeds: the log does not forget, so neither does this.
-    private func catchUp(_ space: SpaceID, _ positions: inout [SpaceID: Position]) async {
+    private func catchUp(_ app: AppID, _ positions: inout [AppID: Position]) async {
         var failures = 0
         while !Task.isCancelled {
             do throws(ChatError) {
-                if try await step(space, &positions) { return }
+                if try await step(app, &positions) { return }
                 failures = 0
             } catch {
                 // Somebody else moved the position, or whether we did is unknown: the queue says where it is.
-                positions[space] = nil
+                positions[app] = nil
                 if error.code == .conflict { continue }
                 failures += 1
                 logger.warning(
-                    "planning failed, trying again", metadata: ["app": "\(space)", "error": "\(error.message)"])
+                    "planning failed, trying again", metadata: ["app": "\(app)", "error": "\(error.message)"])
                 // Cancellation shows at the loop's head; the pause carries no other news.
                 try? await Task.sleep(for: min(.milliseconds(50 * failures), .seconds(2)))
             }
@@ -100,43 +100,43 @@ final class Planner: Sendable {
     }
 
     /// Reads a page and plans what it gives. True when the app's watermark is reached.
-    private func step(_ space: SpaceID, _ positions: inout [SpaceID: Position]) async throws(ChatError) -> Bool {
-        guard let since = registry.snapshot.withLock({ $0.earliestSince(in: space) }) else { return true }
+    private func step(_ app: AppID, _ positions: inout [AppID: Position]) async throws(ChatError) -> Bool {
+        guard let since = registry.snapshot.withLock({ $0.earliestSince(in: app) }) else { return true }
         var position: Position
-        if let known = positions[space] {
+        if let known = positions[app] {
             position = known
         } else {
-            let durable = try await service.engine.deliveries.cursor(Self.cursorName(space))
+            let durable = try await service.engine.deliveries.cursor(Self.cursorName(app))
             position = Position(durable: durable, reached: durable)
         }
         // Nothing before the first webhook was made can be owed to one; an app may have years of it.
         position.reached = max(position.reached, since)
-        let channels = ChannelSet(space: space, names: [ChannelID.systemName], isAll: true)
+        let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         let deletions = service.deletions
         let page = try await service.engine.log.events(in: channels, after: position.reached, limit: Self.pageSize)
         // After the page was read, never before. A webhook stands in the snapshot before its creation is answered, so for
         // an event committed after that answer the webhook has won the race: whoever can read the event finds it here.
-        guard let matcher = registry.snapshot.withLock({ $0.matcher(for: space) }) else { return true }
-        try await plan(page, read: deletions, matcher, space, &position)
-        positions[space] = position
+        guard let matcher = registry.snapshot.withLock({ $0.matcher(for: app) }) else { return true }
+        try await plan(page, read: deletions, matcher, app, &position)
+        positions[app] = position
         return !page.hasMore
     }
 
     private func plan(
-        _ page: Page<Event>, read deletions: UInt64, _ matcher: WebhookMatcher, _ space: SpaceID,
+        _ page: Page<Event>, read deletions: UInt64, _ matcher: WebhookMatcher, _ app: AppID,
         _ position: inout Position
     ) async throws(ChatError) {
         var items: [PlannedDelivery] = []
         for event in page.items {
             collect(event, read: deletions, matcher, &items)
             if items.count >= Self.itemsPerPlan {
-                try await store(items, space, upTo: event.timetoken, &position)
+                try await store(items, app, upTo: event.timetoken, &position)
                 items.removeAll(keepingCapacity: true)
             }
         }
         let reached = max(page.position, position.reached)
         if !items.isEmpty || position.silentEvents + page.items.count >= Self.silentEventsTolerated {
-            try await store(items, space, upTo: reached, &position)
+            try await store(items, app, upTo: reached, &position)
         } else {
             position.reached = reached
             position.silentEvents += page.items.count
@@ -158,10 +158,10 @@ final class Planner: Sendable {
     }
 
     private func store(
-        _ items: [PlannedDelivery], _ space: SpaceID, upTo end: Timetoken, _ position: inout Position
+        _ items: [PlannedDelivery], _ app: AppID, upTo end: Timetoken, _ position: inout Position
     ) async throws(ChatError) {
         let overflowing = try await service.engine.deliveries.plan(
-            items, cursor: Self.cursorName(space), from: position.durable, to: end)
+            items, cursor: Self.cursorName(app), from: position.durable, to: end)
         position = Position(durable: end, reached: end)
         let dead = overflowing.values.reduce(0, +)
         meters.addPlanned(items.count - dead)
@@ -175,10 +175,10 @@ final class Planner: Sendable {
         guard let lost = overflow.add(count, of: endpoint, at: service.clock.now) else { return }
         logger.error(
             "deliveries lost: too many are waiting",
-            metadata: ["app": "\(endpoint.space)", "webhook": "\(endpoint.name)", "count": "\(lost)"])
+            metadata: ["app": "\(endpoint.app)", "webhook": "\(endpoint.name)", "count": "\(lost)"])
         let data = WebhookRegistry.notice("webhook.overflowing", of: endpoint) { $0.member("dead", lost) }.data
         do throws(ChatError) {
-            try await service.report("webhook.overflowing", data: data, in: endpoint.space)
+            try await service.report("webhook.overflowing", data: data, in: endpoint.app)
         } catch {
             // The line above is written, and the next notice will have the count of what comes until then.
             logger.warning(
@@ -186,19 +186,19 @@ final class Planner: Sendable {
         }
     }
 
-    static func cursorName(_ space: SpaceID) -> CursorName { CursorName("webhooks/\(space.name)") }
+    static func cursorName(_ app: AppID) -> CursorName { CursorName("webhooks/\(app.name)") }
 }
 
 extension WebhookRegistry {
-    fileprivate func notePlanned(_ space: SpaceID, through position: Timetoken) {
-        planned.withLock { $0[space] = max($0[space] ?? .zero, position) }
+    fileprivate func notePlanned(_ app: AppID, through position: Timetoken) {
+        planned.withLock { $0[app] = max($0[app] ?? .zero, position) }
     }
 
     /// Returns when everything committed up to a position is planned: none of it can come to the queue later.
-    func waitUntilPlanned(_ space: SpaceID, through position: Timetoken) async throws(ChatError) {
-        plannerWake.mark(space, at: position)
+    func waitUntilPlanned(_ app: AppID, through position: Timetoken) async throws(ChatError) {
+        plannerWake.mark(app, at: position)
         let deadline = ContinuousClock.now + .seconds(5)
-        while planned.withLock({ $0[space] ?? .zero }) < position {
+        while planned.withLock({ $0[app] ?? .zero }) < position {
             guard ContinuousClock.now < deadline, !Task.isCancelled else {
                 throw ChatError(.unavailable, "the webhooks' planner is behind; ask again", retryAfter: .seconds(1))
             }

@@ -5,7 +5,7 @@ import Locking
 final class PlannerWake: Sendable {
     private struct State {
         /// Apps to look at, with the newest position they were heard of.
-        var spaces: [SpaceID: Timetoken] = [:]
+        var apps: [AppID: Timetoken] = [:]
         var sleeper: CheckedContinuation<Void, Never>?
         var isOver = false
 
@@ -17,9 +17,9 @@ final class PlannerWake: Sendable {
 
     private let state = Lock(State())
 
-    func mark(_ space: SpaceID, at position: Timetoken) {
+    func mark(_ app: AppID, at position: Timetoken) {
         state.withLock { state in
-            state.spaces[space] = max(state.spaces[space] ?? .zero, position)
+            state.apps[app] = max(state.apps[app] ?? .zero, position)
             return state.takeSleeper()
         }?.resume()
     }
@@ -33,13 +33,13 @@ final class PlannerWake: Sendable {
     }
 
     /// The apps marked since the last call; waits for one. Nil when it is over, or the task was cancelled. For one task.
-    func next() async -> [SpaceID: Timetoken]? {
+    func next() async -> [AppID: Timetoken]? {
         while !Task.isCancelled {
-            let (spaces, isOver) = state.withLock { state in
-                defer { state.spaces = [:] }
-                return (state.spaces, state.isOver)
+            let (apps, isOver) = state.withLock { state in
+                defer { state.apps = [:] }
+                return (state.apps, state.isOver)
             }
-            if !spaces.isEmpty { return spaces }
+            if !apps.isEmpty { return apps }
             if isOver { return nil }
             await sleep()
         }
@@ -50,7 +50,7 @@ final class PlannerWake: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = state.withLock { state in
-                    guard state.spaces.isEmpty, !state.isOver, !Task.isCancelled else { return false }
+                    guard state.apps.isEmpty, !state.isOver, !Task.isCancelled else { return false }
                     state.sleeper = continuation
                     return true
                 }

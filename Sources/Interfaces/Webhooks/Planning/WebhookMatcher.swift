@@ -39,10 +39,10 @@ struct WebhookMatcher: Sendable {
             + subscriptions.map { Entry($0.id, $0.settings.selection, since: $0.since, updated: $0.updated) }
         entries = told.sorted { $0.id < $1.id }
         // Of one app, and whose it is does not matter for finding them.
-        let space = webhooks.first?.space ?? subscriptions.first?.space ?? .gateway
+        let app = webhooks.first?.app ?? subscriptions.first?.app ?? .gateway
         for (place, entry) in entries.enumerated() {
             let settings = entry.settings
-            let channels = ChannelSet(space: space, patterns: settings.channels)
+            let channels = ChannelSet(app: app, patterns: settings.channels)
             index.insert(
                 UInt32(place), Selection(channels: channels, types: settings.types, filter: settings.filter))
         }

@@ -6,7 +6,7 @@ public import JSON
 public struct Subscription: Sendable {
     /// `sub_…`, never used again.
     public var id: String
-    public var space: SpaceID
+    public var app: AppID
     public var settings: SubscriptionSettings
     /// Only later events are matched: the watermark when the subscription was made.
     public var since: Timetoken
@@ -22,7 +22,7 @@ public struct Subscription: Sendable {
     /// A backlog that reaches this is a lower bound: counting more would make lists slow.
     static let mostBacklog = 1000
 
-    public var endpoint: EndpointID { EndpointID(id, in: space) }
+    public var endpoint: EndpointID { EndpointID(id, in: app) }
 
     /// How the queue is to treat it.
     var lane: LaneSettings {
@@ -68,7 +68,7 @@ public struct SubscriptionSettings: Sendable {
 
 extension Subscription {
     static func recordKey(of endpoint: EndpointID) -> RecordKey {
-        RecordKey(.subscription, endpoint.name, in: endpoint.space)
+        RecordKey(.subscription, endpoint.name, in: endpoint.app)
     }
 
     /// What the directory keeps.
@@ -108,7 +108,7 @@ extension Subscription {
         settings.attempts = whole("max_attempts") ?? settings.attempts
         settings.ordering = DeliveryOrdering.words.first { $0.word == root["ordering"]?.string }?.value ?? .none
         self.init(
-            id: record.key.id, space: record.key.space, settings: settings, since: since, created: created,
+            id: record.key.id, app: record.key.app, settings: settings, since: since, created: created,
             updated: record.updated, etag: record.etag)
         isDeleted = root["deleted"]?.boolean ?? false
     }

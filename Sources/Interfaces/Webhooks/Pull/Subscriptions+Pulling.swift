@@ -84,8 +84,8 @@ extension Subscriptions {
     ) async throws(ChatError) -> SeekOutcome {
         var subscription = try await self.subscription(id, by: caller)
         try registry.demandReach(of: subscription.settings.selection, by: caller)
-        let end = try await registry.service.engine.log.watermark(of: caller.space)
-        try await registry.waitUntilPlanned(caller.space, through: min(position, end))
+        let end = try await registry.service.engine.log.watermark(of: caller.app)
+        try await registry.waitUntilPlanned(caller.app, through: min(position, end))
         let outcome = SeekOutcome(
             skipped: try await queue.skip(subscription.endpoint, through: position), replayed: 0, reached: position,
             isComplete: true)
@@ -100,10 +100,10 @@ extension Subscriptions {
         into subscription: Subscription, from start: SeekOutcome, upTo end: Timetoken
     ) async throws(ChatError) -> SeekOutcome {
         var outcome = start
-        let space = subscription.space
+        let app = subscription.app
         let matcher = WebhookMatcher([], [subscription])
         let log = registry.service.engine.log
-        let channels = ChannelSet(space: space, names: [ChannelID.systemName], isAll: true)
+        let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         var seen = 0
         while outcome.reached < end {
             guard seen < Self.seekMost else {
@@ -132,8 +132,8 @@ extension Subscriptions {
     }
 
     /// The oldest and the newest position there is.
-    public func bounds(of space: SpaceID) async throws(ChatError) -> (earliest: Timetoken, latest: Timetoken) {
-        (.zero, try await registry.service.engine.log.watermark(of: space))
+    public func bounds(of app: AppID) async throws(ChatError) -> (earliest: Timetoken, latest: Timetoken) {
+        (.zero, try await registry.service.engine.log.watermark(of: app))
     }
 
     // MARK: Leases
@@ -141,7 +141,7 @@ extension Subscriptions {
     private func readable(_ id: String, _ caller: Caller) throws(ChatError) -> Subscription {
         try caller.demand(.read)
         try caller.demandNoUser()
-        let endpoint = EndpointID(id, in: caller.space)
+        let endpoint = EndpointID(id, in: caller.app)
         guard let subscription = registry.snapshot.withLock({ $0.subscription(endpoint) }) else { throw Self.unknown }
         try registry.demandReach(of: subscription.settings.selection, by: caller)
         return subscription
@@ -169,7 +169,7 @@ extension Subscriptions {
             let delivery = lease.delivery
             var envelope = lease.body
             if envelope == nil {
-                envelope = try await registry.service.engine.log.event(at: delivery.event, in: delivery.endpoint.space)?
+                envelope = try await registry.service.engine.log.event(at: delivery.event, in: delivery.endpoint.app)?
                     .envelope.bytes
             }
             guard let envelope else {
@@ -181,9 +181,9 @@ extension Subscriptions {
             }
             found.append((lease, envelope))
         }
-        if let inclusion = Inclusion.ofApp(included), let space = leases.first?.delivery.endpoint.space {
+        if let inclusion = Inclusion.ofApp(included), let app = leases.first?.delivery.endpoint.app {
             let envelopes = try await registry.service.including(
-                inclusion, in: found.map { (event: $0.lease.delivery.event, envelope: $0.envelope) }, of: space)
+                inclusion, in: found.map { (event: $0.lease.delivery.event, envelope: $0.envelope) }, of: app)
             found = zip(found, envelopes).map { ($0.lease, $1) }
         }
         return found.map { lease, envelope in

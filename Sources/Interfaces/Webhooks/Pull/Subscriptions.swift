@@ -34,14 +34,14 @@ public final class Subscriptions: Sendable {
         try caller.demand(.manage)
         try registry.demandReach(of: settings.selection, by: caller)
         let most = registry.service.limits.webhooksPerApp
-        guard registry.snapshot.withLock({ $0.count(in: caller.space) }) < most else {
+        guard registry.snapshot.withLock({ $0.count(in: caller.app) }) < most else {
             throw ChatError(
                 .invalid, "an app may have at most \(most) webhooks and subscriptions", slug: "too_many_webhooks")
         }
         let now = registry.service.clock.now
         let subscription = Subscription(
-            id: registry.options.random.identifier(prefix: "sub_"), space: caller.space, settings: settings,
-            since: try await registry.service.engine.log.watermark(of: caller.space), created: now, updated: now)
+            id: registry.options.random.identifier(prefix: "sub_"), app: caller.app, settings: settings,
+            since: try await registry.service.engine.log.watermark(of: caller.app), created: now, updated: now)
         // The lane first: planned into one that is not known to be pulled, an event would be given to the sender.
         try await queue.set(subscription.lane, of: subscription.endpoint)
         return try await withBacklog(write(subscription, demand: .absent))
@@ -54,7 +54,7 @@ public final class Subscriptions: Sendable {
     }
 
     private func withBacklog(_ subscription: Subscription) async throws(ChatError) -> Subscription {
-        var query = DeliveryQuery(space: subscription.space, limit: 1)
+        var query = DeliveryQuery(app: subscription.app, limit: 1)
         query.endpoint = subscription.id
         query.statuses = [.pending, .failed]
         var subscription = subscription
@@ -67,7 +67,7 @@ public final class Subscriptions: Sendable {
     public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Subscription> {
         try caller.demand(.manage)
         var page = try await list.page(
-            of: RecordQuery(.subscription, in: caller.space, limit: list.limit), in: directory,
+            of: RecordQuery(.subscription, in: caller.app, limit: list.limit), in: directory,
             limits: registry.service.limits, created: \.created
         ) { records in
             records.map { record in
@@ -151,8 +151,8 @@ public final class Subscriptions: Sendable {
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in registry.service.keyring.apps {
-            try await mirror.load(.subscription, in: app.space, take)
-            for endpoint in registry.snapshot.withLock({ $0.subscriptions(in: app.space) }) {
+            try await mirror.load(.subscription, in: app.id, take)
+            for endpoint in registry.snapshot.withLock({ $0.subscriptions(in: app.id) }) {
                 try await registry.settleLane(of: endpoint)
             }
         }
@@ -175,7 +175,7 @@ public final class Subscriptions: Sendable {
     var isStopped: Bool { isStopping.load(ordering: .acquiring) }
 
     private func take(_ key: RecordKey, _ record: Record?) {
-        let endpoint = EndpointID(key.id, in: key.space)
+        let endpoint = EndpointID(key.id, in: key.app)
         let subscription = record.flatMap { Subscription($0) }
         if record != nil, subscription == nil {
             // It stays as it was, if it was known: what is owed to it is planned on.
@@ -186,7 +186,7 @@ public final class Subscriptions: Sendable {
         if isDeleted { _ = deleted.withLock { $0.insert(endpoint) } }
         registry.snapshot.withLock { snapshot in
             snapshot.apply(endpoint, subscription: isDeleted ? nil : subscription)
-            registry.followActivity(snapshot, of: endpoint.space)
+            registry.followActivity(snapshot, of: endpoint.app)
         }
     }
 
@@ -202,7 +202,7 @@ public final class Subscriptions: Sendable {
     }
 
     private func current(_ id: String, _ caller: Caller) async throws(ChatError) -> Subscription {
-        let key = Subscription.recordKey(of: EndpointID(id, in: caller.space))
+        let key = Subscription.recordKey(of: EndpointID(id, in: caller.app))
         guard let record = try await directory.read(key) else { throw Self.unknown }
         guard let subscription = Subscription(record) else {
             throw ChatError(.conflict, "the subscription's stored record cannot be read by this version")

@@ -62,7 +62,7 @@ struct PublishedKeys: Sendable {
     static let life: Duration = .seconds(10)
 
     struct Entry: Sendable {
-        let space: SpaceID
+        let app: AppID
         let etag: String
         /// Each until the moment beside it; empty: its record is damaged.
         let jwks: [(text: String, until: Timetoken)]
@@ -74,8 +74,8 @@ struct PublishedKeys: Sendable {
 
 extension WebhookRegistry {
     /// The app's key, made when it is first asked for.
-    func signingKey(of space: SpaceID) async throws(ChatError) -> AppSigningKey {
-        let recordKey = Self.signingKeyRecord(of: space)
+    func signingKey(of app: AppID) async throws(ChatError) -> AppSigningKey {
+        let recordKey = Self.signingKeyRecord(of: app)
         for _ in 0..<2 {
             if let record = try await directory.read(recordKey) { return try open(record) }
             let made = AppSigningKey(Ed25519PrivateKey.generate(from: options.random))
@@ -106,7 +106,7 @@ extension WebhookRegistry {
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
             throw ChatError(.malformed, "the overlap must be between 0 and 168 hours")
         }
-        let recordKey = Self.signingKeyRecord(of: caller.space)
+        let recordKey = Self.signingKeyRecord(of: caller.app)
         let record = try await directory.read(recordKey)
         var made = AppSigningKey(Ed25519PrivateKey.generate(from: options.random))
         if let record, overlap > .zero {
@@ -114,17 +114,17 @@ extension WebhookRegistry {
             made.previous = AppSigningKey.Previous(key: present.key, until: service.clock.now.adding(overlap))
         }
         try await write(made, to: recordKey, demand: record.map { .etag($0.etag) } ?? .absent)
-        try await handOutSigningKey(of: caller.space)
+        try await handOutSigningKey(of: caller.app)
         return RotatedSigningKey(made)
     }
 
     /// Brings the copies that webhooks have of the app's key in line with it.
-    func handOutSigningKey(of space: SpaceID) async throws(ChatError) {
+    func handOutSigningKey(of app: AppID) async throws(ChatError) {
         let holders = snapshot.withLock { snapshot in
-            snapshot.endpoints(in: space).compactMap { snapshot[$0] }.filter { $0.appKey != nil }
+            snapshot.endpoints(in: app).compactMap { snapshot[$0] }.filter { $0.appKey != nil }
         }
         guard !holders.isEmpty else { return }
-        let key = try await signingKey(of: space)
+        let key = try await signingKey(of: app)
         for webhook in holders where webhook.appKey != key {
             do throws(ChatError) {
                 _ = try await change(webhook.endpoint, ifMatch: nil) { if $0.appKey != nil { $0.appKey = key } }
@@ -153,11 +153,11 @@ extension WebhookRegistry {
 
     /// The public halves of the keys of all apps, or of one, as JSON Web Keys. Kept in memory: anybody may ask. One made on
     /// another node is there within ``PublishedKeys/life``.
-    public func publishedKeys(of app: SpaceID? = nil) async throws(ChatError) -> [String] {
+    public func publishedKeys(of app: AppID? = nil) async throws(ChatError) -> [String] {
         let kept = published.withLock { [now = service.clock.now] in now < $0.until ? $0 : nil }
         let keys = if let kept { kept } else { try await readPublishedKeys() }
         let now = service.clock.now
-        return keys.entries.filter { (app == nil || $0.space == app) && service.keyring.app($0.space) != nil }
+        return keys.entries.filter { (app == nil || $0.app == app) && service.keyring.app($0.app) != nil }
             .flatMap { $0.jwks.filter { now < $0.until }.map(\.text) }
     }
 
@@ -169,9 +169,9 @@ extension WebhookRegistry {
         repeat {
             let page = try await directory.list(query)
             for record in page.items {
-                let space = SpaceID(String(record.key.id.dropFirst(Self.signingKeyPrefix.count)))
-                let same = known[record.etag].flatMap { $0.space == space ? $0 : nil }
-                keys.entries.append(same ?? PublishedKeys.Entry(space: space, etag: record.etag, jwks: jwks(record)))
+                let app = AppID(String(record.key.id.dropFirst(Self.signingKeyPrefix.count)))
+                let same = known[record.etag].flatMap { $0.app == app ? $0 : nil }
+                keys.entries.append(same ?? PublishedKeys.Entry(app: app, etag: record.etag, jwks: jwks(record)))
             }
             query.cursor = page.cursor
         } while query.cursor != nil
@@ -209,8 +209,8 @@ extension WebhookRegistry {
     private static let signingKeyPrefix = "webhook-signing-key/"
 
     /// In the gateway's own space, where sealed settings are kept current.
-    private static func signingKeyRecord(of space: SpaceID) -> RecordKey {
-        RecordKey(.setting, signingKeyPrefix + space.name, in: .gateway)
+    private static func signingKeyRecord(of app: AppID) -> RecordKey {
+        RecordKey(.setting, signingKeyPrefix + app.name, in: .gateway)
     }
 }
 

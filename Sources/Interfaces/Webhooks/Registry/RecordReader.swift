@@ -37,7 +37,7 @@ struct RecordReader {
 
     fileprivate func unreadable(_ settings: WebhookSettings, _ root: JSONValue?) -> Webhook {
         Webhook(
-            id: record.key.id, space: record.key.space, settings: settings, status: .unreadable,
+            id: record.key.id, app: record.key.app, settings: settings, status: .unreadable,
             statusReason: WebhookRegistry.unreadable.message, secrets: [], since: Self.time(root?["since"]),
             created: Self.time(root?["created"]), updated: record.updated, etag: record.etag)
     }
@@ -49,7 +49,7 @@ struct RecordReader {
         let root = document.root
         guard let status = root["status"]?.string.flatMap(Webhook.Status.init(rawValue:)) else { throw Unreadable() }
         var webhook = Webhook(
-            id: record.key.id, space: record.key.space, settings: try settings(root, document.text), status: status,
+            id: record.key.id, app: record.key.app, settings: try settings(root, document.text), status: status,
             statusReason: root["status_reason"]?.string, secrets: try secrets(root["secrets"]),
             since: Self.time(root["since"]), created: Self.time(root["created"]), updated: record.updated,
             etag: record.etag)

@@ -5,7 +5,7 @@ import Signing
 
 extension Webhook {
     static func recordKey(of endpoint: EndpointID) -> RecordKey {
-        RecordKey(.webhook, endpoint.name, in: endpoint.space)
+        RecordKey(.webhook, endpoint.name, in: endpoint.app)
     }
 
     /// What the directory keeps, with secrets sealed.

@@ -15,7 +15,7 @@ public struct Webhook: Sendable {
 
     /// `wh_…`, never used again.
     public var id: String
-    public var space: SpaceID
+    public var app: AppID
     /// What its owner decides.
     public var settings: WebhookSettings
     public var status: Status
@@ -47,11 +47,11 @@ public struct Webhook: Sendable {
     public var etag: String
 
     init(
-        id: String, space: SpaceID, settings: WebhookSettings, status: Status = .enabled, statusReason: String? = nil,
+        id: String, app: AppID, settings: WebhookSettings, status: Status = .enabled, statusReason: String? = nil,
         secrets: [WebhookSecret], since: Timetoken, created: Timetoken, updated: Timetoken, etag: String = ""
     ) {
         self.id = id
-        self.space = space
+        self.app = app
         self.settings = settings
         self.status = status
         self.statusReason = statusReason
@@ -62,7 +62,7 @@ public struct Webhook: Sendable {
         self.etag = etag
     }
 
-    public var endpoint: EndpointID { EndpointID(id, in: space) }
+    public var endpoint: EndpointID { EndpointID(id, in: app) }
 }
 
 /// What the owner of a webhook decides; a value to create, replace and merge.

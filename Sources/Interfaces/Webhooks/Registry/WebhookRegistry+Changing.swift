@@ -23,7 +23,7 @@ extension WebhookRegistry {
         _ id: String, ifMatch etag: String?, by caller: Caller,
         _ alter: (inout Webhook) throws(ChatError) -> Void
     ) async throws(ChatError) -> Webhook {
-        try await change(EndpointID(id, in: caller.space), ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
+        try await change(EndpointID(id, in: caller.app), ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             try demandReach(of: webhook.settings, by: caller)
             try alter(&webhook)
         }
@@ -89,7 +89,7 @@ extension WebhookRegistry {
         if !new.settings.signatures.contains(.standardEd25519) {
             new.appKey = nil
         } else if new.appKey == nil {
-            new.appKey = try await signingKey(of: new.space)
+            new.appKey = try await signingKey(of: new.app)
         }
         let demand = options.demands(of: new.settings)
         if demand != .cloudevents { new.allowedPerMinute = nil }
@@ -281,6 +281,6 @@ extension WebhookRegistry {
             details(&writer)
             writer.endObject()
         }
-        return EventDraft(channel: ChannelID(ChannelID.systemName, in: endpoint.space), type: type, data: data)
+        return EventDraft(channel: ChannelID(ChannelID.systemName, in: endpoint.app), type: type, data: data)
     }
 }

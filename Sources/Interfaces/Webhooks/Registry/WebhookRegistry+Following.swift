@@ -11,18 +11,18 @@ extension WebhookRegistry {
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
-            try await health.load(app.space)
-            try await mirror.load(.webhook, in: app.space, take)
+            try await health.load(app.id)
+            try await mirror.load(.webhook, in: app.id, take)
             do throws(ChatError) {
-                try await handOutSigningKey(of: app.space)
+                try await handOutSigningKey(of: app.id)
             } catch {
                 // They sign as before, and the others are not to wait for it.
                 logger.error(
-                    "signing key not handed out", metadata: ["app": "\(app.space)", "error": "\(error.message)"])
+                    "signing key not handed out", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
             }
             // All at once: the store commits together what waits together.
             try await withThrowingDiscardingTaskGroup { group in
-                for endpoint in snapshot.withLock({ $0.endpoints(in: app.space) }) {
+                for endpoint in snapshot.withLock({ $0.endpoints(in: app.id) }) {
                     group.addTask { try await self.settleLane(of: endpoint) }
                 }
             }
@@ -41,8 +41,8 @@ extension WebhookRegistry {
     /// Takes a record in as it is now, and notes whose lane is to be brought in line: that of a webhook that became
     /// unreadable or was, or whose app is gone. For other changes it is done by whoever makes them.
     func take(_ key: RecordKey, _ record: Record?) {
-        guard key.kind == .webhook else { return record == nil ? drop(SpaceID(key.id)) : () }
-        let endpoint = EndpointID(key.id, in: key.space)
+        guard key.kind == .webhook else { return record == nil ? drop(AppID(key.id)) : () }
+        let endpoint = EndpointID(key.id, in: key.app)
         let webhook = record.flatMap { Webhook($0, service.vault) }
         let isUnreadable = record != nil && webhook == nil
         let selection = isUnreadable ? record.flatMap { RecordReader($0, service.vault).selection() } : nil
@@ -57,7 +57,7 @@ extension WebhookRegistry {
                 } else {
                     snapshot.apply(endpoint, webhook)
                 }
-                followActivity(snapshot, of: endpoint.space)
+                followActivity(snapshot, of: endpoint.app)
             }
             return snapshot.isUnreadable(endpoint)
         }
@@ -65,15 +65,15 @@ extension WebhookRegistry {
     }
 
     /// Says which channels are to be told of by `channel.activity`. Under the snapshot's lock, so that the newest comes last.
-    func followActivity(_ snapshot: RegistrySnapshot, of space: SpaceID) {
-        service.followActivity(snapshot.activityChannels(in: space), in: space)
+    func followActivity(_ snapshot: RegistrySnapshot, of app: AppID) {
+        service.followActivity(snapshot.activityChannels(in: app), in: app)
     }
 
     /// The app is gone: so is what was owed to its webhooks.
-    private func drop(_ space: SpaceID) {
+    private func drop(_ app: AppID) {
         let endpoints = snapshot.withLock { snapshot in
-            defer { followActivity(snapshot, of: space) }
-            return snapshot.drop(space)
+            defer { followActivity(snapshot, of: app) }
+            return snapshot.drop(app)
         }
         for endpoint in endpoints { unsettled.continuation.yield(endpoint) }
     }

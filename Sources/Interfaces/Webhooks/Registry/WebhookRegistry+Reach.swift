@@ -10,7 +10,7 @@ extension WebhookRegistry {
         ofWhatWaitsFor old: Webhook, turnedTo new: WebhookSettings, by caller: Caller
     ) async throws(ChatError) {
         guard old.settings.receiver != new.receiver, !DeliveryScope.Reach(caller).isEverything else { return }
-        var query = DeliveryQuery(space: old.space, limit: JobSelection.pageSize)
+        var query = DeliveryQuery(app: old.app, limit: JobSelection.pageSize)
         query.endpoint = old.id
         query.statuses = [.pending, .failed, .held]
         var seen = 0

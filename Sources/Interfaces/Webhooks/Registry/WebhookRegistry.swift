@@ -30,7 +30,7 @@ public final class WebhookRegistry: Sendable {
     let unsettled = AsyncStream<EndpointID>.makeStream()
     let plannerWake = PlannerWake()
     /// How far the planner has come at least, by app.
-    let planned = Lock<[SpaceID: Timetoken]>([:])
+    let planned = Lock<[AppID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
 
     init(service: ChatService, options: WebhookOptions, health: HealthBoard, logger: Logger) {
@@ -56,14 +56,14 @@ public final class WebhookRegistry: Sendable {
         try caller.demand(.manage)
         try check(settings, by: caller)
         let most = service.limits.webhooksPerApp
-        guard snapshot.withLock({ $0.count(in: caller.space) }) < most else {
+        guard snapshot.withLock({ $0.count(in: caller.app) }) < most else {
             throw ChatError(.invalid, "an app may have at most \(most) webhooks", slug: "too_many_webhooks")
         }
         let key = StandardSigningKey.generate(from: options.random)
         let now = service.clock.now
         var webhook = Webhook(
-            id: options.random.identifier(prefix: "wh_"), space: caller.space, settings: settings,
-            secrets: [WebhookSecret(key: key)], since: try await service.engine.log.watermark(of: caller.space),
+            id: options.random.identifier(prefix: "wh_"), app: caller.app, settings: settings,
+            secrets: [WebhookSecret(key: key)], since: try await service.engine.log.watermark(of: caller.app),
             created: now, updated: now)
         try await complete(&webhook, from: nil)
         // The lane first: one without a webhook harms nobody, a webhook without its lane would wait for the next start.
@@ -75,7 +75,7 @@ public final class WebhookRegistry: Sendable {
     /// - Throws: `.notFound`; `.forbidden` for one that is told of more than the caller reaches.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
-        let webhook = try await current(EndpointID(id, in: caller.space))
+        let webhook = try await current(EndpointID(id, in: caller.app))
         try demandReach(of: webhook.settings, by: caller)
         return webhook
     }
@@ -93,7 +93,7 @@ public final class WebhookRegistry: Sendable {
         var isAsked: (@Sendable (Webhook) -> Bool)?
         if !statuses.isEmpty { isAsked = { (webhook: Webhook) -> Bool in statuses.contains(webhook.status) } }
         return try await list.page(
-            of: RecordQuery(.webhook, in: caller.space, limit: list.limit), in: directory, limits: service.limits,
+            of: RecordQuery(.webhook, in: caller.app, limit: list.limit), in: directory, limits: service.limits,
             created: { $0.created }, keeping: isAsked
         ) { [self] records in
             records.map { (record) -> Webhook? in
@@ -108,7 +108,7 @@ public final class WebhookRegistry: Sendable {
     /// A webhook for showing: as it is in memory, or read from its record without compiling its filter. Nil for one that
     /// cannot be read.
     private func shown(_ record: Record) -> Webhook? {
-        let endpoint = EndpointID(record.key.id, in: record.key.space)
+        let endpoint = EndpointID(record.key.id, in: record.key.app)
         let (known, isUnreadable) = snapshot.withLock { ($0[endpoint], $0.isUnreadable(endpoint)) }
         guard !isUnreadable else { return nil }
         if let known, known.etag == record.etag { return known }
@@ -132,7 +132,7 @@ public final class WebhookRegistry: Sendable {
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
-        let endpoint = EndpointID(id, in: caller.space)
+        let endpoint = EndpointID(id, in: caller.app)
         try await demandReach(of: endpoint, by: caller)
         do {
             let removal = RecordChange(
@@ -161,8 +161,8 @@ public final class WebhookRegistry: Sendable {
             guard hasConsent(present) else {
                 throw ChatError(.conflict, "the receiver has not consented yet, and nothing has been given up")
             }
-            let now = try await service.engine.log.watermark(of: caller.space)
-            try await waitUntilPlanned(caller.space, through: now)
+            let now = try await service.engine.log.watermark(of: caller.app)
+            try await waitUntilPlanned(caller.app, through: now)
             // Before it is enabled: none of them may slip out.
             try await queue.skip(present.endpoint, through: now)
         }
@@ -222,7 +222,7 @@ public final class WebhookRegistry: Sendable {
     /// Who would be told of an event, and why or why not: every webhook of the event's app, in the order of their ids.
     /// For dry runs and explanations; costs a filter evaluation for each webhook. Filters beyond the caller's reach are not told.
     public func explain(_ event: Event, to caller: Caller) -> [WebhookMatch] {
-        guard let matcher = snapshot.withLock({ $0.matcher(for: event.channel.space) }) else { return [] }
+        guard let matcher = snapshot.withLock({ $0.matcher(for: event.channel.app) }) else { return [] }
         return matcher.explain(event) { reaches($0, by: caller) }
     }
 

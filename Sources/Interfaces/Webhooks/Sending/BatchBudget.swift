@@ -6,7 +6,7 @@ import Locking
 final class BatchBudget: Sendable {
     private struct State {
         var free: Int
-        var held: [SpaceID: Int] = [:]
+        var held: [AppID: Int] = [:]
     }
 
     private let state: Lock<State>
@@ -14,24 +14,24 @@ final class BatchBudget: Sendable {
     init(bytes: Int) { state = Lock(State(free: bytes)) }
 
     /// Takes bytes out, if that leaves enough for other apps: who is alone gets seven eighths, as of attempts.
-    func take(_ bytes: Int, for space: SpaceID) -> Bool {
+    func take(_ bytes: Int, for app: AppID) -> Bool {
         // Posts of one event are not counted, and need no room.
         guard bytes > 0 else { return true }
         return state.withLock { state in
-            let held = state.held[space, default: 0] + bytes
+            let held = state.held[app, default: 0] + bytes
             guard held / 7 <= state.free - bytes else { return false }
             state.free -= bytes
-            state.held[space] = held
+            state.held[app] = held
             return true
         }
     }
 
-    func giveBack(_ bytes: Int, for space: SpaceID) {
+    func giveBack(_ bytes: Int, for app: AppID) {
         guard bytes > 0 else { return }
         state.withLock { state in
             state.free += bytes
-            let held = state.held[space, default: 0] - bytes
-            state.held[space] = held == 0 ? nil : held
+            let held = state.held[app, default: 0] - bytes
+            state.held[app] = held == 0 ? nil : held
         }
     }
 }

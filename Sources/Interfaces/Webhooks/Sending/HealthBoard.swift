@@ -94,8 +94,8 @@ final class HealthBoard: Sendable {
     }
 
     /// Reads what earlier runs have written.
-    func load(_ space: SpaceID) async throws(ChatError) {
-        var query = RecordQuery(.setting, in: space, limit: 500)
+    func load(_ app: AppID) async throws(ChatError) {
+        var query = RecordQuery(.setting, in: app, limit: 500)
         query.idPrefix = Self.idPrefix
         while true {
             let page = try await directory.list(query)
@@ -103,7 +103,7 @@ final class HealthBoard: Sendable {
                 guard let root = try? JSONDocument(record.body).root,
                     let since = root["failing_since"]?.string.flatMap({ Timetoken(text: $0) })
                 else { continue }  // no record of ours
-                let endpoint = EndpointID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: space)
+                let endpoint = EndpointID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: app)
                 entries.withLock { $0[endpoint] = EndpointHealth(writtenSince: since) }
             }
             guard let cursor = page.cursor else { return }
@@ -112,7 +112,7 @@ final class HealthBoard: Sendable {
     }
 
     static func recordKey(of endpoint: EndpointID) -> RecordKey {
-        RecordKey(.setting, idPrefix + endpoint.name, in: endpoint.space)
+        RecordKey(.setting, idPrefix + endpoint.name, in: endpoint.app)
     }
 
     private static let idPrefix = "webhook-health/"

@@ -146,7 +146,7 @@ final class Sender: Sendable {
         let start = service.clock.now
         var post = PostComposition(known.plan(at: start, registry.plans))
         post.reserved = post.plan.isArray ? webhook.settings.batch?.bytes ?? 0 : 0
-        guard budget.take(post.reserved, for: webhook.space) else {
+        guard budget.take(post.reserved, for: webhook.app) else {
             return await giveBack(leases, after: registry.options.shortagePause)
         }
         for index in leases.indices {
@@ -166,11 +166,11 @@ final class Sender: Sendable {
             await Task.yield()
         }
         if !webhook.settings.included.isEmpty { await keep(&post) }
-        budget.giveBack(post.reserved - min(post.bytes, post.reserved), for: webhook.space)
+        budget.giveBack(post.reserved - min(post.bytes, post.reserved), for: webhook.app)
         post.reserved = min(post.bytes, post.reserved)
         var batch = PostBatch(at: start)
         batch.add(post)
-        if batch.sent.isEmpty { budget.giveBack(post.reserved, for: webhook.space) }
+        if batch.sent.isEmpty { budget.giveBack(post.reserved, for: webhook.app) }
         if webhook.settings.needsToken {
             await send(batch, withTokenOf: webhook)
         } else {
@@ -241,7 +241,7 @@ final class Sender: Sendable {
     }
 
     private func end(_ post: PostBatch.Post, begun start: Timetoken, _ result: OutboundResult) {
-        budget.giveBack(post.reserved, for: post.plan.endpoint.space)
+        budget.giveBack(post.reserved, for: post.plan.endpoint.app)
         // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
         if result.status == nil, result.failure?.reason == .cancelled { return end(post.deliveries.map(\.lease)) }
         // A failure with a sentence of its own came before anything was sent.
@@ -301,7 +301,7 @@ final class Sender: Sendable {
 
     private func found(_ lease: Lease) async throws(ChatError) -> Sent? {
         if let sent = atHand(lease) { return sent }
-        let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.endpoint.space)
+        let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.endpoint.app)
         if let event { return Sent(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored) }
         try await bury(lease, DeliveryState.eventGone)
         return nil

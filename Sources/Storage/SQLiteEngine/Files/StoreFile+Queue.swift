@@ -42,7 +42,7 @@ extension StoreFile {
             }
             var disabled: [String] = []
             let endpoints = try database.prepare(
-                "SELECT space, name FROM endpoint WHERE state = \(LaneState.paused.rawValue) ORDER BY space, name")
+                "SELECT app, name FROM endpoint WHERE state = \(LaneState.paused.rawValue) ORDER BY app, name")
             try endpoints.forEachRow { row throws(SQLiteFailure) in
                 disabled.append("\(row.text(0))/\(row.text(1))")
                 return true

@@ -29,9 +29,9 @@ final class LogEnd: Sendable {
     private let state: Lock<State>
     private let tail: Tail
     private let passing: PassingEvents
-    private let positions: SpacePositions
+    private let positions: AppPositions
 
-    init(tail: Tail, passing: PassingEvents, positions: SpacePositions) {
+    init(tail: Tail, passing: PassingEvents, positions: AppPositions) {
         self.tail = tail
         self.passing = passing
         self.positions = positions

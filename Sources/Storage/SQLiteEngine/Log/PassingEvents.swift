@@ -26,7 +26,7 @@ final class PassingEvents: Sendable {
         }
     }
 
-    private let rings = Lock<[SpaceID: Ring]>([:])
+    private let rings = Lock<[AppID: Ring]>([:])
     private let age: Duration
     private let capacity: Int
 
@@ -40,8 +40,8 @@ final class PassingEvents: Sendable {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in
             for event in events where event.retention == .passing {
-                rings[event.channel.space, default: Ring()].add(event)
-                rings[event.channel.space]?.drop(above: capacity, olderThan: edge)
+                rings[event.channel.app, default: Ring()].add(event)
+                rings[event.channel.app]?.drop(above: capacity, olderThan: edge)
             }
         }
     }
@@ -59,16 +59,16 @@ final class PassingEvents: Sendable {
     }
 
     /// The events of one space, or of all, between the bounds (the upper one included), oldest first.
-    func events(in space: SpaceID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
+    func events(in app: AppID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
         let found = rings.withLock { rings in
-            if let space { return rings[space].map { [$0.between(position, end)] } ?? [] }
+            if let app { return rings[app].map { [$0.between(position, end)] } ?? [] }
             return rings.values.map { $0.between(position, end) }
         }
         return found.count == 1 ? found[0] : found.joined().sorted { $0.timetoken < $1.timetoken }
     }
 
-    func event(at timetoken: Timetoken, in space: SpaceID) -> Event? {
-        events(in: space, after: Timetoken(max(timetoken.rawValue, 1) - 1), upTo: timetoken).first
+    func event(at timetoken: Timetoken, in app: AppID) -> Event? {
+        events(in: app, after: Timetoken(max(timetoken.rawValue, 1) - 1), upTo: timetoken).first
     }
 }
 

@@ -20,7 +20,7 @@ final class RetentionTable: Sendable {
     private static let patience: Duration = .seconds(3 * 24 * 3600)
 
     fileprivate struct State: Sendable {
-        var spaces: [SpaceID: Entry] = [:]
+        var apps: [AppID: Entry] = [:]
         var cursors: [CursorName: Timetoken] = [:]
     }
 
@@ -32,25 +32,25 @@ final class RetentionTable: Sendable {
     init(restored: Timetoken = .zero) { self.restored = restored }
 
     /// Events at or below this position are hidden.
-    func cutoff(of space: SpaceID, now: Timetoken) -> Timetoken {
+    func cutoff(of app: AppID, now: Timetoken) -> Timetoken {
         state.withLock { state in
-            guard let entry = state.spaces[space] else { return .zero }
+            guard let entry = state.apps[app] else { return .zero }
             guard let age = entry.age else { return entry.cutoff }
             // Events a planner still needs are not expired before it has passed them.
             let needed = max(state.cursors.values.min() ?? .distantFuture, now.adding(.zero - Self.patience))
             let cutoff = max(entry.cutoff, min(now.adding(.zero - age), needed))
-            state.spaces[space]?.cutoff = cutoff
+            state.apps[app]?.cutoff = cutoff
             return cutoff
         }
     }
 
     /// The spaces something may have to be removed from.
-    var limited: [SpaceID] { state.withLock { $0.spaces.filter { $0.value.age != nil }.map(\.key) } }
+    var limited: [AppID] { state.withLock { $0.apps.filter { $0.value.age != nil }.map(\.key) } }
 
-    func entry(of space: SpaceID) -> Entry { state.withLock { $0.spaces[space] ?? Entry() } }
+    func entry(of app: AppID) -> Entry { state.withLock { $0.apps[app] ?? Entry() } }
 
-    func update(_ space: SpaceID, _ change: @Sendable (inout Entry) -> Void) {
-        state.withLock { change(&$0.spaces[space, default: Entry()]) }
+    func update(_ app: AppID, _ change: @Sendable (inout Entry) -> Void) {
+        state.withLock { change(&$0.apps[app, default: Entry()]) }
     }
 
     /// Where a planner stands. Zero for one that has not stood anywhere yet.

@@ -4,7 +4,7 @@ import SQLite
 extension SQLiteLog {
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event> {
         let now = memory.now
-        let cutoff = memory.retention.cutoff(of: channels.space, now: now)
+        let cutoff = memory.retention.cutoff(of: channels.app, now: now)
         let from = max(position, cutoff)
         guard limit > 0 else { return Page(items: [], hasMore: from < memory.tail.watermark, position: position) }
         if let page = eventsInMemory(channels, after: from, limit: limit, now: now) { return page }
@@ -13,7 +13,7 @@ extension SQLiteLog {
             channels: channels, after: from, upTo: memory.tail.watermark, limit: limit, now: now)
         var page = try await readers.run { (reader) throws(SQLiteFailure) in try reader.events(question) }
         // Passing events are read after the rows: those the memory let go of meanwhile were older than its promise.
-        let passing = memory.passing.events(in: channels.space, after: from, upTo: page.position)
+        let passing = memory.passing.events(in: channels.app, after: from, upTo: page.position)
             .filter { channels.contains($0.channel) && memory.isReadable($0, now: now, cutoff: cutoff) }
         page.merge(passing, limit: limit)
         return page
@@ -21,7 +21,7 @@ extension SQLiteLog {
 
     func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
         let now = memory.now
-        let from = max(stretch.after, memory.retention.cutoff(of: channels.space, now: now))
+        let from = max(stretch.after, memory.retention.cutoff(of: channels.app, now: now))
         let end = min(Timetoken(max(1, stretch.before.rawValue) - 1), memory.tail.watermark)
         guard from < end else { return Page(items: []) }
         var question = EventsQuestion(channels: channels, after: from, upTo: end, limit: limit, now: now)
@@ -80,7 +80,7 @@ extension ChannelSet {
     /// The channels, when they are named one by one.
     fileprivate var onlyNames: [ChannelID]? {
         guard !isAll, prefixes.isEmpty else { return nil }
-        return names.map { ChannelID($0.text, in: space) }
+        return names.map { ChannelID($0.text, in: app) }
     }
 }
 

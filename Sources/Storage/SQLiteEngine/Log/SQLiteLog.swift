@@ -36,8 +36,8 @@ struct SQLiteLog: EventLog {
         for draft in drafts { try draft.check() }
     }
 
-    func watermark(of space: SpaceID) async throws(ChatError) -> Timetoken {
-        space == .gateway ? memory.tail.watermark : memory.positions.position(of: space)
+    func watermark(of app: AppID) async throws(ChatError) -> Timetoken {
+        app == .gateway ? memory.tail.watermark : memory.positions.position(of: app)
     }
 
     /// No type keeps its events for less than this.
@@ -50,8 +50,8 @@ struct SQLiteLog: EventLog {
             return Loss(upTo: memory.retention.restored, cause: .restore)
         }
         let now = memory.now
-        let cutoff = memory.retention.cutoff(of: channels.space, now: now)
-        let entry = memory.retention.entry(of: channels.space)
+        let cutoff = memory.retention.cutoff(of: channels.app, now: now)
+        let entry = memory.retention.entry(of: channels.app)
         // Those who come back soon cost nothing.
         guard position < max(entry.newestLoss, cutoff, now.adding(.zero - Self.leastRetention)) else { return nil }
         let question = LossQuestion(
@@ -62,18 +62,18 @@ struct SQLiteLog: EventLog {
         }
     }
 
-    func event(at timetoken: Timetoken, in space: SpaceID) async throws(ChatError) -> Event? {
+    func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event? {
         let now = memory.now
-        let cutoff = memory.retention.cutoff(of: space, now: now)
+        let cutoff = memory.retention.cutoff(of: app, now: now)
         guard timetoken > cutoff, timetoken <= memory.tail.watermark else { return nil }
-        let near = memory.tail.event(at: timetoken) ?? memory.passing.event(at: timetoken, in: space)
+        let near = memory.tail.event(at: timetoken) ?? memory.passing.event(at: timetoken, in: app)
         let found: Event? =
             if let near {
                 near
             } else {
                 try await readers.run { (reader) throws(SQLiteFailure) in try reader.event(at: timetoken, now: now) }
             }
-        guard let found, found.channel.space == space, memory.isReadable(found, now: now, cutoff: cutoff) else {
+        guard let found, found.channel.app == app, memory.isReadable(found, now: now, cutoff: cutoff) else {
             return nil
         }
         return found
@@ -104,7 +104,7 @@ struct SQLiteLog: EventLog {
                 for var request in requests {
                     // Rows above the watermark may be committed already; their callers have not been answered.
                     request.before = min(request.before, Timetoken(watermark.rawValue + 1))
-                    let cutoff = memory.retention.cutoff(of: request.channel.space, now: now)
+                    let cutoff = memory.retention.cutoff(of: request.channel.app, now: now)
                     answers.append(try body(reader, request, now, cutoff))
                 }
                 return answers
@@ -126,9 +126,9 @@ struct SQLiteLog: EventLog {
         }
     }
 
-    func setRetention(_ age: Duration?, of space: SpaceID) async throws(ChatError) {
+    func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError) {
         try await writing.run { (writer) throws(SQLiteFailure) in
-            try writer.setRetention(age, of: space)
+            try writer.setRetention(age, of: app)
             return .success(())
         }
     }
@@ -143,7 +143,7 @@ extension EventDraft {
     /// Refuses what no table could hold. Sizes and rights were decided before; one bad draft must not reach a transaction that
     /// others share.
     func check() throws(ChatError) {
-        guard (1...1020).contains(channel.name.utf8.count), !channel.space.name.isEmpty else {
+        guard (1...1020).contains(channel.name.utf8.count), !channel.app.name.isEmpty else {
             throw ChatError(.malformed, "channel must be 1 to 1020 bytes long")
         }
         guard (1...64).contains(type.utf8.count) else {

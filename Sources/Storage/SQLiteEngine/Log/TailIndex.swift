@@ -97,7 +97,7 @@ extension TailIndex.State {
             bytes += event.draft.weight
             events[event.channel, default: []].append(event)
             for echo in event.draft.echoes {
-                echoes[ChannelID(echo, in: event.channel.space), default: []].append(event)
+                echoes[ChannelID(echo, in: event.channel.app), default: []].append(event)
             }
         }
         end = max(end, commit.watermark)

@@ -27,7 +27,7 @@ struct Batch: Sendable {
 struct BoardState: Sendable {
     var lanes: [Int64: Lane] = [:]
     var numbers: [EndpointID: Int64] = [:]
-    var groups: [SpaceID: LaneGroup] = [:]
+    var groups: [AppID: LaneGroup] = [:]
     /// Apps by what their lanes can do next.
     var agenda = Agenda<LaneGroup>()
     var leases: [DeliveryKey: Board.Held] = [:]
@@ -77,9 +77,9 @@ extension BoardState {
 
     /// A lane of which something waits in the file.
     mutating func insert(_ stored: StoredEndpoint, waiting: Int = 0) {
-        let space = stored.endpoint.space
-        let group = groups[space] ?? LaneGroup()
-        groups[space] = group
+        let app = stored.endpoint.app
+        let group = groups[app] ?? LaneGroup()
+        groups[app] = group
         numbers[stored.endpoint] = stored.number
         lanes[stored.number] = Lane(stored, in: group, waiting: waiting)
         enlist(stored.number)

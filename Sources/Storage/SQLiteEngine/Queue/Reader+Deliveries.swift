@@ -35,10 +35,10 @@ extension Reader {
             batch: grant.batch)
     }
 
-    func delivery(_ id: String, in space: SpaceID) throws(SQLiteFailure) -> FullDelivery? {
+    func delivery(_ id: String, in app: AppID) throws(SQLiteFailure) -> FullDelivery? {
         let find = statements.fullDelivery
         find.bind(id, at: 1)
-        find.bind(space.name, at: 2)
+        find.bind(app.name, at: 2)
         defer { find.reset() }
         guard try find.step() else { return nil }
         return FullDelivery(
@@ -70,14 +70,14 @@ extension Reader {
 extension Statement {
     /// A delivery's columns; ``deliveryEnd`` is the first one behind them.
     static let deliveryColumns = """
-        d.tt, d.id, e.space, e.name, e.state, d.state, d.tries, d.manual, d.due, d.type, d.channel, d.reason
+        d.tt, d.id, e.app, e.name, e.state, d.state, d.tries, d.manual, d.due, d.type, d.channel, d.reason
         """
     static let deliveryEnd: Int32 = 12
 
     func delivery(_ names: NameTable) throws(SQLiteFailure) -> Delivery {
         let status = deliveryStatus
         return Delivery(
-            id: text(1), endpoint: EndpointID(text(3), in: SpaceID(text(2))), event: Timetoken(UInt64(integer(0))),
+            id: text(1), endpoint: EndpointID(text(3), in: AppID(text(2))), event: Timetoken(UInt64(integer(0))),
             type: try names.type(integer(9)), channel: text(10), status: status, attempts: Int(integer(6)),
             due: (status == .pending || status == .failed) && integer(8) != Writer.inLine
                 ? Timetoken(UInt64(integer(8))) : nil,

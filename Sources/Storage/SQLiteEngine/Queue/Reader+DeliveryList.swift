@@ -99,8 +99,8 @@ extension Reader {
 
     /// Every endpoint and state that has what is asked for.
     private func parts(_ query: DeliveryQuery) throws(SQLiteFailure) -> [DeliveryWalk.Part] {
-        let find = query.endpoint == nil ? statements.endpointsOfSpace : statements.endpointByName
-        find.bind(query.space.name, at: 1)
+        let find = query.endpoint == nil ? statements.subscribersOfApp : statements.endpointByName
+        find.bind(query.app.name, at: 1)
         if let endpoint = query.endpoint { find.bind(endpoint, at: 2) }
         var parts: [DeliveryWalk.Part] = []
         let statuses = query.statuses.isEmpty ? Set(DeliveryStatus.allCases) : query.statuses

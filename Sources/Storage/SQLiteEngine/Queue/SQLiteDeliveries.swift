@@ -135,8 +135,8 @@ struct SQLiteDeliveries: DeliveryQueue {
         return try await readers.run { (reader) throws(SQLiteFailure) in try reader.count(listing, most: most) }
     }
 
-    func delivery(_ id: String, in space: SpaceID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
-        let found = try await readers.run { (reader) throws(SQLiteFailure) in try reader.delivery(id, in: space) }
+    func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
+        let found = try await readers.run { (reader) throws(SQLiteFailure) in try reader.delivery(id, in: app) }
         return found.map { ($0.delivery, $0.attempts) }
     }
 
@@ -169,8 +169,8 @@ extension SQLiteDeliveries {
         return (due, taken)
     }
 
-    func purge(_ ids: [String], in space: SpaceID) async throws(ChatError) -> Int {
-        try await inStretches(ids) { (writer, part) throws(SQLiteFailure) in try writer.purge(part, in: space) }
+    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {
+        try await inStretches(ids) { (writer, part) throws(SQLiteFailure) in try writer.purge(part, in: app) }
     }
 
     func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int {

@@ -24,7 +24,7 @@ enum Reordering: Int, Sendable {
 
 extension Statement {
     static let endpointColumns =
-        "id, space, name, state, concurrency, ordering, rate, batch, pulled, attempts, reordering"
+        "id, app, name, state, concurrency, ordering, rate, batch, pulled, attempts, reordering"
 
     /// Columns ``endpointColumns``.
     var storedEndpoint: StoredEndpoint {
@@ -35,7 +35,7 @@ extension Statement {
         settings.isPulled = integer(8) != 0
         settings.attempts = optionalInteger(9).map { Int($0) }
         return StoredEndpoint(
-            number: integer(0), endpoint: EndpointID(text(2), in: SpaceID(text(1))), settings: settings,
+            number: integer(0), endpoint: EndpointID(text(2), in: AppID(text(1))), settings: settings,
             reordering: Reordering(rawValue: Int(integer(10))) ?? .done)
     }
 }

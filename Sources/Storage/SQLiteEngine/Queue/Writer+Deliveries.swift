@@ -120,7 +120,7 @@ extension Writer {
     func number(of endpoint: EndpointID, board: Board) throws(SQLiteFailure) -> Int64 {
         if let known = board.number(of: endpoint) { return known }
         let make = statements.deliveries.makeEndpoint
-        make.bind(endpoint.space.name, at: 1)
+        make.bind(endpoint.app.name, at: 1)
         make.bind(endpoint.name, at: 2)
         make.bind(memory.limits.deliveryConcurrency, at: 3)
         return try store(make, board).number
@@ -132,7 +132,7 @@ extension Writer {
         _ settings: LaneSettings, of endpoint: EndpointID, board: Board
     ) throws(SQLiteFailure) -> StoredEndpoint {
         let put = statements.deliveries.putEndpoint
-        put.bind(endpoint.space.name, at: 1)
+        put.bind(endpoint.app.name, at: 1)
         put.bind(endpoint.name, at: 2)
         put.bind(settings.state.rawValue, at: 3)
         put.bind(settings.concurrency, at: 4)

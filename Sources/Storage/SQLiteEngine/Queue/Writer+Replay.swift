@@ -132,9 +132,9 @@ extension Writer {
     }
 
     /// Removes those of the deliveries that are dead.
-    func purge(_ ids: ArraySlice<String>, in space: SpaceID) throws(SQLiteFailure) -> Int {
+    func purge(_ ids: ArraySlice<String>, in app: AppID) throws(SQLiteFailure) -> Int {
         var count = 0
-        for row in try find(ids, in: space) {
+        for row in try find(ids, in: app) {
             let purge = statements.deliveries.purge
             purge.bind(Int64(row.key.event), at: 1)
             purge.bind(row.key.endpoint, at: 2)
@@ -186,9 +186,9 @@ extension Writer {
     private func find(_ stretch: ReplayStretch, _ board: Board) throws(SQLiteFailure) -> ([DeliveryRow], ReplayStretch?)
     {
         switch stretch.selection {
-        case .ids(let ids, let space):
+        case .ids(let ids, let app):
             let part = ids[Int(stretch.from)...].prefix(Self.turnRows)
-            return (try find(part, in: space), ReplayStretch(stretch.selection, from: UInt64(part.endIndex)))
+            return (try find(part, in: app), ReplayStretch(stretch.selection, from: UInt64(part.endIndex)))
         case .range(let endpoint, _, let before, let onlyFailed):
             guard let number = board.number(of: endpoint) else { return ([], nil) }
             var events: [UInt64] = []
@@ -204,12 +204,12 @@ extension Writer {
         }
     }
 
-    private func find(_ ids: ArraySlice<String>, in space: SpaceID) throws(SQLiteFailure) -> [DeliveryRow] {
+    private func find(_ ids: ArraySlice<String>, in app: AppID) throws(SQLiteFailure) -> [DeliveryRow] {
         var rows: [DeliveryRow] = []
         let find = statements.deliveries.findByID
         for id in Set(ids) {
             find.bind(id, at: 1)
-            find.bind(space.name, at: 2)
+            find.bind(app.name, at: 2)
             try find.forEachRow { row in
                 rows.append(row.deliveryRow)
                 return true

@@ -9,38 +9,38 @@ final class NameTable {
     private var channels = GenerationCache<Int64, ChannelID>(capacity: 65_536)
     private var typeIDs = GenerationCache<String, Int64>(capacity: 4096)
     private var types = GenerationCache<Int64, String>(capacity: 4096)
-    private var spaceIDs = GenerationCache<SpaceID, Int64>(capacity: 4096)
+    private var appIDs = GenerationCache<AppID, Int64>(capacity: 4096)
 
     private let findChannel: Statement
     private let findChannelByID: Statement
     private let findType: Statement
     private let findTypeByID: Statement
-    private let findSpace: Statement
+    private let findApp: Statement
 
     init(_ database: Database) throws(SQLiteFailure) {
-        findChannel = try database.prepare("SELECT id FROM channel WHERE space=? AND name=?")
+        findChannel = try database.prepare("SELECT id FROM channel WHERE app=? AND name=?")
         findChannelByID = try database.prepare(
-            "SELECT s.name, c.name FROM channel c JOIN space s ON s.id = c.space WHERE c.id=?")
+            "SELECT s.name, c.name FROM channel c JOIN app s ON s.id = c.app WHERE c.id=?")
         findType = try database.prepare("SELECT id FROM type WHERE name=?")
         findTypeByID = try database.prepare("SELECT name FROM type WHERE id=?")
-        findSpace = try database.prepare("SELECT id FROM space WHERE name=?")
+        findApp = try database.prepare("SELECT id FROM app WHERE name=?")
     }
 
     func id(of channel: ChannelID) throws(SQLiteFailure) -> Int64? {
         if let known = channelIDs.value(of: channel) { return known }
-        guard let space = try id(of: channel.space) else { return nil }
-        findChannel.bind(space, at: 1)
+        guard let app = try id(of: channel.app) else { return nil }
+        findChannel.bind(app, at: 1)
         findChannel.bind(channel.name, at: 2)
         guard let found = try findChannel.firstInteger() else { return nil }
         channelIDs.insert(found, for: channel)
         return found
     }
 
-    func id(of space: SpaceID) throws(SQLiteFailure) -> Int64? {
-        if let known = spaceIDs.value(of: space) { return known }
-        findSpace.bind(space.name, at: 1)
-        guard let found = try findSpace.firstInteger() else { return nil }
-        spaceIDs.insert(found, for: space)
+    func id(of app: AppID) throws(SQLiteFailure) -> Int64? {
+        if let known = appIDs.value(of: app) { return known }
+        findApp.bind(app.name, at: 1)
+        guard let found = try findApp.firstInteger() else { return nil }
+        appIDs.insert(found, for: app)
         return found
     }
 
@@ -59,8 +59,8 @@ final class NameTable {
         defer { findChannelByID.reset() }
         let found =
             try findChannelByID.step()
-            ? ChannelID(findChannelByID.text(1), in: SpaceID(findChannelByID.text(0)))
-            : ChannelID("", in: SpaceID(""))
+            ? ChannelID(findChannelByID.text(1), in: AppID(findChannelByID.text(0)))
+            : ChannelID("", in: AppID(""))
         channels.insert(found, for: id)
         return found
     }
@@ -75,7 +75,7 @@ final class NameTable {
     }
 
     func remember(_ id: Int64, for channel: ChannelID) { channelIDs.insert(id, for: channel) }
-    func remember(_ id: Int64, for space: SpaceID) { spaceIDs.insert(id, for: space) }
+    func remember(_ id: Int64, for app: AppID) { appIDs.insert(id, for: app) }
     func remember(_ id: Int64, forType name: String) { typeIDs.insert(id, for: name) }
 
     /// After a rollback: names made in that transaction are not there.
@@ -84,7 +84,7 @@ final class NameTable {
         channels.removeAll()
         typeIDs.removeAll()
         types.removeAll()
-        spaceIDs.removeAll()
+        appIDs.removeAll()
     }
 }
 

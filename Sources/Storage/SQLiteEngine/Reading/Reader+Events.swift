@@ -81,14 +81,14 @@ extension Reader {
 
     /// The channels' numbers, if there are few enough to be read one by one; nil if not.
     private func separate(_ channels: ChannelSet) throws(SQLiteFailure) -> [Int64]? {
-        guard !channels.isAll, channels.names.count <= Self.separateMost, let space = try names.id(of: channels.space)
+        guard !channels.isAll, channels.names.count <= Self.separateMost, let app = try names.id(of: channels.app)
         else { return nil }
         var ids: Set<Int64> = []
         for name in channels.names {
-            if let id = try names.id(of: ChannelID(name.text, in: channels.space)) { ids.insert(id) }
+            if let id = try names.id(of: ChannelID(name.text, in: channels.app)) { ids.insert(id) }
         }
         for prefix in channels.prefixes.map(\.text) {
-            statements.channelsBelow.bind(space, at: 1)
+            statements.channelsBelow.bind(app, at: 1)
             statements.channelsBelow.bind(prefix + "\u{1}", at: 2)  // a longer name: no channel has control characters
             statements.channelsBelow.bind(prefix + "\u{10FFFF}", at: 3)
             statements.channelsBelow.bind(Self.separateMost + 1, at: 4)

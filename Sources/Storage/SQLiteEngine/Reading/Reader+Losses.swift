@@ -15,12 +15,12 @@ struct LossQuestion: Sendable {
 
 struct LossStatements {
     let ofChannel: Statement
-    let ofSpace: Statement
+    let ofApp: Statement
     let expired: Statement
 
     init(_ database: Database) throws(SQLiteFailure) {
         ofChannel = try database.prepare("SELECT tt, type FROM loss WHERE ch=?1 AND tt > ?2")
-        ofSpace = try database.prepare("SELECT tt, type, ch FROM loss WHERE space=?1 AND tt > ?2 ORDER BY tt DESC")
+        ofApp = try database.prepare("SELECT tt, type, ch FROM loss WHERE app=?1 AND tt > ?2 ORDER BY tt DESC")
         expired = try database.prepare(
             """
             SELECT tt, type, ch FROM event INDEXED BY event_expires
@@ -44,7 +44,7 @@ extension Reader {
         if !channels.isAll, channels.prefixes.isEmpty {
             var newest: Timetoken?
             for name in channels.names {
-                guard let id = try names.id(of: ChannelID(name.text, in: channels.space)) else { continue }
+                guard let id = try names.id(of: ChannelID(name.text, in: channels.app)) else { continue }
                 let find = statements.losses.ofChannel
                 find.bind(id, at: 1)
                 find.bind(Int64(question.after.rawValue), at: 2)
@@ -55,9 +55,9 @@ extension Reader {
             }
             return newest
         }
-        guard let space = try names.id(of: channels.space) else { return nil }
-        let find = statements.losses.ofSpace
-        find.bind(space, at: 1)
+        guard let app = try names.id(of: channels.app) else { return nil }
+        let find = statements.losses.ofApp
+        find.bind(app, at: 1)
         find.bind(Int64(question.after.rawValue), at: 2)
         return try newest(find, question, isNewestFirst: true)
     }

@@ -65,7 +65,7 @@ struct ReaderStatements {
     let fullDelivery: Statement
     let deliveryAt: Statement
     let endpointByName: Statement
-    let endpointsOfSpace: Statement
+    let subscribersOfApp: Statement
     let deliveryWalk: DeliveryWalk
 
     init(_ database: Database) throws(SQLiteFailure) {
@@ -97,11 +97,11 @@ struct ReaderStatements {
             WHERE expires IS NOT NULL AND expires <= ?5 AND ch=?1 AND tt > ?2 AND tt < ?3 AND (1 << kind) & ?4
             """)
         losses = try LossStatements(database)
-        record = try prepare("SELECT \(Statement.recordColumns) FROM record WHERE space=? AND kind=? AND id=?")
+        record = try prepare("SELECT \(Statement.recordColumns) FROM record WHERE app=? AND kind=? AND id=?")
         changes = try prepare(
             """
-            SELECT revision, space, kind, id FROM record WHERE revision > ?1
-            UNION ALL SELECT revision, space, kind, id FROM removed WHERE revision > ?1 ORDER BY revision
+            SELECT revision, app, kind, id FROM record WHERE revision > ?1
+            UNION ALL SELECT revision, app, kind, id FROM removed WHERE revision > ?1 ORDER BY revision
             """)
         let deliveries = "FROM delivery d JOIN endpoint e ON e.id = d.ep"
         leasedDelivery = try prepare(
@@ -111,7 +111,7 @@ struct ReaderStatements {
         fullDelivery = try prepare(
             """
             SELECT \(Statement.deliveryColumns), l.bytes \(deliveries) LEFT JOIN attempt_log l ON l.id = d.log
-            WHERE d.id=? AND e.space=?
+            WHERE d.id=? AND e.app=?
             """)
         followers = try prepare(
             """
@@ -119,9 +119,9 @@ struct ReaderStatements {
             AND chain = (SELECT chain FROM delivery WHERE tt=?1 AND ep=?2) ORDER BY tt LIMIT ?3
             """)
         deliveryAt = try prepare("SELECT \(Statement.deliveryColumns) \(deliveries) WHERE d.tt=? AND d.ep=?")
-        endpointByName = try prepare("SELECT id, state FROM endpoint WHERE space=? AND name=?")
-        endpointsOfSpace = try prepare("SELECT id, state FROM endpoint WHERE space=?")
+        endpointByName = try prepare("SELECT id, state FROM endpoint WHERE app=? AND name=?")
+        subscribersOfApp = try prepare("SELECT id, state FROM endpoint WHERE app=?")
         deliveryWalk = try DeliveryWalk(database)
-        channelsBelow = try prepare("SELECT id FROM channel WHERE space=?1 AND name >= ?2 AND name < ?3 LIMIT ?4")
+        channelsBelow = try prepare("SELECT id FROM channel WHERE app=?1 AND name >= ?2 AND name < ?3 LIMIT ?4")
     }
 }

@@ -67,7 +67,7 @@ extension Reader {
             changes.revision = revision
             // A kind this program does not know was written by nobody it talks to.
             if let kind = RecordKind(rawValue: Int(row.integer(2))) {
-                changes.keys.append(RecordKey(kind, row.text(3), in: SpaceID(row.text(1))))
+                changes.keys.append(RecordKey(kind, row.text(3), in: AppID(row.text(1))))
             }
             return true
         }

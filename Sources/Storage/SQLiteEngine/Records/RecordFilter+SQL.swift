@@ -49,7 +49,7 @@ extension RecordFilter {
         case .or(let filters): return try Self.join(filters, "OR", empty: "0", &left)
         case .beside(let kind, let prefix):
             let text = """
-                EXISTS (SELECT 1 FROM record AS other WHERE other.space = record.space AND other.kind = \(kind.rawValue) \
+                EXISTS (SELECT 1 FROM record AS other WHERE other.app = record.app AND other.kind = \(kind.rawValue) \
                 AND other.id = ? || record.id)
                 """
             return SQLPiece(text, [.text(prefix)])
@@ -128,7 +128,7 @@ struct SQLPath {
 
     private static func linked(_ column: String, _ member: String, _ kind: RecordKind) -> String {
         """
-        (SELECT other.\(column) FROM record AS other WHERE other.space = record.space AND other.kind = \(kind.rawValue) \
+        (SELECT other.\(column) FROM record AS other WHERE other.app = record.app AND other.kind = \(kind.rawValue) \
         AND other.id = json_extract(record.body, '$.\(member)'))
         """
     }

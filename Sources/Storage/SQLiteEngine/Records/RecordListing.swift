@@ -21,7 +21,7 @@ struct RecordListing: Sendable {
         // find those of one.
         table = query.parent == nil ? "record" : "record INDEXED BY record_parent"
 
-        var conditions = [SQLPiece("space = ?", [.text(query.space.name)])]
+        var conditions = [SQLPiece("app = ?", [.text(query.app.name)])]
         conditions.append(SQLPiece("kind = ?", [.integer(Int64(query.kind.rawValue))]))
         if let parent = query.parent { conditions.append(SQLPiece("parent = ?", [.text(parent)])) }
         if let prefix = query.idPrefix {
@@ -116,7 +116,7 @@ extension Reader {
                     page.cursor = cursor
                     return false
                 }
-                page.items.append(row.record(in: listing.query.space, kind: listing.query.kind))
+                page.items.append(row.record(in: listing.query.app, kind: listing.query.kind))
                 if listing.query.wantsCursors { page.cursors.append(listing.cursor(after: row)) }
                 if page.items.count == listing.query.limit { cursor = listing.cursor(after: row) }
                 return true

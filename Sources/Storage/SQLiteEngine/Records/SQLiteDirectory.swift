@@ -70,19 +70,19 @@ extension Statement {
     /// The columns of a record, in the order ``record(_:)`` and ``record(in:kind:)`` read them.
     static let recordColumns = "id, parent, tag, updated, body"
 
-    /// One record by its key; for `SELECT recordColumns FROM record WHERE space=? AND kind=? AND id=?`.
+    /// One record by its key; for `SELECT recordColumns FROM record WHERE app=? AND kind=? AND id=?`.
     func record(_ key: RecordKey) throws(SQLiteFailure) -> Record? {
-        bind(key.space.name, at: 1)
+        bind(key.app.name, at: 1)
         bind(key.kind.rawValue, at: 2)
         bind(key.id, at: 3)
         defer { reset() }
-        return try step() ? record(in: key.space, kind: key.kind) : nil
+        return try step() ? record(in: key.app, kind: key.kind) : nil
     }
 
     /// The record in the current row.
-    func record(in space: SpaceID, kind: RecordKind) -> Record {
+    func record(in app: AppID, kind: RecordKind) -> Record {
         Record(
-            key: RecordKey(kind, text(0), in: space), parent: optionalText(1), body: .init(trusted: bytes(4)),
+            key: RecordKey(kind, text(0), in: app), parent: optionalText(1), body: .init(trusted: bytes(4)),
             etag: ETag.text(integer(2)), updated: Timetoken(UInt64(integer(3))))
     }
 }

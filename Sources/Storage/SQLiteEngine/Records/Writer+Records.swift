@@ -39,7 +39,7 @@ extension Writer {
     func haveChanged(_ keys: some Sequence<RecordKey>, since revision: Revision) throws(SQLiteFailure) -> Bool {
         let find = statements.findChange
         for key in keys {
-            find.bind(key.space.name, at: 1)
+            find.bind(key.app.name, at: 1)
             find.bind(key.kind.rawValue, at: 2)
             find.bind(key.id, at: 3)
             find.bind(Int64(revision), at: 4)
@@ -152,7 +152,7 @@ extension Writer {
 
     private func put(_ record: Record, _ revision: Revision, _ tag: Int64) throws(SQLiteFailure) {
         let put = statements.putRecord
-        put.bind(record.key.space.name, at: 1)
+        put.bind(record.key.app.name, at: 1)
         put.bind(record.key.kind.rawValue, at: 2)
         put.bind(record.key.id, at: 3)
         put.bind(record.parent, at: 4)
@@ -167,7 +167,7 @@ extension Writer {
 
     private func remove(_ key: RecordKey, _ revision: Revision) throws(SQLiteFailure) {
         for statement in [statements.removeRecord, statements.noteRemoved] {
-            statement.bind(key.space.name, at: 1)
+            statement.bind(key.app.name, at: 1)
             statement.bind(key.kind.rawValue, at: 2)
             statement.bind(key.id, at: 3)
         }

@@ -87,18 +87,18 @@ struct HousekeepingStatements {
     init(_ database: Database) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> Statement { try database.prepare(sql) }
         let rows = Writer.turnRows
-        let ofSpace = "tt > ?1 AND tt <= ?2 AND (SELECT space FROM channel WHERE id = event.ch) = ?3"
+        let ofApp = "tt > ?1 AND tt <= ?2 AND (SELECT app FROM channel WHERE id = event.ch) = ?3"
         strideEnd = try prepare(
             "SELECT tt FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt LIMIT 1 OFFSET \(rows - 1)")
         let removed = "RETURNING tt, ch, type, origin IS NOT ''"
-        removeOutlived = try prepare("DELETE FROM event WHERE \(ofSpace) \(removed)")
-        noteSwept = try prepare("UPDATE space SET swept=?1 WHERE id=?2")
+        removeOutlived = try prepare("DELETE FROM event WHERE \(ofApp) \(removed)")
+        noteSwept = try prepare("UPDATE app SET swept=?1 WHERE id=?2")
         noteLoss = try prepare(
             """
-            INSERT INTO loss(ch, type, space, tt) VALUES (?1, ?2, ?3, ?4)
+            INSERT INTO loss(ch, type, app, tt) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT(ch, type) DO UPDATE SET tt = max(tt, excluded.tt)
             """)
-        noteNewestLoss = try prepare("UPDATE space SET floor = max(floor, ?1) WHERE id=?2")
+        noteNewestLoss = try prepare("UPDATE app SET floor = max(floor, ?1) WHERE id=?2")
         removeExpired = try prepare(
             """
             DELETE FROM event WHERE tt IN (SELECT tt FROM event INDEXED BY event_expires
@@ -107,8 +107,8 @@ struct HousekeepingStatements {
             """)
         removeTombstones = try prepare(
             """
-            DELETE FROM removed WHERE (revision, space, kind, id) IN
-            (SELECT revision, space, kind, id FROM removed WHERE at < ?1 ORDER BY revision LIMIT \(rows))
+            DELETE FROM removed WHERE (revision, app, kind, id) IN
+            (SELECT revision, app, kind, id FROM removed WHERE at < ?1 ORDER BY revision LIMIT \(rows))
             """)
         buryClosed = try prepare(
             """
@@ -126,7 +126,7 @@ struct HousekeepingStatements {
             try prepare(
                 "DELETE FROM seen WHERE (ch, key) IN (SELECT ch, key FROM seen WHERE until <= ?1 LIMIT \(rows))"),
             try prepare(
-                "DELETE FROM claim WHERE (space, key) IN (SELECT space, key FROM claim WHERE until <= ?1 LIMIT \(rows))"
+                "DELETE FROM claim WHERE (app, key) IN (SELECT app, key FROM claim WHERE until <= ?1 LIMIT \(rows))"
             ),
         ]
     }
@@ -156,10 +156,10 @@ struct HousekeepingStatements {
     /// Events past their space's retention. Goes on from where the last round ended, so that spaces that keep for ever are
     /// not walked over again each time.
     func removeOutlived(_ writer: Writer) throws(SQLiteFailure) -> Bool {
-        for space in writer.memory.retention.limited {
-            let cutoff = writer.memory.retention.cutoff(of: space, now: writer.now)
-            let entry = writer.memory.retention.entry(of: space)
-            guard cutoff > entry.swept, let id = try writer.names.id(of: space) else { continue }
+        for app in writer.memory.retention.limited {
+            let cutoff = writer.memory.retention.cutoff(of: app, now: writer.now)
+            let entry = writer.memory.retention.entry(of: app)
+            guard cutoff > entry.swept, let id = try writer.names.id(of: app) else { continue }
             let from = Int64(entry.swept.rawValue)
             strideEnd.bind(from, at: 1)
             strideEnd.bind(Int64(cutoff.rawValue), at: 2)
@@ -172,7 +172,7 @@ struct HousekeepingStatements {
             noteSwept.bind(id, at: 2)
             try noteSwept.run()
             writer.effects.append { [retention = writer.memory.retention] in
-                retention.update(space) { $0.swept = Timetoken(UInt64(end)) }
+                retention.update(app) { $0.swept = Timetoken(UInt64(end)) }
             }
             return true
         }
@@ -198,23 +198,23 @@ struct HousekeepingStatements {
             if row.integer(3) != 0 { newest[kind] = max(newest[kind] ?? 0, row.integer(0)) }
             return true
         }
-        var newestOfSpace: [SpaceID: Int64] = [:]
+        var newestOfApp: [AppID: Int64] = [:]
         for (kind, timetoken) in newest {
-            let space = try writer.names.channel(kind.channel).space
+            let app = try writer.names.channel(kind.channel).app
             noteLoss.bind(kind.channel, at: 1)
             noteLoss.bind(kind.type, at: 2)
-            noteLoss.bind(try writer.names.id(of: space), at: 3)
+            noteLoss.bind(try writer.names.id(of: app), at: 3)
             noteLoss.bind(timetoken, at: 4)
             try noteLoss.run()
-            newestOfSpace[space] = max(newestOfSpace[space] ?? 0, timetoken)
+            newestOfApp[app] = max(newestOfApp[app] ?? 0, timetoken)
         }
-        for (space, timetoken) in newestOfSpace {
+        for (app, timetoken) in newestOfApp {
             noteNewestLoss.bind(timetoken, at: 1)
-            noteNewestLoss.bind(try writer.names.id(of: space), at: 2)
+            noteNewestLoss.bind(try writer.names.id(of: app), at: 2)
             try noteNewestLoss.run()
             let loss = Timetoken(UInt64(timetoken))
             writer.effects.append { [retention = writer.memory.retention] in
-                retention.update(space) { $0.newestLoss = max($0.newestLoss, loss) }
+                retention.update(app) { $0.newestLoss = max($0.newestLoss, loss) }
             }
         }
         return count

@@ -46,7 +46,7 @@ extension Writer {
     private func place(_ draft: EventDraft, in past: Timetoken) throws(SQLiteFailure) -> Appended {
         var place = past
         // Retention has passed it already: it would never be looked at again, not to be removed either.
-        guard past > memory.retention.cutoff(of: draft.channel.space, now: now) else {
+        guard past > memory.retention.cutoff(of: draft.channel.app, now: now) else {
             return Appended(event: Event(timetoken: past, draft: draft), isDuplicate: false)
         }
         while let present = try event(at: place) {
@@ -97,11 +97,11 @@ extension Writer {
     /// The first event of a repeat. One that is gone (deleted, expired, a passing one of long ago) is told with its
     /// timetoken and the repeat's content: the sender asks where it is, not what it said.
     private func event(at timetoken: Timetoken, insteadOf draft: EventDraft) throws(SQLiteFailure) -> Event {
-        try event(at: timetoken, in: draft.channel.space) ?? Event(timetoken: timetoken, draft: draft)
+        try event(at: timetoken, in: draft.channel.app) ?? Event(timetoken: timetoken, draft: draft)
     }
 
-    private func event(at timetoken: Timetoken, in space: SpaceID) throws(SQLiteFailure) -> Event? {
-        try event(at: timetoken) ?? memory.passing.event(at: timetoken, in: space)
+    private func event(at timetoken: Timetoken, in app: AppID) throws(SQLiteFailure) -> Event? {
+        try event(at: timetoken) ?? memory.passing.event(at: timetoken, in: app)
     }
 
     // MARK: Claims
@@ -114,7 +114,7 @@ extension Writer {
 
     private func find(_ claim: Claim) throws(SQLiteFailure) -> EarlierClaim? {
         let find = statements.findClaim
-        find.bind(try id(of: claim.space), at: 1)
+        find.bind(try id(of: claim.app), at: 1)
         find.bind(claim.key, at: 2)
         find.bind(Int64(now.rawValue), at: 3)
         defer { find.reset() }
@@ -129,13 +129,13 @@ extension Writer {
         guard let earlier = try find(claim) else { return .success(nil) }
         guard earlier.fingerprint == claim.fingerprint else { return .failure(.claimConflict) }
         var events: [Event?] = []
-        for timetoken in earlier.timetokens { events.append(try event(at: timetoken, in: claim.space)) }
+        for timetoken in earlier.timetokens { events.append(try event(at: timetoken, in: claim.app)) }
         return .success(EarlierAppend(timetokens: earlier.timetokens, events: events, note: earlier.note))
     }
 
     private func remember(_ claim: Claim, _ timetokens: [Timetoken]) throws(SQLiteFailure) {
         let insert = statements.insertClaim
-        insert.bind(try id(of: claim.space), at: 1)
+        insert.bind(try id(of: claim.app), at: 1)
         insert.bind(claim.key, at: 2)
         insert.bind(claim.fingerprint, at: 3)
         insert.bind(timetokens.packed, at: 4)
@@ -158,18 +158,18 @@ extension Writer {
     /// The number of a channel, made if the channel is new.
     func id(of channel: ChannelID) throws(SQLiteFailure) -> Int64 {
         if let known = try names.id(of: channel) { return known }
-        statements.insertChannel.bind(try id(of: channel.space), at: 1)
+        statements.insertChannel.bind(try id(of: channel.app), at: 1)
         statements.insertChannel.bind(channel.name, at: 2)
         try statements.insertChannel.run()
         names.remember(database.lastInsertedRow, for: channel)
         return database.lastInsertedRow
     }
 
-    func id(of space: SpaceID) throws(SQLiteFailure) -> Int64 {
-        if let known = try names.id(of: space) { return known }
-        statements.insertSpace.bind(space.name, at: 1)
-        try statements.insertSpace.run()
-        names.remember(database.lastInsertedRow, for: space)
+    func id(of app: AppID) throws(SQLiteFailure) -> Int64 {
+        if let known = try names.id(of: app) { return known }
+        statements.insertApp.bind(app.name, at: 1)
+        try statements.insertApp.run()
+        names.remember(database.lastInsertedRow, for: app)
         return database.lastInsertedRow
     }
 

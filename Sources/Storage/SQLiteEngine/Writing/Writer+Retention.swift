@@ -17,7 +17,7 @@ extension Writer {
     /// for by every read, and a second pass would have to remove them anyway.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> DeletedStretch {
         guard let id = try names.id(of: channel) else { return DeletedStretch() }
-        let cutoff = memory.retention.cutoff(of: channel.space, now: now)
+        let cutoff = memory.retention.cutoff(of: channel.app, now: now)
         let find = statements.findDoomed
         find.bind(id, at: 1)
         find.bind(Int64(clamping: after.rawValue), at: 2)
@@ -77,12 +77,12 @@ extension Writer {
     }
 
     /// Notes how long a space's events are kept; readers hold to it from the commit on.
-    func setRetention(_ age: Duration?, of space: SpaceID) throws(SQLiteFailure) {
+    func setRetention(_ age: Duration?, of app: AppID) throws(SQLiteFailure) {
         statements.setRetention.bind(age?.timetokenTicks, at: 1)
-        statements.setRetention.bind(try id(of: space), at: 2)
+        statements.setRetention.bind(try id(of: app), at: 2)
         try statements.setRetention.run()
         effects.append { [memory] in
-            memory.retention.update(space) { $0.age = age }
+            memory.retention.update(app) { $0.age = age }
         }
     }
 }

@@ -5,7 +5,7 @@ struct WriterStatements {
     let begin: Statement
     let commit: Statement
     let setHead: Statement
-    let insertSpace: Statement
+    let insertApp: Statement
     let insertChannel: Statement
     let insertType: Statement
     let insertEvent: Statement
@@ -31,8 +31,8 @@ struct WriterStatements {
         begin = try database.prepare("BEGIN IMMEDIATE")
         commit = try database.prepare("COMMIT")
         setHead = try database.prepare("UPDATE head SET tt=? WHERE lane=?")
-        insertSpace = try database.prepare("INSERT INTO space(name) VALUES (?)")
-        insertChannel = try database.prepare("INSERT INTO channel(space, name) VALUES (?,?)")
+        insertApp = try database.prepare("INSERT INTO app(name) VALUES (?)")
+        insertChannel = try database.prepare("INSERT INTO channel(app, name) VALUES (?,?)")
         insertType = try database.prepare("INSERT INTO type(name) VALUES (?)")
         insertEvent = try database.prepare(EventRow.insert)
         findEvent = try database.prepare("SELECT \(EventRow.columns) FROM event WHERE tt=?")
@@ -43,29 +43,29 @@ struct WriterStatements {
             ON CONFLICT(ch, key) DO UPDATE SET tt=?3, until=?4 WHERE until <= ?5
             """)
         findSeen = try database.prepare("SELECT tt FROM seen WHERE ch=? AND key=?")
-        findClaim = try database.prepare("SELECT print, tts, note FROM claim WHERE space=? AND key=? AND until > ?")
+        findClaim = try database.prepare("SELECT print, tts, note FROM claim WHERE app=? AND key=? AND until > ?")
         insertClaim = try database.prepare(
-            "INSERT OR REPLACE INTO claim(space, key, print, tts, note, until) VALUES (?,?,?,?,?,?)")
+            "INSERT OR REPLACE INTO claim(app, key, print, tts, note, until) VALUES (?,?,?,?,?,?)")
         findDoomed = try database.prepare(
             "SELECT tt, expires FROM event INDEXED BY event_ch WHERE ch=? AND tt > ? AND tt < ? ORDER BY tt LIMIT ?")
         findPlace = try database.prepare("SELECT 1 FROM event WHERE tt=? AND ch=?")
         deleteEvent = try database.prepare("DELETE FROM event WHERE tt=?")
         dropBodies = try database.prepare("UPDATE delivery SET body=NULL WHERE tt=? AND body IS NOT NULL")
-        setRetention = try database.prepare("UPDATE space SET retention=? WHERE id=?")
+        setRetention = try database.prepare("UPDATE app SET retention=? WHERE id=?")
         findRecord = try database.prepare(
-            "SELECT \(Statement.recordColumns) FROM record WHERE space=? AND kind=? AND id=?")
+            "SELECT \(Statement.recordColumns) FROM record WHERE app=? AND kind=? AND id=?")
         findChange = try database.prepare(
             """
-            SELECT 1 FROM record WHERE space=?1 AND kind=?2 AND id=?3 AND revision > ?4
-            UNION ALL SELECT 1 FROM removed WHERE revision > ?4 AND space=?1 AND kind=?2 AND id=?3 LIMIT 1
+            SELECT 1 FROM record WHERE app=?1 AND kind=?2 AND id=?3 AND revision > ?4
+            UNION ALL SELECT 1 FROM removed WHERE revision > ?4 AND app=?1 AND kind=?2 AND id=?3 LIMIT 1
             """)
         putRecord = try database.prepare(
             """
-            INSERT OR REPLACE INTO record(space, kind, id, parent, revision, updated, body, tag)
+            INSERT OR REPLACE INTO record(app, kind, id, parent, revision, updated, body, tag)
             VALUES (?,?,?,?,?,?,?,?)
             """)
-        removeRecord = try database.prepare("DELETE FROM record WHERE space=? AND kind=? AND id=?")
+        removeRecord = try database.prepare("DELETE FROM record WHERE app=? AND kind=? AND id=?")
         noteRemoved = try database.prepare(
-            "INSERT OR REPLACE INTO removed(space, kind, id, revision, at) VALUES (?,?,?,?,?)")
+            "INSERT OR REPLACE INTO removed(app, kind, id, revision, at) VALUES (?,?,?,?,?)")
     }
 }

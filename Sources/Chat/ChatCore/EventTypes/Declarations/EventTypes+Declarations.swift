@@ -16,18 +16,18 @@ extension EventTypes {
     /// Types of other origins, and those whose file is gone, stay as they are.
     /// - Throws: `DeclarationError` naming the file and the place in it.
     public func apply(
-        _ declarations: [TypeDeclaration], to space: SpaceID
+        _ declarations: [TypeDeclaration], to app: AppID
     ) async throws(DeclarationError) -> [AppliedDeclaration] {
         // Which file was at work when the registry said no.
         let file = Lock<String?>(nil)
         do throws(ChatError) {
-            return try await settling(.none, in: space) { () async throws(ChatError) in
+            return try await settling(.none, in: app) { () async throws(ChatError) in
                 var change = Change()
                 var applied: [AppliedDeclaration] = []
                 var added = 0
                 for declaration in declarations {
                     file.withLock { $0 = declaration.file }
-                    let one = try await self.changing(declaration, others: added, in: space)
+                    let one = try await self.changing(declaration, others: added, in: app)
                     change.records += one.change.records
                     change.prepared.versions.merge(one.change.prepared.versions) { _, new in new }
                     applied.append(one.applied)
@@ -46,16 +46,16 @@ extension EventTypes {
     }
 
     private func changing(
-        _ declaration: TypeDeclaration, others: Int, in space: SpaceID
+        _ declaration: TypeDeclaration, others: Int, in app: AppID
     ) async throws(ChatError) -> (change: Change, applied: AppliedDeclaration, isNew: Bool) {
-        let old = try await stored(declaration.name, in: space)
+        let old = try await stored(declaration.name, in: app)
         let type = try await declaring(
-            declaration.name, declaration.settings, origin: .file, over: old, others: others, in: space)
+            declaration.name, declaration.settings, origin: .file, over: old, others: others, in: app)
         guard let proposal = declaration.proposal else {
             let applied = AppliedDeclaration(name: type.name, version: type.latestVersion, isNewVersion: false)
-            return (try await change(type, from: old, in: space), applied, old == nil)
+            return (try await change(type, from: old, in: app), applied, old == nil)
         }
-        let proposed = try await proposing(proposal, for: type, from: old, in: space)
+        let proposed = try await proposing(proposal, for: type, from: old, in: app)
         let applied = AppliedDeclaration(
             name: type.name, version: proposed.type.latestVersion, isNewVersion: proposed.version != nil)
         return (proposed.change, applied, old == nil)

@@ -5,7 +5,7 @@ extension Pattern {
         enum Item: Hashable {
             case range(UInt32, UInt32)
             case digits(negated: Bool)
-            case spaces(negated: Bool)
+            case apps(negated: Bool)
             case words(negated: Bool)
             case property(UnicodeProperty, negated: Bool)
         }
@@ -38,7 +38,7 @@ extension Pattern.CharacterClass.Item {
         switch self {
         case .range(let first, let last): Pattern.ScalarSet([first...last])
         case .digits(let negated): negated ? Pattern.ScalarSet.digits.complement : .digits
-        case .spaces(let negated): negated ? Pattern.ScalarSet.spaces.complement : .spaces
+        case .apps(let negated): negated ? Pattern.ScalarSet.apps.complement : .apps
         case .words(let negated): negated ? Pattern.ScalarSet.words.complement : .words
         case .property(let property, let negated): negated ? property.members.complement : property.members
         }

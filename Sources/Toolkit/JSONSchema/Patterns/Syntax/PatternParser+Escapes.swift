@@ -13,8 +13,8 @@ extension Pattern.Parser {
     mutating func classEscape() throws(PatternError) -> Pattern.CharacterClass.Item? {
         if take("d") { return .digits(negated: false) }
         if take("D") { return .digits(negated: true) }
-        if take("s") { return .spaces(negated: false) }
-        if take("S") { return .spaces(negated: true) }
+        if take("s") { return .apps(negated: false) }
+        if take("S") { return .apps(negated: true) }
         if take("w") { return .words(negated: false) }
         if take("W") { return .words(negated: true) }
         if take("p") { return .property(try property(), negated: false) }

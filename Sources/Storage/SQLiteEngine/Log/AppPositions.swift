@@ -3,13 +3,13 @@ import Locking
 
 /// How far the log has come for each app: its newest event, or where the log was when it was opened. What others emit does
 /// not show in it.
-final class SpacePositions: Sendable {
+final class AppPositions: Sendable {
     private let start: Timetoken
-    private let newest = Lock<[SpaceID: Timetoken]>([:])
+    private let newest = Lock<[AppID: Timetoken]>([:])
 
     init(start: Timetoken) { self.start = start }
 
-    func position(of space: SpaceID) -> Timetoken { newest.withLock { $0[space] } ?? start }
+    func position(of app: AppID) -> Timetoken { newest.withLock { $0[app] } ?? start }
 
     /// Events that have become visible, oldest first.
     func note(_ events: [Event]) {
@@ -17,8 +17,8 @@ final class SpacePositions: Sendable {
         newest.withLock { newest in
             for (index, event) in events.enumerated() {
                 // Most commits are of one app.
-                let isLast = index + 1 == events.count || events[index + 1].channel.space != event.channel.space
-                if isLast { newest[event.channel.space] = event.timetoken }
+                let isLast = index + 1 == events.count || events[index + 1].channel.app != event.channel.app
+                if isLast { newest[event.channel.app] = event.timetoken }
             }
         }
     }
