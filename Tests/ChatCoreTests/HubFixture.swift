@@ -147,25 +147,25 @@ struct ForgetfulDirectory: Directory {
 struct NoDeliveries: DeliveryQueue {
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
-    ) async throws(ChatError) -> [EndpointID: Int] { throw .unscripted }
+    ) async throws(ChatError) -> [SubscriberID: Int] { throw .unscripted }
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { throw .unscripted }
     func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] { throw .unscripted }
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
         throw .unscripted
     }
     func take(
-        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+        from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease] {
         throw .unscripted
     }
     func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?] { throw .unscripted }
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] { throw .unscripted }
-    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) { throw .unscripted }
-    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {}
+    func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError) { throw .unscripted }
+    func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async {}
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { throw .unscripted }
     func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int { throw .unscripted }
     func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int) { throw .unscripted }
-    func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int { throw .unscripted }
+    func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int { throw .unscripted }
     func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int { throw .unscripted }
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
         throw .unscripted

@@ -107,10 +107,10 @@ import Testing
     func passedOn() async throws {
         let (collector, hook) = (try ScriptedServer { _ in .status(200) }, try ScriptedServer())
         let unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
-        for (endpoint, parent) in [("", Self.parent), (collector.url(""), unsampled)] {
+        for (subscriber, parent) in [("", Self.parent), (collector.url(""), unsampled)] {
             let before = hook.requests.value.count
             try await Self.serving({
-                $0.otlpEndpoint = endpoint; $0.otlpSampleRatio = 0
+                $0.otlpEndpoint = subscriber; $0.otlpSampleRatio = 0
             }) { url, client in
                 #expect(await Self.post(url + "/v1/webhooks", #"{"url":"\#(hook.url())"}"#, by: client) == 201)
                 let fields = [(name: "traceparent", value: parent)]

@@ -10,13 +10,13 @@ import Testing
     @Test("has a place free again when an attempt was recorded after all, whose outcome had been given up")
     func lateCommit() throws {
         var state = BoardState(fence: 0)
-        let endpoint = EndpointID("wh", in: AppID("app"))
+        let subscriber = SubscriberID("wh", in: AppID("app"))
         state.become(
-            StoredEndpoint(
-                number: 1, endpoint: endpoint, settings: LaneSettings(concurrency: 1), reordering: .done))
+            StoredSubscriber(
+                number: 1, subscriber: subscriber, settings: LaneSettings(concurrency: 1), reordering: .done))
         for event in [1, 2] as [Timetoken] {
             state.add(
-                PlannedDelivery(id: "dlv_\(event)", endpoint: endpoint, event: event, type: "t", channel: "c"),
+                PlannedDelivery(id: "dlv_\(event)", subscriber: subscriber, event: event, type: "t", channel: "c"),
                 due: 1, to: 1)
         }
         let demand = Board.Demand(limit: 9, capacity: 9)
@@ -35,13 +35,13 @@ import Testing
     func satedApp() throws {
         var state = BoardState(fence: 0)
         for number in 1...500 as ClosedRange<Int64> {
-            let endpoint = EndpointID("wh_\(number)", in: AppID("app"))
+            let subscriber = SubscriberID("wh_\(number)", in: AppID("app"))
             state.become(
-                StoredEndpoint(
-                    number: number, endpoint: endpoint, settings: LaneSettings(concurrency: 10), reordering: .done))
+                StoredSubscriber(
+                    number: number, subscriber: subscriber, settings: LaneSettings(concurrency: 10), reordering: .done))
             for event in [1, 2] as [Timetoken] {
                 state.add(
-                    PlannedDelivery(id: "dlv", endpoint: endpoint, event: event, type: "t", channel: "c"), due: 1,
+                    PlannedDelivery(id: "dlv", subscriber: subscriber, event: event, type: "t", channel: "c"), due: 1,
                     to: number)
             }
         }
@@ -53,11 +53,11 @@ import Testing
         #expect(lanes.agenda.count == stood && stood >= 430, "none was taken out and put back")
         #expect(state.grant(Board.Demand(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
         // Nobody else's: another app gets what is left.
-        let other = EndpointID("wh", in: AppID("other"))
+        let other = SubscriberID("wh", in: AppID("other"))
         state.become(
-            StoredEndpoint(number: 501, endpoint: other, settings: LaneSettings(concurrency: 10), reordering: .done))
-        state.add(PlannedDelivery(id: "dlv", endpoint: other, event: 3, type: "t", channel: "c"), due: 1, to: 501)
-        #expect(state.grant(demand, now: 1, uptime: 1).0.map(\.endpoint) == [other])
+            StoredSubscriber(number: 501, subscriber: other, settings: LaneSettings(concurrency: 10), reordering: .done))
+        state.add(PlannedDelivery(id: "dlv", subscriber: other, event: 3, type: "t", channel: "c"), due: 1, to: 501)
+        #expect(state.grant(demand, now: 1, uptime: 1).0.map(\.subscriber) == [other])
     }
 
     @Test("does not pile up entries of a lane that has a retry far ahead and much to do until then")
@@ -81,8 +81,8 @@ import Testing
     func recordedOnce() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         let queue = try #require(engine.deliveries as? SQLiteDeliveries)
-        let endpoint = EndpointID("wh", in: AppID("app"))
-        let item = PlannedDelivery(id: "dlv_1", endpoint: endpoint, event: 1, type: "t", channel: "c")
+        let subscriber = SubscriberID("wh", in: AppID("app"))
+        let item = PlannedDelivery(id: "dlv_1", subscriber: subscriber, event: 1, type: "t", channel: "c")
         try await queue.plan([item], cursor: CursorName("c"), from: .zero, to: 1)
         let lease = try #require(try await queue.take(1, wait: .zero).first)
         let attempt = DeliveryAttempt(at: 5, status: 500, error: "http_5xx", durationMilliseconds: 1)
@@ -97,7 +97,7 @@ import Testing
             }
         }
         #expect(recorded == [true, false])
-        let (delivery, attempts) = try #require(try await queue.delivery("dlv_1", in: endpoint.app))
+        let (delivery, attempts) = try #require(try await queue.delivery("dlv_1", in: subscriber.app))
         #expect(delivery.attempts == 1 && attempts.count == 1)
         await engine.close()
     }

@@ -112,11 +112,11 @@ import Testing
 
     @Test("that was left half put into order is put into order when it is opened")
     func halfOrdered() async throws {
-        let endpoint = EndpointID("wh", in: room.app)
+        let subscriber = SubscriberID("wh", in: room.app)
         var engine = try await SQLiteEngine(settings)
         let items = (1...1500).map {
             PlannedDelivery(
-                id: "dlv_\($0)", endpoint: endpoint, event: Timetoken(UInt64($0)), type: "t", channel: "\($0 % 3)")
+                id: "dlv_\($0)", subscriber: subscriber, event: Timetoken(UInt64($0)), type: "t", channel: "\($0 % 3)")
         }
         try await engine.deliveries.plan(items, cursor: CursorName("c"), from: .zero, to: 1500)
         await engine.close()
@@ -124,7 +124,7 @@ import Testing
         let file = try Database(path: folder.database, mode: .readWrite)
         try file.execute(
             """
-            UPDATE endpoint SET ordering=2, reordering=2;
+            UPDATE subscriber SET ordering=2, reordering=2;
             UPDATE delivery SET chain=0, due=\(Int64.max) WHERE tt <= 500;
             """)
         engine = try await SQLiteEngine(settings)
@@ -304,14 +304,14 @@ import Testing
     func abandonedSubscription() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: folder.database, clock: clock))
         let queue = engine.deliveries
-        let endpoint = EndpointID("sub", in: room.app)
+        let subscriber = SubscriberID("sub", in: room.app)
         var settings = LaneSettings(concurrency: 9)
         (settings.isPulled, settings.ordering) = (true, .strict)
-        try await queue.set(settings, of: endpoint)
+        try await queue.set(settings, of: subscriber)
         let start = clock.now
         func item(_ number: UInt64) -> PlannedDelivery {
             PlannedDelivery(
-                id: "dlv_\(number)", endpoint: endpoint, event: Timetoken(start.rawValue + number), type: "t",
+                id: "dlv_\(number)", subscriber: subscriber, event: Timetoken(start.rawValue + number), type: "t",
                 channel: "room")
         }
         try await queue.plan((1...3).map(item), cursor: CursorName("c"), from: .zero, to: start)
@@ -321,7 +321,7 @@ import Testing
         let all = try await queue.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(all.map(\.status) == [.pending, .dead, .dead, .dead])
         #expect(all.dropFirst().allSatisfy { $0.reason == "held_too_long" })
-        let leases = try await queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .zero)
+        let leases = try await queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .zero)
         #expect(leases.map(\.delivery.id) == ["dlv_4"])
         await engine.close()
     }
@@ -332,31 +332,31 @@ import Testing
         limits.deliveriesHeld = 1
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: folder.database, limits: limits, clock: clock))
-        let endpoints = ["done", "held"].map { EndpointID($0, in: room.app) }
+        let subscribers = ["done", "held"].map { SubscriberID($0, in: room.app) }
         let event = clock.now
         try await engine.deliveries.plan(
-            endpoints.map {
-                PlannedDelivery(id: "dlv_\($0)", endpoint: $0, event: event, type: "t", channel: "room")
+            subscribers.map {
+                PlannedDelivery(id: "dlv_\($0)", subscriber: $0, event: event, type: "t", channel: "room")
             }, cursor: CursorName("c"), from: .zero, to: event)
-        for lease in try await engine.deliveries.take(2, wait: .zero) where lease.delivery.endpoint == endpoints[0] {
+        for lease in try await engine.deliveries.take(2, wait: .zero) where lease.delivery.subscriber == subscribers[0] {
             let attempt = DeliveryAttempt(at: clock.now, status: 200, error: nil, durationMilliseconds: 1)
             #expect(try await engine.deliveries.finish(lease, DeliveryOutcome(.delivered, attempt: attempt)))
         }
-        try await engine.deliveries.set(.paused, of: endpoints[1], concurrency: 1)
+        try await engine.deliveries.set(.paused, of: subscribers[1], concurrency: 1)
         let key = RecordKey(.user, "u", in: room.app)
         _ = try await engine.directory.write([RecordChange(key, body: .null)])
         _ = try await engine.directory.write([RecordChange(key, body: nil)])
         let rows = try Database(path: folder.database, mode: .readOnly)
         #expect(try rows.integer("SELECT count(*) FROM attempt_log") == 1)
         clock.advance(by: .seconds(30 * 24 * 3600 + 1))
-        #expect(try await engine.deliveries.take(1, wait: .zero).isEmpty, "the lease is over, its endpoint is disabled")
+        #expect(try await engine.deliveries.take(1, wait: .zero).isEmpty, "the lease is over, its subscriber is disabled")
         try await engine.removeOutlived()
         let left = try await engine.deliveries.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(left.map(\.id) == ["dlv_held"])
         #expect(left.first?.status == .dead && left.first?.reason == "held_too_long")
         let next = clock.now
         try await engine.deliveries.plan(
-            [PlannedDelivery(id: "dlv_next", endpoint: endpoints[1], event: next, type: "t", channel: "room")],
+            [PlannedDelivery(id: "dlv_next", subscriber: subscribers[1], event: next, type: "t", channel: "room")],
             cursor: CursorName("c"), from: event, to: next)
         let held = try await engine.deliveries.delivery("dlv_next", in: room.app)?.0.status
         #expect(held == .held, "there is room again")

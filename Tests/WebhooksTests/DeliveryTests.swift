@@ -44,7 +44,7 @@ import Testing
             await fixture.recorded(1)
             let delivery = try #require(try await fixture.deliveries().first)
             #expect(delivery.status == .delivered)
-            #expect(delivery.endpoint.name == webhook.id)
+            #expect(delivery.subscriber.name == webhook.id)
             #expect(delivery.event == event.timetoken)
             #expect(delivery.attempts == 1)
             #expect(delivery.due == nil)

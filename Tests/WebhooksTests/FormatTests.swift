@@ -10,10 +10,10 @@ import Testing
 @testable import Webhooks
 
 @Suite("A webhook's format") struct FormatTests {
-    private static let endpoint = EndpointID("wh_1", in: AppID("demo"))
+    private static let subscriber = SubscriberID("wh_1", in: AppID("demo"))
     private static let event: Event = {
         var draft = EventDraft(
-            channel: ChannelID("Euro € 😀", in: endpoint.app), type: "order.paid",
+            channel: ChannelID("Euro € 😀", in: subscriber.app), type: "order.paid",
             data: JSONText(trusted: Array(#"{"amount":100.10,"user":"forged","note":"a\"b"}"#.utf8)), user: "ana")
         draft.schema = SchemaReference(type: "order.paid", version: 3)
         return Event(timetoken: WebhookFixture.start, draft: draft)
@@ -24,7 +24,7 @@ import Testing
     ) throws -> PostContent {
         let format = try #require(
             FormatTable(publicURL: "https://gw.example").format(of: WebhookSettings(url: "", format: name)))
-        return try format.content(of: event.envelope.bytes, trace: trace, for: endpoint)
+        return try format.content(of: event.envelope.bytes, trace: trace, for: subscriber)
     }
 
     @Test("envelope is the event byte for byte")
@@ -42,7 +42,7 @@ import Testing
                 == #"{"event_id":"evt_17000000000000000","event_type":"order.paid","channel":"Euro € 😀","user":"ana","timetoken":"17000000000000000","amount":100.10,"note":"a\"b"}"#
         )
         let draft = EventDraft(
-            channel: ChannelID("c", in: Self.endpoint.app), type: "t", data: JSONText(trusted: Array("[1]".utf8)))
+            channel: ChannelID("c", in: Self.subscriber.app), type: "t", data: JSONText(trusted: Array("[1]".utf8)))
         let list = try Self.content(.flat, Event(timetoken: WebhookFixture.start, draft: draft))
         #expect(String(decoding: list.body, as: UTF8.self).hasSuffix(#""data":[1]}"#))
     }
@@ -93,7 +93,7 @@ import Testing
         settings.template = try WebhookTemplate(
             JSONText(trusted: Array(#"{"text":"{event/type} on {event/channel}","hook":{"$":"webhook/id"}}"#.utf8)))
         let format = try #require(FormatTable(publicURL: "").format(of: settings))
-        let content = try format.content(of: Self.event.envelope.bytes, trace: nil, for: Self.endpoint)
+        let content = try format.content(of: Self.event.envelope.bytes, trace: nil, for: Self.subscriber)
         #expect(
             String(decoding: content.body, as: UTF8.self) == #"{"text":"order.paid on Euro € 😀","hook":"wh_1"}"#)
     }
@@ -189,7 +189,7 @@ import Testing
         settings.batch = WebhookBatch(events: 10, bytes: bytes)
         let key = StandardSigningKey.generate(from: SystemRandomSource())
         return Webhook(
-            id: "wh_1", app: endpoint.app, settings: settings, secrets: [WebhookSecret(key: key)], since: 1,
+            id: "wh_1", app: subscriber.app, settings: settings, secrets: [WebhookSecret(key: key)], since: 1,
             created: 1, updated: 1)
     }
 

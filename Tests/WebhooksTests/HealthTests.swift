@@ -144,7 +144,7 @@ import Testing
                 await fixture.recorded(count)
                 #expect(try await fixture.notices().map(\.type) == ["webhook.failing", "webhook.recovered"])
             }
-            let key = HealthBoard.recordKey(of: EndpointID(id, in: WebhookFixture.app))
+            let key = HealthBoard.recordKey(of: SubscriberID(id, in: WebhookFixture.app))
             let left = try await fixture.engine.directory.read(key)
             #expect(left == nil)
         }

@@ -35,7 +35,7 @@ import Testing
             try await Self.patch(fixture, id, bearer, by: manager)
             // Nothing waits any more.
             try await fixture.engine.deliveries.skip(
-                EndpointID(id, in: WebhookFixture.app),
+                SubscriberID(id, in: WebhookFixture.app),
                 through: fixture.engine.log.watermark(of: WebhookFixture.app))
             try await Self.patch(fixture, id, elsewhere, by: Self.narrow)
         }

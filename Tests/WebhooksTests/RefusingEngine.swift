@@ -17,7 +17,7 @@ struct RefusingEngine: Engine {
 final class Refusals: Sendable {
     private let state = Lock((settings: false, lanes: false, count: 0))
     private let granted = Lock<[Int]>([])
-    private let lanes = Lock<[(EndpointID, LaneState)]>([])
+    private let lanes = Lock<[(SubscriberID, LaneState)]>([])
     private let step = Lock<StepLog.Step?>(nil)
     private let afterRead = Lock<(isMeant: @Sendable (Record) -> Bool, step: StepLog.Step)?>(nil)
     private let lists = Lock<(refused: Set<RecordKind>, count: Int)>(([], 0))
@@ -52,8 +52,8 @@ final class Refusals: Sendable {
     /// Does this once, when a lane is next set, before it is.
     func beforeLane(_ step: @escaping StepLog.Step) { self.step.withLock { $0 = step } }
     /// What an endpoint's lane was set to, in order.
-    func states(of endpoint: EndpointID) -> [LaneState] {
-        lanes.withLock { $0.filter { $0.0 == endpoint }.map(\.1) }
+    func states(of subscriber: SubscriberID) -> [LaneState] {
+        lanes.withLock { $0.filter { $0.0 == subscriber }.map(\.1) }
     }
 
     /// Writes of settings, which hold the health of endpoints.
@@ -69,7 +69,7 @@ final class Refusals: Sendable {
         try check { $0.settings && changes.contains { $0.key.kind == .setting } }
     }
 
-    fileprivate func checkLane(_ settings: LaneSettings, _ endpoint: EndpointID) async throws(ChatError) {
+    fileprivate func checkLane(_ settings: LaneSettings, _ subscriber: SubscriberID) async throws(ChatError) {
         let step = step.withLock { step in
             defer { step = nil }
             return step
@@ -77,7 +77,7 @@ final class Refusals: Sendable {
         try await step?()
         try check { $0.lanes }
         granted.withLock { $0.append(settings.concurrency) }
-        lanes.withLock { $0.append((endpoint, settings.state)) }
+        lanes.withLock { $0.append((subscriber, settings.state)) }
     }
 
     private func check(_ isRefused: ((settings: Bool, lanes: Bool, count: Int)) -> Bool) throws(ChatError) {
@@ -125,18 +125,18 @@ struct RefusingQueue: DeliveryQueue {
     let real: any DeliveryQueue
     let refusals: Refusals
 
-    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) {
-        try await refusals.checkLane(settings, endpoint)
-        try await real.set(settings, of: endpoint)
+    func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError) {
+        try await refusals.checkLane(settings, subscriber)
+        try await real.set(settings, of: subscriber)
     }
 
-    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {
-        await real.pace(endpoint, concurrency: concurrency, notBefore: notBefore)
+    func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async {
+        await real.pace(subscriber, concurrency: concurrency, notBefore: notBefore)
     }
 
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
-    ) async throws(ChatError) -> [EndpointID: Int] { try await real.plan(items, cursor: cursor, from: from, to: to) }
+    ) async throws(ChatError) -> [SubscriberID: Int] { try await real.plan(items, cursor: cursor, from: from, to: to) }
 
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { try await real.cursor(name) }
 
@@ -145,9 +145,9 @@ struct RefusingQueue: DeliveryQueue {
     }
 
     func take(
-        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+        from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease] {
-        try await real.take(from: endpoint, limit: limit, lease: lease, wait: wait)
+        try await real.take(from: subscriber, limit: limit, lease: lease, wait: wait)
     }
 
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
@@ -180,8 +180,8 @@ struct RefusingQueue: DeliveryQueue {
         try await real.enqueue(items)
     }
 
-    func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int {
-        try await real.skip(endpoint, through: event)
+    func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int {
+        try await real.skip(subscriber, through: event)
     }
 
     func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {

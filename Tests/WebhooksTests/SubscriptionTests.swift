@@ -20,7 +20,7 @@ import Testing
     private static func expectDead(_ subscription: Subscription, in fixture: WebhookFixture) async throws {
         try await waitUntil { try await fixture.deliveries(of: subscription.id).allSatisfy { $0.status == .dead } }
         #expect(try await fixture.deliveries(of: subscription.id).map(\.status) == [.dead, .dead, .dead])
-        let key = Subscription.recordKey(of: subscription.endpoint)
+        let key = Subscription.recordKey(of: subscription.subscriber)
         try await waitUntil { try await fixture.engine.directory.read(key) == nil }
         #expect(try await fixture.engine.directory.read(key) == nil)
     }
@@ -145,7 +145,7 @@ import Testing
         settings.filter = try Filter(text, limits: limits)
         let subscription = Subscription(
             id: "sub_1", app: WebhookFixture.app, settings: settings, since: .zero, created: .zero, updated: .zero)
-        let key = Subscription.recordKey(of: subscription.endpoint)
+        let key = Subscription.recordKey(of: subscription.subscriber)
         let record = Record(key: key, body: subscription.body, etag: "e", updated: .zero)
         #expect(Subscription(record)?.settings.filter?.text == text)
     }
@@ -158,7 +158,7 @@ import Testing
             let subscription = Subscription(
                 id: "sub_1", app: WebhookFixture.app, settings: settings, since: .zero, created: .zero,
                 updated: .zero)
-            let key = Subscription.recordKey(of: subscription.endpoint)
+            let key = Subscription.recordKey(of: subscription.subscriber)
             let record = try await fixture.engine.directory.write([RecordChange(key, body: subscription.body)])[0]
             #expect(Subscription(record) == nil)
             let listed = try await fixture.webhooks.subscriptions.list(RecordList(limit: 10), by: WebhookFixture.owner)

@@ -135,7 +135,7 @@ extension WebhookFixture {
 
     /// Writes something over a webhook's record that is no webhook.
     func spoil(_ webhook: Webhook) async throws {
-        let change = RecordChange(Webhook.recordKey(of: webhook.endpoint), body: .emptyObject, demand: .present)
+        let change = RecordChange(Webhook.recordKey(of: webhook.subscriber), body: .emptyObject, demand: .present)
         _ = try await engine.directory.write([change])
     }
 

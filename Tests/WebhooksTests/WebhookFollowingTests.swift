@@ -21,9 +21,9 @@ import Testing
             try await fixture.service.keyring.removeApp(app.id.app.name, by: operators)
             await waitUntil { fixture.refusals.count > 0 }
             fixture.refusals.refuseLanes(false)
-            await waitUntil { fixture.refusals.states(of: webhook.endpoint).last == .closed }
-            #expect(fixture.refusals.states(of: webhook.endpoint).last == .closed)
-            #expect(fixture.registry.snapshot.withLock { $0[webhook.endpoint] } == nil)
+            await waitUntil { fixture.refusals.states(of: webhook.subscriber).last == .closed }
+            #expect(fixture.refusals.states(of: webhook.subscriber).last == .closed)
+            #expect(fixture.registry.snapshot.withLock { $0[webhook.subscriber] } == nil)
         }
     }
 
@@ -31,32 +31,32 @@ import Testing
     func refusedLane(isPulled: Bool) async throws {
         try await WebhookFixture.with { fixture in
             let patch = try JSONDocument(Array(#"{"ordering":"strict"}"#.utf8))
-            let endpoint: EndpointID
+            let subscriber: SubscriberID
             if isPulled {
-                endpoint = try await fixture.webhooks.subscriptions.create(
+                subscriber = try await fixture.webhooks.subscriptions.create(
                     SubscriptionSettings(), by: WebhookFixture.owner
-                ).endpoint
+                ).subscriber
             } else {
-                endpoint = try await fixture.registry.create(
+                subscriber = try await fixture.registry.create(
                     WebhookSettings(url: "https://example.com/"), by: WebhookFixture.owner
-                ).webhook.endpoint
+                ).webhook.subscriber
             }
-            let count = fixture.refusals.states(of: endpoint).count
+            let count = fixture.refusals.states(of: subscriber).count
             fixture.refusals.refuseLanes(true)
             await #expect(throws: ChatError.self) {
                 if isPulled {
                     _ = try await fixture.webhooks.subscriptions.change(
-                        endpoint.name, ifMatch: nil, by: WebhookFixture.owner
+                        subscriber.name, ifMatch: nil, by: WebhookFixture.owner
                     ) {
                         $0.ordering = .strict
                     }
                 } else {
-                    _ = try await fixture.registry.patch(endpoint.name, with: patch, by: WebhookFixture.owner)
+                    _ = try await fixture.registry.patch(subscriber.name, with: patch, by: WebhookFixture.owner)
                 }
             }
             fixture.refusals.refuseLanes(false)
-            await waitUntil { fixture.refusals.states(of: endpoint).count > count }
-            #expect(fixture.refusals.states(of: endpoint).count > count)
+            await waitUntil { fixture.refusals.states(of: subscriber).count > count }
+            #expect(fixture.refusals.states(of: subscriber).count > count)
         }
     }
 
@@ -70,8 +70,8 @@ import Testing
             fixture.refusals.beforeLane { () async throws(ChatError) in
                 try await registry.delete(webhook.id, by: WebhookFixture.owner)
             }
-            try await registry.settleLane(of: webhook.endpoint)
-            #expect(fixture.refusals.states(of: webhook.endpoint).last == .closed)
+            try await registry.settleLane(of: webhook.subscriber)
+            #expect(fixture.refusals.states(of: webhook.subscriber).last == .closed)
         }
     }
 }

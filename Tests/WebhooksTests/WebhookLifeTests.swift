@@ -186,7 +186,7 @@ import Testing
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
             let webhook = try await fixture.webhook(receiver).webhook
-            let key = Webhook.recordKey(of: webhook.endpoint)
+            let key = Webhook.recordKey(of: webhook.subscriber)
             let body = try #require(try await fixture.engine.directory.read(key)).body
             try await fixture.spoil(webhook)
             await waitUntil { fixture.webhooks.metrics.unreadableWebhooks == 1 }
@@ -244,7 +244,7 @@ import Testing
         let records = Observed<[(key: RecordKey, body: JSONText)]>()
         try await WebhookFixture.with(settings, clock: clock) { fixture in
             let webhook = try await fixture.webhook(receiver, channels: [.exact("orders.eu")]).webhook
-            let key = Webhook.recordKey(of: webhook.endpoint)
+            let key = Webhook.recordKey(of: webhook.subscriber)
             let body = try #require(try await fixture.engine.directory.read(key)).body
             records.append((key, body))
             let foreign = body.description.replacing(#""status":"enabled""#, with: #""status":"resting""#)
@@ -270,18 +270,18 @@ import Testing
     func foundUnreadable() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
-            let endpoint = EndpointID("wh_foreign", in: WebhookFixture.app)
-            let record = RecordChange(Webhook.recordKey(of: endpoint), body: .emptyObject)
+            let subscriber = SubscriberID("wh_foreign", in: WebhookFixture.app)
+            let record = RecordChange(Webhook.recordKey(of: subscriber), body: .emptyObject)
             // Planned by a node that can read it, and due before this one has heard of the record at all.
-            fixture.registry.snapshot.withLock { $0.apply(endpoint, nil) }
+            fixture.registry.snapshot.withLock { $0.apply(subscriber, nil) }
             _ = try await fixture.engine.directory.write([record])
             let event = try await fixture.emit()
             let item = PlannedDelivery(
-                id: "dlv_foreign", endpoint: endpoint, event: event.timetoken, type: event.type, channel: "orders.eu")
+                id: "dlv_foreign", subscriber: subscriber, event: event.timetoken, type: event.type, channel: "orders.eu")
             let cursor = CursorName("another planner's")
             try await fixture.engine.deliveries.plan([item], cursor: cursor, from: .zero, to: event.timetoken)
-            try await waitUntil { try await fixture.deliveries(of: endpoint.name).map(\.status) == [.held] }
-            #expect(try await fixture.deliveries(of: endpoint.name).map(\.status) == [.held])
+            try await waitUntil { try await fixture.deliveries(of: subscriber.name).map(\.status) == [.held] }
+            #expect(try await fixture.deliveries(of: subscriber.name).map(\.status) == [.held])
             #expect(receiver.requests.value.isEmpty)
         }
     }

@@ -201,7 +201,7 @@ import Testing
             let webhook = try await fixture.webhook(receiver, types: [.exact("order.paid")]).webhook
             let sealed = webhook.body(fixture.service.vault).description.replacing(
                 #""secrets":[{"key":""#, with: #""secrets":[{"key":"damaged"#)
-            let key = Webhook.recordKey(of: webhook.endpoint)
+            let key = Webhook.recordKey(of: webhook.subscriber)
             for (body, url) in [(sealed, webhook.settings.url), ("{}", "")] {
                 _ = try await fixture.engine.directory.write([
                     RecordChange(key, body: JSONText(trusted: Array(body.utf8)), demand: .present)
@@ -222,7 +222,7 @@ import Testing
             webhook.settings.filter = Filter(uncompiled: "data.n ==")
             let body = webhook.body(fixture.service.vault)
             _ = try await fixture.engine.directory.write([
-                RecordChange(Webhook.recordKey(of: webhook.endpoint), body: body, demand: .present)
+                RecordChange(Webhook.recordKey(of: webhook.subscriber), body: body, demand: .present)
             ])
             await waitUntil { fixture.webhooks.metrics.unreadableWebhooks == 1 }
             let listed = try #require(

@@ -39,7 +39,7 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A webhook of an app. Code says endpoint, so that it is not confused with the module Webhooks.
-public struct EndpointID: Hashable, Sendable, CustomStringConvertible {
+public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
     public let app: AppID
     @ExactText public private(set) var name: String
 

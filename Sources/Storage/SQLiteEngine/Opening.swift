@@ -79,7 +79,7 @@ extension Database {
     }
 
     /// The endpoints and how much each has waiting; the items themselves are fetched when first asked for.
-    func lanes() throws(SQLiteFailure) -> [(endpoint: StoredEndpoint, waiting: Int)] {
+    func lanes() throws(SQLiteFailure) -> [(subscriber: StoredSubscriber, waiting: Int)] {
         var waiting: [Int64: Int] = [:]
         let counts = try prepare(
             "SELECT ep, count(*) FROM delivery INDEXED BY delivery_due WHERE state = 0 GROUP BY ep")
@@ -87,11 +87,11 @@ extension Database {
             waiting[row.integer(0)] = Int(row.integer(1))
             return true
         }
-        var lanes: [(endpoint: StoredEndpoint, waiting: Int)] = []
-        let endpoints = try prepare("SELECT \(Statement.endpointColumns) FROM endpoint")
-        try endpoints.forEachRow { row in
-            let endpoint = row.storedEndpoint
-            lanes.append((endpoint, waiting[endpoint.number] ?? 0))
+        var lanes: [(subscriber: StoredSubscriber, waiting: Int)] = []
+        let subscribers = try prepare("SELECT \(Statement.subscriberColumns) FROM subscriber")
+        try subscribers.forEachRow { row in
+            let subscriber = row.storedSubscriber
+            lanes.append((subscriber, waiting[subscriber.number] ?? 0))
             return true
         }
         return lanes

@@ -71,7 +71,7 @@ public final class SQLiteEngine: Engine {
     private struct Parts: Sendable {
         let memory: Memory
         let readers: Readers
-        let lanes: [(endpoint: StoredEndpoint, waiting: Int)]
+        let lanes: [(subscriber: StoredSubscriber, waiting: Int)]
         let life: UInt64
     }
 

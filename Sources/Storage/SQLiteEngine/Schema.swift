@@ -88,7 +88,7 @@ enum Schema {
         CREATE TABLE cursor(name TEXT PRIMARY KEY, tt INTEGER NOT NULL) WITHOUT ROWID;
         -- The subscribers: webhooks, and pull subscriptions with pulled = 1. reordering: the step of a change of `ordering`
         -- that is under way (Reordering), 0 without one.
-        CREATE TABLE endpoint(
+        CREATE TABLE subscriber(
             id INTEGER PRIMARY KEY, app TEXT NOT NULL, name TEXT NOT NULL, state INTEGER NOT NULL,
             concurrency INTEGER NOT NULL, ordering INTEGER NOT NULL DEFAULT 0, rate REAL, batch INTEGER NOT NULL DEFAULT 1,
             pulled INTEGER NOT NULL DEFAULT 0, attempts INTEGER, reordering INTEGER NOT NULL DEFAULT 0,

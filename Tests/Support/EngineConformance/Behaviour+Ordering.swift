@@ -57,13 +57,13 @@ extension Behaviour {
             }
             try await trial.subject.restart()
             let channel0 = try await trial.queue.take(9, wait: .zero)
-            #expect(channel0.map(\.delivery.event) == [2] && channel0[0].delivery.endpoint.name == "wh")
+            #expect(channel0.map(\.delivery.event) == [2] && channel0[0].delivery.subscriber.name == "wh")
             trial.clock.advance(by: .seconds(10))
             let retried = try await trial.queue.take(9, wait: .zero)
             #expect(retried.map(\.delivery.event) == [1, 1])
             for lease in retried { #expect(try await trial.queue.finish(lease, trial.outcome(.delivered))) }
             let next = try await trial.queue.take(9, wait: .zero)
-            #expect(Set(next.map { "\($0.delivery.endpoint.name)\($0.delivery.event)" }) == ["wh_s2", "wh3"])
+            #expect(Set(next.map { "\($0.delivery.subscriber.name)\($0.delivery.event)" }) == ["wh_s2", "wh3"])
         },
         Behaviour("what waits behind one channel's retry, more than memory holds, is in no other channel's way") {
             trial in
@@ -231,7 +231,7 @@ extension Behaviour {
         Behaviour("attempts begin no faster than the rate, after a rest one second's worth at once") { trial in
             var settings = LaneSettings(concurrency: 1000)
             settings.rate = 10
-            try await trial.queue.set(settings, of: trial.endpoint("wh"))
+            try await trial.queue.set(settings, of: trial.subscriber("wh"))
             try await trial.plan((1...100).map { trial.item(Timetoken($0), "wh") })
             #expect(try await trial.queue.take(1000, wait: .zero).count == 10)
             trial.clock.advance(by: .milliseconds(99))
@@ -241,10 +241,10 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(60))
             #expect(try await trial.queue.take(1000, wait: .zero).count >= 10)
             settings.rate = 0.5
-            try await trial.queue.set(settings, of: trial.endpoint("slow"))
+            try await trial.queue.set(settings, of: trial.subscriber("slow"))
             try await trial.plan((1...2).map { trial.item(Timetoken($0), "slow") }, from: 100)
             func slow() async throws -> Int {
-                try await trial.queue.take(1000, wait: .zero).count { $0.delivery.endpoint.name == "slow" }
+                try await trial.queue.take(1000, wait: .zero).count { $0.delivery.subscriber.name == "slow" }
             }
             #expect(try await slow() == 1)
             trial.clock.advance(by: .seconds(1))
@@ -260,28 +260,28 @@ extension Behaviour {
             #expect(try await slow() == 1)
         },
         Behaviour("an endpoint is slowed down at once and until told otherwise") { trial in
-            let endpoint = trial.endpoint("wh")
-            try await trial.queue.set(.open, of: endpoint, concurrency: 5)
+            let subscriber = trial.subscriber("wh")
+            try await trial.queue.set(.open, of: subscriber, concurrency: 5)
             try await trial.plan((1...20).map { trial.item(Timetoken($0), "wh") })
-            await trial.queue.pace(endpoint, concurrency: 2, notBefore: nil)
+            await trial.queue.pace(subscriber, concurrency: 2, notBefore: nil)
             let two = try await trial.queue.take(20, wait: .zero)
             #expect(two.count == 2)
-            await trial.queue.pace(endpoint, concurrency: 0, notBefore: nil)
+            await trial.queue.pace(subscriber, concurrency: 0, notBefore: nil)
             #expect(try await trial.queue.finish(two.map { ($0, trial.outcome(.delivered)) }) == [true, true])
             #expect(try await trial.queue.take(20, wait: .zero).isEmpty)
-            await trial.queue.pace(endpoint, concurrency: 1, notBefore: trial.clock.now.adding(.seconds(30)))
+            await trial.queue.pace(subscriber, concurrency: 1, notBefore: trial.clock.now.adding(.seconds(30)))
             #expect(try await trial.queue.take(20, wait: .zero).isEmpty)
             trial.clock.advance(by: .seconds(30))
             #expect(try await trial.queue.take(20, wait: .zero).count == 1)
-            await trial.queue.pace(endpoint, concurrency: nil, notBefore: nil)
+            await trial.queue.pace(subscriber, concurrency: nil, notBefore: nil)
             #expect(try await trial.queue.take(20, wait: .zero).count == 4)
         },
     ]
 }
 
 extension Trial {
-    func item(_ event: Timetoken, _ endpoint: String, channel: String) -> PlannedDelivery {
-        var item = item(event, endpoint)
+    func item(_ event: Timetoken, _ subscriber: String, channel: String) -> PlannedDelivery {
+        var item = item(event, subscriber)
         item.channel = channel
         return item
     }
@@ -298,7 +298,7 @@ extension Trial {
         var settings = LaneSettings(concurrency: concurrency)
         settings.ordering = ordering
         settings.batch = batch
-        try await queue.set(settings, of: endpoint(name))
+        try await queue.set(settings, of: subscriber(name))
     }
 
     /// Takes what is due, ends all of it alike, and tells which events it was.

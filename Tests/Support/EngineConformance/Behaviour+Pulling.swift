@@ -5,21 +5,21 @@ import Testing
 extension Behaviour {
     static let pulling: [Behaviour] = [
         Behaviour("a pulled endpoint's items are given to who asks for it, and to nobody else") { trial in
-            let endpoint = trial.endpoint("sub")
+            let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 3)
             try await trial.plan((1...5).map { trial.item(Timetoken($0), "sub") })
             #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
-            let leases = try await trial.queue.take(from: endpoint, limit: 2, lease: .seconds(30), wait: .zero)
+            let leases = try await trial.queue.take(from: subscriber, limit: 2, lease: .seconds(30), wait: .zero)
             #expect(leases.map(\.delivery.event) == [1, 2] && leases[0].batch != leases[1].batch)
-            let third = try await trial.queue.take(from: endpoint, limit: 9, lease: .seconds(30), wait: .zero)
+            let third = try await trial.queue.take(from: subscriber, limit: 9, lease: .seconds(30), wait: .zero)
             #expect(third.map(\.delivery.event) == [3], "so many are out at once")
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
             #expect(
-                try await trial.queue.take(from: endpoint, limit: 9, lease: .seconds(30), wait: .zero)
+                try await trial.queue.take(from: subscriber, limit: 9, lease: .seconds(30), wait: .zero)
                     .map(\.delivery.event) == [4])
             await trial.refusal(.notFound) {
                 _ = try await trial.queue.take(
-                    from: trial.endpoint("none"), limit: 1, lease: .seconds(1), wait: .zero)
+                    from: trial.subscriber("none"), limit: 1, lease: .seconds(1), wait: .zero)
             }
         },
         Behaviour("what is pulled takes nothing from the share of what is pushed") { trial in
@@ -27,21 +27,21 @@ extension Behaviour {
             try await trial.plan(
                 (1...500).flatMap { [trial.item(Timetoken($0), "sub"), trial.item(Timetoken($0), "wh")] })
             let pulled = try await trial.queue.take(
-                from: trial.endpoint("sub"), limit: 400, lease: .seconds(30), wait: .zero)
+                from: trial.subscriber("sub"), limit: 400, lease: .seconds(30), wait: .zero)
             #expect(pulled.count == 400)
             let pushed = try await trial.queue.take(9, capacity: 8, wait: .zero)
             #expect(pushed.count == 7, "an endpoint's share of 8")
             // Nor does it give something back that it never took.
-            try await trial.queue.set(.closed, of: trial.endpoint("sub"), concurrency: 1)
+            try await trial.queue.set(.closed, of: trial.subscriber("sub"), concurrency: 1)
             _ = try await trial.queue.finish(pulled.map { ($0, trial.outcome(.delivered)) })
             #expect(try await trial.queue.take(9, capacity: 8, wait: .zero).isEmpty)
         },
         Behaviour("a lease that is given back is due at once, and was no attempt") { trial in
-            let endpoint = trial.endpoint("sub")
+            let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 1, attempts: 3)
             try await trial.plan([trial.item(1, "sub")])
             func pull() async throws -> [Lease] {
-                try await trial.queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .zero)
+                try await trial.queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .zero)
             }
             let first = try #require(try await pull().first)
             #expect(try await trial.queue.renew([first], for: .zero) == [true])
@@ -55,11 +55,11 @@ extension Behaviour {
         Behaviour("a lease that runs out is an attempt, renewing holds it, and after so many attempts an item is dead")
         {
             trial in
-            let endpoint = trial.endpoint("sub")
+            let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 9, attempts: 3)
             try await trial.plan([trial.item(1, "sub")])
             func pull() async throws -> [Lease] {
-                try await trial.queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .zero)
+                try await trial.queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .zero)
             }
             let first = try #require(try await pull().first)
             trial.clock.advance(by: .seconds(8))
@@ -83,14 +83,14 @@ extension Behaviour {
         },
         Behaviour("a pull waits for what is planned, and for leases that run out") { trial in
             let queue = await trial.queue
-            let endpoint = trial.endpoint("sub")
+            let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 9, attempts: 9)
-            async let first = queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .seconds(30))
+            async let first = queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .seconds(30))
             async let other = queue.take(9, wait: .milliseconds(20))
             try await trial.plan([trial.item(1, "sub")])
             #expect(try await first.map(\.delivery.event) == [1])
             #expect(try await other.isEmpty)
-            async let second = queue.take(from: endpoint, limit: 9, lease: .seconds(10), wait: .seconds(30))
+            async let second = queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .seconds(30))
             trial.clock.advance(by: .seconds(10))
             #expect(try await second.map(\.delivery.attempts) == [1])
         },
@@ -99,12 +99,12 @@ extension Behaviour {
             let queue = await trial.queue
             var settings = LaneSettings(concurrency: 1)
             settings.isPulled = true
-            for number in 1...100 { try await queue.set(settings, of: trial.endpoint("sub\(number)")) }
+            for number in 1...100 { try await queue.set(settings, of: trial.subscriber("sub\(number)")) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...100 as ClosedRange<UInt64> {
                     group.addTask {
                         let leases = try await queue.take(
-                            from: trial.endpoint("sub\(number)"), limit: 9, lease: .seconds(10),
+                            from: trial.subscriber("sub\(number)"), limit: 9, lease: .seconds(10),
                             wait: number % 2 == 0 ? .seconds(30) : .milliseconds(20))
                         #expect(leases.map(\.delivery.event) == (number % 2 == 0 ? [Timetoken(number)] : []))
                     }
@@ -120,7 +120,7 @@ extension Behaviour {
             try await trial.pulled(concurrency: 9, attempts: 2, .strict)
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "sub") })
             func pull() async throws -> [Lease] {
-                try await trial.queue.take(from: trial.endpoint("sub"), limit: 9, lease: .seconds(10), wait: .zero)
+                try await trial.queue.take(from: trial.subscriber("sub"), limit: 9, lease: .seconds(10), wait: .zero)
             }
             let old = try await pull()
             #expect(old.map(\.delivery.event) == [1], "in strict order one at a time")
@@ -137,11 +137,11 @@ extension Behaviour {
     static let redriving: [Behaviour] = [
         Behaviour("a listing goes by endpoint, statuses and range, either way, and counts what it would show") {
             trial in
-            try await trial.queue.set(.open, of: trial.endpoint("wh_a"), concurrency: 100)
-            try await trial.queue.set(.paused, of: trial.endpoint("wh_c"), concurrency: 100)
+            try await trial.queue.set(.open, of: trial.subscriber("wh_a"), concurrency: 100)
+            try await trial.queue.set(.paused, of: trial.subscriber("wh_c"), concurrency: 100)
             try await trial.plan(
                 (1...60).flatMap { number in ["wh_a", "wh_b", "wh_c"].map { trial.item(Timetoken(number), $0) } })
-            for lease in try await trial.queue.take(40, wait: .zero) where lease.delivery.endpoint.name == "wh_a" {
+            for lease in try await trial.queue.take(40, wait: .zero) where lease.delivery.subscriber.name == "wh_a" {
                 let verdicts: [DeliveryOutcome.Verdict] = [
                     .delivered, .dead(reason: "no"), .retry(at: trial.clock.now.adding(.seconds(9))),
                 ]
@@ -150,21 +150,21 @@ extension Behaviour {
             }
             let everything = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 1000))
             #expect(everything.count == 180)
-            for endpoint in [nil, "wh_a", "wh_b", "wh_c", "none"] {
+            for subscriber in [nil, "wh_a", "wh_b", "wh_c", "none"] {
                 for statuses in [
                     [], [.dead], [.failed], [.pending], [.held], [.delivered, .dead], [.pending, .failed],
                     [.dead, .held, .failed],
                 ] as [Set<DeliveryStatus>] {
                     var query = DeliveryQuery(app: trial.app, limit: 7)
-                    query.endpoint = endpoint
+                    query.subscriber = subscriber
                     query.statuses = statuses
                     (query.after, query.before) = (5, 50)
                     let expected = everything.filter {
-                        $0.event > 5 && $0.event < 50 && (endpoint == nil || $0.endpoint.name == endpoint)
+                        $0.event > 5 && $0.event < 50 && (subscriber == nil || $0.subscriber.name == subscriber)
                             && (statuses.isEmpty || statuses.contains($0.status))
                     }
                     let down = try await trial.listAll(query)
-                    #expect(down.map(\.id) == expected.map(\.id), "\(endpoint ?? "all") \(statuses)")
+                    #expect(down.map(\.id) == expected.map(\.id), "\(subscriber ?? "all") \(statuses)")
                     query.order = .oldestFirst
                     #expect(try await trial.listAll(query).map(\.id) == expected.map(\.id).reversed())
                     #expect(try await trial.queue.count(query, most: 1000) == expected.count)
@@ -174,7 +174,7 @@ extension Behaviour {
         },
         Behaviour("out of the log: what is not there is stored, what is over is due again, the rest is left alone") {
             trial in
-            try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 100)
+            try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: 100)
             try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
             let leases = try await trial.queue.take(3, wait: .zero)
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
@@ -189,7 +189,7 @@ extension Behaviour {
             #expect(Set(due.map(\.delivery.event)) == [1, 2, 4, 5])
             #expect(due.allSatisfy { $0.isManual == ($0.delivery.event != 4) })
             #expect(due.first { $0.delivery.event == 5 }?.body == body)
-            try await trial.queue.set(.closed, of: trial.endpoint("wh"), concurrency: 1)
+            try await trial.queue.set(.closed, of: trial.subscriber("wh"), concurrency: 1)
             #expect(try await trial.queue.enqueue([trial.item(9, "wh")]).due == 0)
         },
         Behaviour(
@@ -202,8 +202,8 @@ extension Behaviour {
         ) { trial in
             try await trial.plan((1...6).map { trial.item(Timetoken($0), "wh") })
             #expect(try await trial.settleNext(.dead(reason: "no")).count == 6)
-            try await trial.queue.set(.paused, of: trial.endpoint("wh"), concurrency: 1)
-            let all = DeliverySelection.range(trial.endpoint("wh"), after: 0, before: 9, onlyFailed: true)
+            try await trial.queue.set(.paused, of: trial.subscriber("wh"), concurrency: 1)
+            let all = DeliverySelection.range(trial.subscriber("wh"), after: 0, before: 9, onlyFailed: true)
             #expect(try await trial.queue.replay(all, isDryRun: false) == 3)
             let waits = try #require(try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9)).last)
             #expect(waits.status == .held)
@@ -221,12 +221,12 @@ extension Behaviour {
                 try await trial.plan(
                     (1...1500).map { trial.item(Timetoken($0), name, channel: "c\($0 % 2)") }, from: position)
                 let first = try await trial.queue.take(1, wait: .zero)
-                #expect(try await trial.queue.skip(trial.endpoint(name), through: 1490) == 1489, "one is under way")
+                #expect(try await trial.queue.skip(trial.subscriber(name), through: 1490) == 1489, "one is under way")
                 #expect(try await trial.queue.finish(first[0], trial.outcome(.delivered)))
                 let next = try await trial.settleNext(.delivered)
                 #expect(next.min() == 1491 && next.allSatisfy { $0 > 1490 })
                 var query = DeliveryQuery(app: trial.app, limit: 1)
-                query.endpoint = name
+                query.subscriber = name
                 query.statuses = [.dead]
                 #expect(try await trial.queue.count(query, most: 9999) == 1489)
                 #expect(try await trial.queue.list(query).items.first?.reason == "skipped")
@@ -246,7 +246,7 @@ extension Behaviour {
         },
         Behaviour("thousands of dead letters are browsed page by page, redriven, and delivered") { trial in
             let count = 20_000
-            try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: count)
+            try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: count)
             for part in 0..<(count / 1000) {
                 let items = (1...1000).map { trial.item(Timetoken(UInt64(part * 1000 + $0)), "wh") }
                 try await trial.plan(items, from: Timetoken(UInt64(part * 1000)))
@@ -263,12 +263,12 @@ extension Behaviour {
             }
             #expect(try await settleAll(.dead(reason: "no")) == count)
             var query = DeliveryQuery(app: trial.app, limit: 1000)
-            query.endpoint = "wh"
+            query.subscriber = "wh"
             query.statuses = [.dead]
             query.order = .oldestFirst
             let dead = try await trial.listAll(query)
             #expect(dead.map(\.event) == (1...count).map { Timetoken(UInt64($0)) })
-            let all = DeliverySelection.range(trial.endpoint("wh"), after: 0, before: .distantFuture, onlyFailed: true)
+            let all = DeliverySelection.range(trial.subscriber("wh"), after: 0, before: .distantFuture, onlyFailed: true)
             #expect(try await trial.queue.replay(all, isDryRun: true) == count)
             #expect(try await trial.queue.replay(all, isDryRun: false) == count)
             #expect(try await settleAll(.delivered) == count)
@@ -285,6 +285,6 @@ extension Trial {
         settings.isPulled = true
         settings.attempts = attempts
         settings.ordering = ordering
-        try await queue.set(settings, of: endpoint("sub"))
+        try await queue.set(settings, of: subscriber("sub"))
     }
 }

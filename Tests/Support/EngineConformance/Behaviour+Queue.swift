@@ -35,9 +35,9 @@ extension Behaviour {
                     }
                 }
             }
-            for endpoint in ["wh_a", "wh_b"] {
+            for subscriber in ["wh_a", "wh_b"] {
                 var query = DeliveryQuery(app: trial.app, limit: 1000)
-                query.endpoint = endpoint
+                query.subscriber = subscriber
                 let all = try await trial.listAll(query)
                 #expect(all.count == 10_000)
                 #expect(Set(all.map(\.event)).count == 10_000)
@@ -59,12 +59,12 @@ extension Behaviour {
         Behaviour("an item is taken once, by endpoints' turns and within their concurrency, and finished once") {
             trial in
             let nodes = await trial.subject.nodes
-            for endpoint in 0..<20 {
-                try await trial.queue.set(.open, of: trial.endpoint("wh_\(endpoint)"), concurrency: 3)
+            for subscriber in 0..<20 {
+                try await trial.queue.set(.open, of: trial.subscriber("wh_\(subscriber)"), concurrency: 3)
             }
             let items = (0..<1000).map { trial.item(Timetoken(UInt64($0) + 1), "wh_\($0 % 20)") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 1000)
-            let underWay = Lock<[EndpointID: Int]>([:])
+            let underWay = Lock<[SubscriberID: Int]>([:])
             let finished = Lock<[String]>([])
             try await concurrently(4) { task in
                 let queue = nodes[task % nodes.count].deliveries
@@ -72,12 +72,12 @@ extension Behaviour {
                     let leases = try await queue.take(8, wait: .zero)
                     for lease in leases {
                         underWay.withLock { underWay in
-                            underWay[lease.delivery.endpoint, default: 0] += 1
-                            #expect(underWay[lease.delivery.endpoint]! <= 3)
+                            underWay[lease.delivery.subscriber, default: 0] += 1
+                            #expect(underWay[lease.delivery.subscriber]! <= 3)
                         }
                     }
                     for lease in leases {
-                        underWay.withLock { $0[lease.delivery.endpoint]! -= 1 }
+                        underWay.withLock { $0[lease.delivery.subscriber]! -= 1 }
                         #expect(try await queue.finish(lease, trial.outcome(.delivered)))
                         finished.withLock { $0.append(lease.delivery.id) }
                     }
@@ -90,32 +90,32 @@ extension Behaviour {
         Behaviour("neither a space nor an endpoint takes all there is to have, and what they leave is for others") {
             trial in
             let items = (1...1000).map { trial.item(Timetoken(UInt64($0)), "wh_\($0 % 5)") }
-            for endpoint in 0..<5 {
-                try await trial.queue.set(.open, of: trial.endpoint("wh_\(endpoint)"), concurrency: 100)
+            for subscriber in 0..<5 {
+                try await trial.queue.set(.open, of: trial.subscriber("wh_\(subscriber)"), concurrency: 100)
             }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 1000)
             let greedy = try await trial.queue.take(1000, capacity: 60, wait: .zero)
-            let held = Dictionary(grouping: greedy, by: \.delivery.endpoint).mapValues(\.count)
+            let held = Dictionary(grouping: greedy, by: \.delivery.subscriber).mapValues(\.count)
             #expect((45...52).contains(greedy.count), "seven eighths, at most")
             #expect(held.count == 5 && held.values.allSatisfy { [9, 10, 11].contains($0) }, "all alike: \(held)")
             #expect(try await trial.queue.take(1000, capacity: 60, wait: .zero).isEmpty)
             try await trial.queue.plan([trial.item(2000, "new")], cursor: CursorName("c"), from: 1000, to: 2000)
             let newcomer = try await trial.queue.take(1000, capacity: 60, wait: .zero)
-            #expect(newcomer.map(\.delivery.endpoint.name) == ["new"])
+            #expect(newcomer.map(\.delivery.subscriber.name) == ["new"])
 
             let other = (1...100).map {
                 PlannedDelivery(
-                    id: "dlv_other_\($0)", endpoint: EndpointID("wh", in: AppID("other")),
+                    id: "dlv_other_\($0)", subscriber: SubscriberID("wh", in: AppID("other")),
                     event: Timetoken(UInt64($0)), type: "t", channel: "c")
             }
             try await trial.queue.plan(other, cursor: CursorName("other"), from: .zero, to: 100)
             let late = try await trial.queue.take(1000, capacity: 60, wait: .zero)
-            #expect(late.count >= 5 && late.allSatisfy { $0.delivery.endpoint.app == AppID("other") })
+            #expect(late.count >= 5 && late.allSatisfy { $0.delivery.subscriber.app == AppID("other") })
         },
         Behaviour("attempts are recorded together; those whose lease was lost are named and change nothing") { trial in
             let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 4)
-            try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 2)
+            try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: 2)
             let leases = try await trial.queue.take(4, wait: .zero)
             #expect(leases.count == 2)
             let lost = Lease(delivery: leases[1].delivery, fence: leases[1].fence + 1000, body: nil)
@@ -200,14 +200,14 @@ extension Behaviour {
             #expect(try await trial.queue.delivery(new[0].delivery.id, in: trial.app)?.1.count == 1)
         },
         Behaviour("a paused endpoint holds its items and takes in new ones; opened again they are due") { trial in
-            let endpoint = trial.endpoint("wh")
+            let subscriber = trial.subscriber("wh")
             try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
-            try await trial.queue.set(.paused, of: endpoint, concurrency: 5)
+            try await trial.queue.set(.paused, of: subscriber, concurrency: 5)
             try await trial.queue.plan([trial.item(2, "wh")], cursor: CursorName("c"), from: 1, to: 2)
             #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
             let held = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(held.map(\.status) == [.held, .held] && held.allSatisfy { $0.due == nil })
-            try await trial.queue.set(.open, of: endpoint, concurrency: 5)
+            try await trial.queue.set(.open, of: subscriber, concurrency: 5)
             #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [1, 2])
         },
         Behaviour(
@@ -218,11 +218,11 @@ extension Behaviour {
                 return limits
             }()
         ) { trial in
-            let endpoint = trial.endpoint("wh")
-            try await trial.queue.set(.paused, of: endpoint, concurrency: 5)
+            let subscriber = trial.subscriber("wh")
+            try await trial.queue.set(.paused, of: subscriber, concurrency: 5)
             let items = (1...5).map { trial.item(Timetoken(UInt64($0)), "wh") }
             let overflowing = try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5)
-            #expect(overflowing == [endpoint: 2])
+            #expect(overflowing == [subscriber: 2])
             let all = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(all.map(\.status) == [.dead, .dead, .held, .held, .held])
             #expect(all[0].reason == "held_too_many")
@@ -238,12 +238,12 @@ extension Behaviour {
             for (name, isPulled) in [("wh", false), ("sub", true)] {
                 var settings = LaneSettings(concurrency: 99)
                 settings.isPulled = isPulled
-                try await trial.queue.set(settings, of: trial.endpoint(name))
+                try await trial.queue.set(settings, of: trial.subscriber(name))
                 try await trial.plan(
                     (1...35).map { trial.item(Timetoken($0), name) },
                     from: try await trial.queue.cursor(CursorName("c")))
                 var query = DeliveryQuery(app: trial.app, limit: 99)
-                query.endpoint = name
+                query.subscriber = name
                 let all = try await trial.listAll(query)
                 #expect(all.map(\.status) == Array(repeating: .dead, count: 5) + Array(repeating: .pending, count: 30))
                 #expect(all[0].reason == "held_too_many")
@@ -255,7 +255,7 @@ extension Behaviour {
             let items = (1...5000).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5000)
             let lease = try await trial.queue.take(1, wait: .zero)[0]
-            try await trial.queue.set(.closed, of: trial.endpoint("wh"), concurrency: 1)
+            try await trial.queue.set(.closed, of: trial.subscriber("wh"), concurrency: 1)
             try await trial.queue.plan([trial.item(5001, "wh")], cursor: CursorName("c"), from: 5000, to: 5001)
             #expect(try await trial.queue.finish(lease, trial.outcome(.retry(at: trial.clock.now))))
             #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
@@ -278,7 +278,7 @@ extension Behaviour {
                 #expect(try await trial.queue.finish(lease, trial.outcome(verdict, body: Array("sent".utf8))))
             }
             let failed = DeliverySelection.range(
-                trial.endpoint("wh"), after: places[0], before: places[5], onlyFailed: true)
+                trial.subscriber("wh"), after: places[0], before: places[5], onlyFailed: true)
             #expect(try await trial.queue.replay(failed, isDryRun: true) == 2)
             #expect(try await trial.queue.replay(failed, isDryRun: false) == 2)
             let ids = DeliverySelection.ids([items[0].id, items[0].id, items[4].id, "dlv_none"], in: trial.app)
@@ -317,7 +317,7 @@ extension Behaviour {
             }
             let unknown = Lease(
                 delivery: Delivery(
-                    id: "dlv_none", endpoint: trial.endpoint("wh"), event: 1, type: "t", channel: "room",
+                    id: "dlv_none", subscriber: trial.subscriber("wh"), event: 1, type: "t", channel: "room",
                     status: .pending, attempts: 0, due: nil), fence: 1, body: nil)
             #expect(try await trial.queue.keep([(unknown, first)]) == [nil])
             try await trial.subject.restart()
@@ -337,7 +337,7 @@ extension Behaviour {
             #expect(try await trial.queue.keep([(lease, Array("sent".utf8))]) == [nil])
         },
         Behaviour("leases are void after a restart; the count of attempts goes on", needsRestart: true) { trial in
-            try await trial.queue.set(.open, of: trial.endpoint("wh"), concurrency: 2)
+            try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: 2)
             let drafts = (1...3).map { trial.draft("room", "\($0)") }
             let places = try await trial.log.append(drafts, claim: nil).events.map(\.event.timetoken)
             try await trial.queue.plan(
@@ -387,11 +387,11 @@ extension Behaviour {
             }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 6)
             let other = PlannedDelivery(
-                id: "dlv_other", endpoint: EndpointID("wh_a", in: AppID("other")), event: 3, type: "t", channel: "c")
+                id: "dlv_other", subscriber: SubscriberID("wh_a", in: AppID("other")), event: 3, type: "t", channel: "c")
             try await trial.queue.plan([other], cursor: CursorName("c"), from: 6, to: 7)
-            try await trial.queue.set(.paused, of: trial.endpoint("wh_b"), concurrency: 1)
+            try await trial.queue.set(.paused, of: trial.subscriber("wh_b"), concurrency: 1)
             let leases = try await trial.queue.take(6, wait: .zero).filter {
-                $0.delivery.endpoint == trial.endpoint("wh_a")
+                $0.delivery.subscriber == trial.subscriber("wh_a")
             }
             for (lease, verdict) in zip(
                 leases, [.delivered, .dead(reason: "no"), .retry(at: trial.clock.now)] as [DeliveryOutcome.Verdict])
@@ -408,7 +408,7 @@ extension Behaviour {
             }
             var query = DeliveryQuery(app: trial.app, limit: 3)
             #expect(try await trial.listAll(query).count == 12)
-            query.endpoint = "wh_a"
+            query.subscriber = "wh_a"
             #expect(try await trial.listAll(query).map(\.event) == [6, 5, 4, 3, 2, 1])
             query.event = 3
             #expect(try await trial.listAll(query).map(\.id) == ["dlv_3_wh_a"])
@@ -416,7 +416,7 @@ extension Behaviour {
             await trial.refusal(.malformed) { _ = try await trial.queue.list(query) }
         },
         Behaviour("100,000 waiting items of a dead endpoint do not stand in another's way") { trial in
-            try await trial.queue.set(.open, of: trial.endpoint("dead"), concurrency: 10)
+            try await trial.queue.set(.open, of: trial.subscriber("dead"), concurrency: 10)
             var position = Timetoken.zero
             for part in 0..<50 {
                 let items = (1...2000).map { trial.item(Timetoken(UInt64(part * 2000 + $0)), "dead") }
@@ -427,9 +427,9 @@ extension Behaviour {
             #expect(try await trial.queue.take(1000, wait: .zero).count == 10)
             try await trial.queue.plan([trial.item(1, "alive")], cursor: CursorName("c"), from: position, to: 100_001)
             let next = try await trial.queue.take(1000, wait: .zero)
-            #expect(next.map(\.delivery.endpoint.name) == ["alive"])
+            #expect(next.map(\.delivery.subscriber.name) == ["alive"])
             // And they are all still there: more than any memory keeps.
-            try await trial.queue.set(.open, of: trial.endpoint("dead"), concurrency: 100_000)
+            try await trial.queue.set(.open, of: trial.subscriber("dead"), concurrency: 100_000)
             var taken = 10
             while taken < 100_000 {
                 let leases = try await trial.queue.take(10_000, wait: .seconds(10))
@@ -461,11 +461,11 @@ extension Behaviour {
 }
 
 extension Trial {
-    func endpoint(_ name: String) -> EndpointID { EndpointID(name, in: app) }
+    func subscriber(_ name: String) -> SubscriberID { SubscriberID(name, in: app) }
 
-    func item(_ event: Timetoken, _ endpoint: String, body: [UInt8]? = nil) -> PlannedDelivery {
+    func item(_ event: Timetoken, _ subscriber: String, body: [UInt8]? = nil) -> PlannedDelivery {
         PlannedDelivery(
-            id: "dlv_\(event)_\(endpoint)", endpoint: self.endpoint(endpoint), event: event, type: "order.paid",
+            id: "dlv_\(event)_\(subscriber)", subscriber: self.subscriber(subscriber), event: event, type: "order.paid",
             channel: "room", body: body)
     }
 

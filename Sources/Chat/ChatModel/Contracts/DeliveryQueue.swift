@@ -9,7 +9,7 @@ public protocol DeliveryQueue: Sendable {
     @discardableResult
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
-    ) async throws(ChatError) -> [EndpointID: Int]
+    ) async throws(ChatError) -> [SubscriberID: Int]
 
     /// Where the named cursor stands; zero for a new one. Kept events after the oldest cursor, at most three days
     /// behind, are not expired.
@@ -34,7 +34,7 @@ public protocol DeliveryQueue: Sendable {
     /// its own.
     /// - Parameter lease: how long the leases last.
     func take(
-        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+        from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease]
 
     /// Records attempts and what follows, in one step. An attempt is no longer under way from the call on. False for a
@@ -59,11 +59,11 @@ public protocol DeliveryQueue: Sendable {
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool]
 
     /// Settles how an endpoint's deliveries go: all of it, durable. Idempotent. What waits follows a new ordering.
-    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError)
+    func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError)
 
     /// Slows an endpoint down beyond its settings, in memory, until told otherwise: at most `concurrency` attempts under way
     /// (none at zero), none begun earlier than `notBefore`. Nil: as the settings have it.
-    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async
+    func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async
 
     /// Deliveries by event and endpoint. A page costs the same wherever it begins, and however many there are; but one of
     /// `pending` without `failed`, or the other way round, and their count, may look into all that wait.
@@ -87,7 +87,7 @@ public protocol DeliveryQueue: Sendable {
     /// What an endpoint has waiting up to an event, that one included, turns dead with the reason `skipped`. Those under way
     /// are left alone. Returns how many.
     @discardableResult
-    func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int
+    func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int
 
     /// Removes those of the deliveries that are dead. Returns how many.
     func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int
@@ -105,8 +105,8 @@ extension DeliveryQueue {
     }
 
     /// Opens, pauses or closes an endpoint that has no settings beside.
-    public func set(_ state: LaneState, of endpoint: EndpointID, concurrency: Int) async throws(ChatError) {
-        try await set(LaneSettings(state: state, concurrency: concurrency), of: endpoint)
+    public func set(_ state: LaneState, of subscriber: SubscriberID, concurrency: Int) async throws(ChatError) {
+        try await set(LaneSettings(state: state, concurrency: concurrency), of: subscriber)
     }
 
     /// Records one attempt.
@@ -124,7 +124,7 @@ public struct CursorName: Hashable, Sendable {
 public struct PlannedDelivery: Sendable {
     /// `dlv_…`, unique in the installation; the planner derives it from event and endpoint.
     public var id: String
-    public var endpoint: EndpointID
+    public var subscriber: SubscriberID
     public var event: Timetoken
     public var type: String
     public var channel: String
@@ -132,10 +132,10 @@ public struct PlannedDelivery: Sendable {
     public var body: [UInt8]?
 
     public init(
-        id: String, endpoint: EndpointID, event: Timetoken, type: String, channel: String, body: [UInt8]? = nil
+        id: String, subscriber: SubscriberID, event: Timetoken, type: String, channel: String, body: [UInt8]? = nil
     ) {
         self.id = id
-        self.endpoint = endpoint
+        self.subscriber = subscriber
         self.event = event
         self.type = type
         self.channel = channel
@@ -148,7 +148,7 @@ public enum DeliveryStatus: String, Sendable, CaseIterable { case pending, faile
 
 public struct Delivery: Sendable {
     public var id: String
-    public var endpoint: EndpointID
+    public var subscriber: SubscriberID
     public var event: Timetoken
     public var type: String
     public var channel: String
@@ -161,11 +161,11 @@ public struct Delivery: Sendable {
     public var reason: String?
 
     public init(
-        id: String, endpoint: EndpointID, event: Timetoken, type: String, channel: String, status: DeliveryStatus,
+        id: String, subscriber: SubscriberID, event: Timetoken, type: String, channel: String, status: DeliveryStatus,
         attempts: Int, due: Timetoken?, reason: String? = nil
     ) {
         self.id = id
-        self.endpoint = endpoint
+        self.subscriber = subscriber
         self.event = event
         self.type = type
         self.channel = channel
@@ -299,7 +299,7 @@ public struct DeliveryQuery: Sendable {
 
     public var app: AppID
     /// Within this webhook; nil: all of the space.
-    public var endpoint: String?
+    public var subscriber: String?
     /// Empty: whatever their status.
     public var statuses: Set<DeliveryStatus> = []
     public var event: Timetoken?
@@ -328,5 +328,5 @@ public struct DeliveryQuery: Sendable {
 public enum DeliverySelection: Sendable {
     case ids([String], in: AppID)
     /// Deliveries of an endpoint whose event lies strictly between the bounds; `onlyFailed` leaves out delivered ones.
-    case range(EndpointID, after: Timetoken, before: Timetoken, onlyFailed: Bool)
+    case range(SubscriberID, after: Timetoken, before: Timetoken, onlyFailed: Bool)
 }

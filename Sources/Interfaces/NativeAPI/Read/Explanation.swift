@@ -78,7 +78,7 @@ extension NativeAPI {
         writer.beginArray()
         for delivery in deliveries {
             print(
-                delivery.endpoint.name, isMatch: true, "it was told of the event, which is kept no more",
+                delivery.subscriber.name, isMatch: true, "it was told of the event, which is kept no more",
                 delivery, to: &writer)
         }
         writer.endArray()
@@ -113,7 +113,7 @@ extension NativeAPI {
         _ matches: [WebhookMatch], _ deliveries: [Delivery], to writer: inout JSONWriter
     ) {
         var rest: [String: Delivery] = [:]
-        for delivery in deliveries { rest[delivery.endpoint.name] = delivery }
+        for delivery in deliveries { rest[delivery.subscriber.name] = delivery }
         writer.key("webhooks")
         writer.beginArray()
         for match in matches {

@@ -18,7 +18,7 @@ extension PubNubAPI {
         guard let payload = WirePayload(request.body, depth: limits.jsonDepth) else { throw WireError.notJSON }
         let grant = try Grant(payload)
         let token = AccessToken.text(
-            grant.members(at: service.clock.now), secret: Secret(text: keyset.app.secretKey))
+            grant.members(at: service.clock.now), secret: Secret(text: keyset.record.secretKey))
         await note("token.grant", request, keyset)
         var response = Self.success { $0.member("token", token) }
         response.headers.append(("Cache-Control", "no-store"))
@@ -42,14 +42,14 @@ extension PubNubAPI {
     private func signedKeyset(of request: WireRequest) throws -> Keyset {
         let keyset = try Keyset(request.segment(2), service)
         try demandSignature(request, keyset)
-        try keyset.app.meters?.admitRequest(at: service.clock.now)
+        try keyset.record.meters?.admitRequest(at: service.clock.now)
         return keyset
     }
 
     /// Leaves an entry in the app's audit log. Who comes with the app's keys is named by them alone.
     func note(_ action: String, _ request: WireRequest, _ keyset: Keyset, resource: String? = nil) async {
         let deed = AuditDeed(
-            action: action, actor: keyset.app.subscribeKey, address: request.request.remoteAddress.description,
+            action: action, actor: keyset.record.subscribeKey, address: request.request.remoteAddress.description,
             request: request.request.id, resource: resource)
         await service.audit.write(deed, in: keyset.app)
     }

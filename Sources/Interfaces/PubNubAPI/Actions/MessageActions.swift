@@ -74,7 +74,7 @@ extension PubNubAPI {
             for action in actions { action.printOnWire(to: &writer) }
             writer.endArray()
             guard hasMore, let first = actions.first?.timetoken.description else { return }
-            let path = "/v1/message-actions/\(keyset.app.subscribeKey)/channel/\(PercentName.encode(channel))"
+            let path = "/v1/message-actions/\(keyset.record.subscribeKey)/channel/\(PercentName.encode(channel))"
             let bound = end.map { "&end=\($0)" } ?? ""
             writer.key("more")
             writer.beginObject()

@@ -28,7 +28,7 @@ extension PubNubAPI {
         wanted.actions = try await chat.actions(of: events)
         if found.count > wanted.limit, wanted.isNewestFirst, let first = events.first {
             wanted.more = (
-                "/v3/history-with-actions/sub-key/\(keyset.app.subscribeKey)/channel/\(PercentName.encode(channels[0]))",
+                "/v3/history-with-actions/sub-key/\(keyset.record.subscribeKey)/channel/\(PercentName.encode(channels[0]))",
                 first.timetoken
             )
         }

@@ -81,7 +81,7 @@ extension PubNubAPI {
     ///
     /// - Throws: `WireError.denied`.
     func demandModerator(for channels: [String], _ request: WireRequest, _ keyset: Keyset) throws(WireError) {
-        guard !keyset.app.demandsTokens, channels.contains(where: { WireNames.moderated(on: $0) != nil }) else {
+        guard !keyset.record.demandsTokens, channels.contains(where: { WireNames.moderated(on: $0) != nil }) else {
             return
         }
         try demandSignature(request, keyset)

@@ -49,7 +49,7 @@ struct SubscribeRequest: Sendable {
             for ban in try await chat.bans(of: user) { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
         }
         subscriber = Subscriber(
-            app: keyset.app, subscribeKey: keyset.app.subscribeKey, match: match, filter: filter)
+            app: keyset.app, subscribeKey: keyset.record.subscribeKey, match: match, filter: filter)
         place = try PresencePlace(names, held, chat.limits)
         states = place.states(request["state"], chat.limits)
     }

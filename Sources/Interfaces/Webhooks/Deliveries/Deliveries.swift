@@ -40,7 +40,7 @@ public struct Deliveries: Sendable {
         try caller.demand(.manage)
         let list = wanted.list
         var query = DeliveryQuery(app: caller.app, limit: list.limit)
-        query.endpoint = wanted.subscriber
+        query.subscriber = wanted.subscriber
         query.statuses = wanted.statuses
         query.event = wanted.event
         query.after = list.after
@@ -91,13 +91,13 @@ public struct Deliveries: Sendable {
             throw unrepeatable(found)
         }
         // Who asks by hand wants to see now how the receiver is.
-        await registry.circuits.reset(found.endpoint)
+        await registry.circuits.reset(found.subscriber)
         return try await delivery(id, by: caller).delivery
     }
 
     private func unrepeatable(_ delivery: Delivery) -> ChatError {
         let (webhook, isThere) = registry.snapshot.withLock {
-            ($0[delivery.endpoint], $0.isKnown(delivery.endpoint) || $0.subscription(delivery.endpoint) != nil)
+            ($0[delivery.subscriber], $0.isKnown(delivery.subscriber) || $0.subscription(delivery.subscriber) != nil)
         }
         guard isThere else { return ChatError(.conflict, "the webhook of this delivery is deleted") }
         if let webhook, webhook.status != .enabled, delivery.due == nil {
@@ -115,7 +115,7 @@ public struct Deliveries: Sendable {
         guard webhook.status == .enabled || registry.hasConsent(webhook) else {
             throw ChatError(.conflict, "the receiver has not consented yet; ask it by verifying the webhook")
         }
-        return try await registry.trials.pass(webhook.endpoint) { () async throws(ChatError) in
+        return try await registry.trials.pass(webhook.subscriber) { () async throws(ChatError) in
             try await test(webhook, by: caller)
         }
     }
@@ -147,7 +147,7 @@ public struct Deliveries: Sendable {
         var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
         let decision = state.record(DeliveryState.Happening(answered.result, now: start), draw: 0)
         // It is well: what waits for it need not wait for a probe.
-        if decision.errorClass == nil { await registry.circuits.reset(webhook.endpoint) }
+        if decision.errorClass == nil { await registry.circuits.reset(webhook.subscriber) }
         return DeliveryAttempt(
             answered.result, at: start, error: decision.errorClass, isManual: true,
             details: DeliveryAttempt.details(answered, decision.errorClass))
@@ -156,7 +156,7 @@ public struct Deliveries: Sendable {
     /// A delivery that is in no queue.
     static func trial(of event: Event, for webhook: Webhook) -> Sent {
         let delivery = Delivery(
-            id: deliveryID(of: event.timetoken, to: webhook.id), endpoint: webhook.endpoint, event: event.timetoken,
+            id: deliveryID(of: event.timetoken, to: webhook.id), subscriber: webhook.subscriber, event: event.timetoken,
             type: event.type, channel: event.channel.name, status: .pending, attempts: 0, due: nil)
         return Sent(
             lease: Lease(delivery: delivery, fence: 0, body: nil), body: event.envelope.bytes,

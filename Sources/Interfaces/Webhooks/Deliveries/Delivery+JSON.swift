@@ -7,7 +7,7 @@ extension Delivery {
     public func print(to writer: inout JSONWriter, attempts: [DeliveryAttempt]? = nil) {
         writer.beginObject()
         writer.member("id", id)
-        writer.member("subscriber", endpoint.name)
+        writer.member("subscriber", subscriber.name)
         writer.member("event", event.eventID)
         writer.member("type", type)
         writer.member("channel", channel)

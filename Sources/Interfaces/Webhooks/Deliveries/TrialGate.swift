@@ -12,30 +12,30 @@ final class TrialGate: Sendable {
     /// Runs `body` if the app may have one more.
     /// - Throws: `.tooMany`; what `body` throws.
     func pass<Result: Sendable>(
-        _ endpoint: EndpointID, _ body: () async throws(ChatError) -> Result
+        _ subscriber: SubscriberID, _ body: () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
-        guard enter(endpoint) else {
+        guard enter(subscriber) else {
             throw ChatError(
                 .tooMany, "a test of this webhook or \(Self.most) of this app's are under way; ask again",
                 retryAfter: .seconds(1))
         }
-        defer { leave(endpoint) }
+        defer { leave(subscriber) }
         return try await body()
     }
 
-    private func enter(_ endpoint: EndpointID) -> Bool {
+    private func enter(_ subscriber: SubscriberID) -> Bool {
         underWay.withLock { underWay in
-            let others = underWay[endpoint.app] ?? []
-            guard others.count < Self.most, !others.contains(endpoint.name) else { return false }
-            underWay[endpoint.app, default: []].insert(endpoint.name)
+            let others = underWay[subscriber.app] ?? []
+            guard others.count < Self.most, !others.contains(subscriber.name) else { return false }
+            underWay[subscriber.app, default: []].insert(subscriber.name)
             return true
         }
     }
 
-    private func leave(_ endpoint: EndpointID) {
+    private func leave(_ subscriber: SubscriberID) {
         underWay.withLock { underWay in
-            underWay[endpoint.app]?.remove(endpoint.name)
-            if underWay[endpoint.app]?.isEmpty == true { underWay[endpoint.app] = nil }
+            underWay[subscriber.app]?.remove(subscriber.name)
+            if underWay[subscriber.app]?.isEmpty == true { underWay[subscriber.app] = nil }
         }
     }
 }

@@ -72,7 +72,7 @@ extension Deliveries {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
         var query = DeliveryQuery(app: caller.app, limit: 1)
-        query.endpoint = id
+        query.subscriber = id
         var counts: [(DeliveryStatus, Int)] = []
         for status in DeliveryStatus.allCases {
             query.statuses = [status]
@@ -83,8 +83,8 @@ extension Deliveries {
         let now = registry.service.clock.now
         return WebhookStats(
             webhook: id, counts: counts, oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
-            circuit: registry.circuits.state(of: webhook.endpoint, at: now),
-            figures: registry.figures.figures(of: webhook.endpoint), now: now)
+            circuit: registry.circuits.state(of: webhook.subscriber, at: now),
+            figures: registry.figures.figures(of: webhook.subscriber), now: now)
     }
 
     /// The newest event that was delivered to a webhook, as long as deliveries are kept. Without one where the webhook
@@ -94,7 +94,7 @@ extension Deliveries {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
         var query = DeliveryQuery(app: caller.app, limit: 1)
-        query.endpoint = id
+        query.subscriber = id
         query.statuses = [.delivered]
         return try await queue.list(query).items.first?.event ?? webhook.since
     }

@@ -20,10 +20,10 @@ struct CloudEventsFormat: WebhookFormat {
     var isBatchable: Bool { mode == .batch }
 
     func content(
-        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+        of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
     ) throws(FormatObstacle) -> PostContent {
         let parts = try EnvelopeParts(envelope)
-        let attributes = attributes(of: parts, trace, in: endpoint.app)
+        let attributes = attributes(of: parts, trace, in: subscriber.app)
         let data = parts["data"] ?? .null
         switch mode {
         case .structured, .batch:

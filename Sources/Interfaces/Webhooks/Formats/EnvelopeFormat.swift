@@ -6,7 +6,7 @@ struct EnvelopeFormat: WebhookFormat {
     var isBatchable: Bool { true }
 
     func content(
-        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+        of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
     ) throws(FormatObstacle) -> PostContent {
         PostContent(body: envelope)
     }
@@ -25,7 +25,7 @@ struct FlatFormat: WebhookFormat {
     var isBatchable: Bool { true }
 
     func content(
-        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+        of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
     ) throws(FormatObstacle) -> PostContent {
         let parts = try EnvelopeParts(envelope)
         let data = parts["data"] ?? .null

@@ -43,7 +43,7 @@ extension Sent {
         guard let inclusion = Inclusion.ofApp(objects), PostContent.isEnvelope(body) else { return self }
         let delivery = lease.delivery
         let envelope = try await service.including(
-            inclusion, in: [(event: delivery.event, envelope: body)], of: delivery.endpoint.app)[0]
+            inclusion, in: [(event: delivery.event, envelope: body)], of: delivery.subscriber.app)[0]
         return Sent(lease: lease, body: envelope, trace: trace)
     }
 }

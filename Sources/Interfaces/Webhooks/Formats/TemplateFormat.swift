@@ -35,10 +35,10 @@ struct TemplateFormat: WebhookFormat {
     var isBatchable: Bool { true }
 
     func content(
-        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+        of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
     ) throws(FormatObstacle) -> PostContent {
         do throws(TemplateObstacle) {
-            let context = Context(envelope: JSONText(trusted: envelope), webhook: endpoint.name)
+            let context = Context(envelope: JSONText(trusted: envelope), webhook: subscriber.name)
             return PostContent(body: try template.render(context, limitBytes: Self.limitBytes).bytes)
         } catch {
             switch error {

@@ -13,7 +13,7 @@ public protocol WebhookFormat: Sendable {
     ///   - envelope: the event as `Event.envelope` prints it.
     ///   - trace: where the event stands in a trace, which no envelope tells; nil for one that is not traced.
     func content(
-        of envelope: [UInt8], trace: TraceContext?, for endpoint: EndpointID
+        of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
     ) throws(FormatObstacle) -> PostContent
 }
 

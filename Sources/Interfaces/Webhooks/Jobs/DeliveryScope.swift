@@ -70,7 +70,7 @@ public struct DeliveryScope: Sendable {
 
     func query(in app: AppID, limit: Int) -> DeliveryQuery {
         var query = DeliveryQuery(app: app, limit: limit)
-        query.endpoint = webhook
+        query.subscriber = webhook
         query.statuses = statuses
         query.after = after
         query.before = before

@@ -101,7 +101,7 @@ final class JobRunner: Sendable {
         // As with a retry by hand: who asks has reason to think that the receiver is well again. Once, or one that is still
         // sick would be asked with every page.
         if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
-            await registry.circuits.reset(EndpointID(webhook, in: job.app))
+            await registry.circuits.reset(SubscriberID(webhook, in: job.app))
         }
         if !part.items.isEmpty { return try await queue.enqueue(part.items).due }
         guard !part.ids.isEmpty else { return 0 }

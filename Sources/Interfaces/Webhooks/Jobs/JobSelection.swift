@@ -62,7 +62,7 @@ struct JobSelection: Sendable {
         of scope: DeliveryScope, in app: AppID, at position: String?, limit: Int
     ) async throws(ChatError) -> Part {
         guard let id = scope.webhook else { throw ChatError(.malformed, "a replay of all events names a webhook") }
-        var webhook = try await registry.current(EndpointID(id, in: app))
+        var webhook = try await registry.current(SubscriberID(id, in: app))
         webhook.since = .zero
         let matcher = WebhookMatcher([webhook])
         let start = position.flatMap { Timetoken(text: $0) } ?? scope.after
@@ -101,7 +101,7 @@ extension PlannedDelivery {
     /// - Parameter printed: the event's body, if there is one already.
     init(_ event: Event, to webhook: String, printed: [UInt8]? = nil) {
         self.init(
-            id: deliveryID(of: event.timetoken, to: webhook), endpoint: EndpointID(webhook, in: event.channel.app),
+            id: deliveryID(of: event.timetoken, to: webhook), subscriber: SubscriberID(webhook, in: event.channel.app),
             event: event.timetoken, type: event.type, channel: event.channel.name,
             // A passing event cannot be read later.
             body: event.retention == .passing ? printed ?? event.forCopies.envelope.bytes : nil)

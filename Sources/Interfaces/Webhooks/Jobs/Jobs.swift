@@ -122,7 +122,7 @@ public struct Jobs: Sendable {
     private func demandReach(of scope: DeliveryScope, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
         if let webhook = scope.webhook {
-            return try await registry.demandReach(of: EndpointID(webhook, in: caller.app), by: caller)
+            return try await registry.demandReach(of: SubscriberID(webhook, in: caller.app), by: caller)
         }
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
             throw ChatError(.forbidden, "this credential does not reach every delivery; name a webhook")

@@ -14,18 +14,18 @@ final class OverflowNotices: Sendable {
         var untold = 0
     }
 
-    private let entries = Lock<[EndpointID: Entry]>([:])
+    private let entries = Lock<[SubscriberID: Entry]>([:])
 
     /// Counts what was lost. Returns how much there is to tell of; nil while it is too early.
-    func add(_ count: Int, of endpoint: EndpointID, at now: Timetoken) -> Int? {
+    func add(_ count: Int, of subscriber: SubscriberID, at now: Timetoken) -> Int? {
         entries.withLock { entries in
-            let known = entries[endpoint]
+            let known = entries[subscriber]
             if let known, now < known.told.adding(Self.interval) {
-                entries[endpoint]?.untold += count
+                entries[subscriber]?.untold += count
                 return nil
             }
             if known == nil, entries.count >= Self.most { entries.removeAll() }
-            entries[endpoint] = Entry(told: now)
+            entries[subscriber] = Entry(told: now)
             return count + (known?.untold ?? 0)
         }
     }

@@ -167,22 +167,22 @@ final class Planner: Sendable {
         meters.addPlanned(items.count - dead)
         guard dead > 0 else { return }
         meters.addDead(dead)
-        for (endpoint, count) in overflowing { await tell(endpoint, hasLost: count) }
+        for (subscriber, count) in overflowing { await tell(subscriber, hasLost: count) }
     }
 
     /// Tells the app's operators and the log that what an endpoint should have been told is lost.
-    private func tell(_ endpoint: EndpointID, hasLost count: Int) async {
-        guard let lost = overflow.add(count, of: endpoint, at: service.clock.now) else { return }
+    private func tell(_ subscriber: SubscriberID, hasLost count: Int) async {
+        guard let lost = overflow.add(count, of: subscriber, at: service.clock.now) else { return }
         logger.error(
             "deliveries lost: too many are waiting",
-            metadata: ["app": "\(endpoint.app)", "webhook": "\(endpoint.name)", "count": "\(lost)"])
-        let data = WebhookRegistry.notice("webhook.overflowing", of: endpoint) { $0.member("dead", lost) }.data
+            metadata: ["app": "\(subscriber.app)", "webhook": "\(subscriber.name)", "count": "\(lost)"])
+        let data = WebhookRegistry.notice("webhook.overflowing", of: subscriber) { $0.member("dead", lost) }.data
         do throws(ChatError) {
-            try await service.report("webhook.overflowing", data: data, in: endpoint.app)
+            try await service.report("webhook.overflowing", data: data, in: subscriber.app)
         } catch {
             // The line above is written, and the next notice will have the count of what comes until then.
             logger.warning(
-                "webhook.overflowing not reported", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
+                "webhook.overflowing not reported", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
         }
     }
 

@@ -22,7 +22,7 @@ public struct Subscription: Sendable {
     /// A backlog that reaches this is a lower bound: counting more would make lists slow.
     static let mostBacklog = 1000
 
-    public var endpoint: EndpointID { EndpointID(id, in: app) }
+    public var subscriber: SubscriberID { SubscriberID(id, in: app) }
 
     /// How the queue is to treat it.
     var lane: LaneSettings {
@@ -67,8 +67,8 @@ public struct SubscriptionSettings: Sendable {
 }
 
 extension Subscription {
-    static func recordKey(of endpoint: EndpointID) -> RecordKey {
-        RecordKey(.subscription, endpoint.name, in: endpoint.app)
+    static func recordKey(of subscriber: SubscriberID) -> RecordKey {
+        RecordKey(.subscription, subscriber.name, in: subscriber.app)
     }
 
     /// What the directory keeps.

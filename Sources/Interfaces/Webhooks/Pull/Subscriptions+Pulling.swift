@@ -42,7 +42,7 @@ extension Subscriptions {
         while true {
             // In short turns, so that a gateway that stops need not wait for its consumers.
             let leases = try await queue.take(
-                from: subscription.endpoint, limit: included.isEmpty ? most : min(most, IncludedObject.pageMost),
+                from: subscription.subscriber, limit: included.isEmpty ? most : min(most, IncludedObject.pageMost),
                 lease: subscription.settings.ackDeadline,
                 wait: left > 0 ? .seconds(1) : .zero)
             let events = try await handedOut(leases, with: included)
@@ -87,7 +87,7 @@ extension Subscriptions {
         let end = try await registry.service.engine.log.watermark(of: caller.app)
         try await registry.waitUntilPlanned(caller.app, through: min(position, end))
         let outcome = SeekOutcome(
-            skipped: try await queue.skip(subscription.endpoint, through: position), replayed: 0, reached: position,
+            skipped: try await queue.skip(subscription.subscriber, through: position), replayed: 0, reached: position,
             isComplete: true)
         subscription.since = position
         return try await asLongWork { [subscription, outcome] () async throws(ChatError) in
@@ -141,8 +141,8 @@ extension Subscriptions {
     private func readable(_ id: String, _ caller: Caller) throws(ChatError) -> Subscription {
         try caller.demand(.read)
         try caller.demandNoUser()
-        let endpoint = EndpointID(id, in: caller.app)
-        guard let subscription = registry.snapshot.withLock({ $0.subscription(endpoint) }) else { throw Self.unknown }
+        let subscriber = SubscriberID(id, in: caller.app)
+        guard let subscription = registry.snapshot.withLock({ $0.subscription(subscriber) }) else { throw Self.unknown }
         try registry.demandReach(of: subscription.settings.selection, by: caller)
         return subscription
     }
@@ -169,7 +169,7 @@ extension Subscriptions {
             let delivery = lease.delivery
             var envelope = lease.body
             if envelope == nil {
-                envelope = try await registry.service.engine.log.event(at: delivery.event, in: delivery.endpoint.app)?
+                envelope = try await registry.service.engine.log.event(at: delivery.event, in: delivery.subscriber.app)?
                     .envelope.bytes
             }
             guard let envelope else {
@@ -181,7 +181,7 @@ extension Subscriptions {
             }
             found.append((lease, envelope))
         }
-        if let inclusion = Inclusion.ofApp(included), let app = leases.first?.delivery.endpoint.app {
+        if let inclusion = Inclusion.ofApp(included), let app = leases.first?.delivery.subscriber.app {
             let envelopes = try await registry.service.including(
                 inclusion, in: found.map { (event: $0.lease.delivery.event, envelope: $0.envelope) }, of: app)
             found = zip(found, envelopes).map { ($0.lease, $1) }
@@ -215,7 +215,7 @@ extension Subscriptions {
         _ body: ([(lease: Lease, at: Timetoken)]) async throws(ChatError) -> [Bool]
     ) async throws(ChatError) -> [Bool] {
         let known = ids.map { AckID($0) }
-        var results = try await body(known.compactMap { $0.map { ($0.lease(of: subscription.endpoint), $0.at) } })[...]
+        var results = try await body(known.compactMap { $0.map { ($0.lease(of: subscription.subscriber), $0.at) } })[...]
         return known.map { $0 == nil ? false : results.popFirst() ?? false }
     }
 }
@@ -240,9 +240,9 @@ private struct AckID {
         [event.rawValue, fence, at.rawValue].map { String($0, radix: 36) }.joined(separator: "-")
     }
 
-    func lease(of endpoint: EndpointID) -> Lease {
+    func lease(of subscriber: SubscriberID) -> Lease {
         let delivery = Delivery(
-            id: "", endpoint: endpoint, event: event, type: "", channel: "", status: .pending, attempts: 0, due: nil)
+            id: "", subscriber: subscriber, event: event, type: "", channel: "", status: .pending, attempts: 0, due: nil)
         return Lease(delivery: delivery, fence: fence, body: nil)
     }
 }

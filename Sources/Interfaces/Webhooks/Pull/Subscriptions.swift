@@ -16,7 +16,7 @@ public final class Subscriptions: Sendable {
     private let logger: Logger
     private let isStopping = Atomic(false)
     /// Those whose deletion is not finished.
-    private let deleted = Lock<Set<EndpointID>>([])
+    private let deleted = Lock<Set<SubscriberID>>([])
 
     init(registry: WebhookRegistry, logger: Logger) {
         self.registry = registry
@@ -43,7 +43,7 @@ public final class Subscriptions: Sendable {
             id: registry.options.random.identifier(prefix: "sub_"), app: caller.app, settings: settings,
             since: try await registry.service.engine.log.watermark(of: caller.app), created: now, updated: now)
         // The lane first: planned into one that is not known to be pulled, an event would be given to the sender.
-        try await queue.set(subscription.lane, of: subscription.endpoint)
+        try await queue.set(subscription.lane, of: subscription.subscriber)
         return try await withBacklog(write(subscription, demand: .absent))
     }
 
@@ -55,7 +55,7 @@ public final class Subscriptions: Sendable {
 
     private func withBacklog(_ subscription: Subscription) async throws(ChatError) -> Subscription {
         var query = DeliveryQuery(app: subscription.app, limit: 1)
-        query.endpoint = subscription.id
+        query.subscriber = subscription.id
         query.statuses = [.pending, .failed]
         var subscription = subscription
         subscription.backlog = try await queue.count(query, most: Subscription.mostBacklog)
@@ -96,7 +96,7 @@ public final class Subscriptions: Sendable {
             try registry.demandReach(of: subscription.settings.selection, by: caller)
             do {
                 let stored = try await write(subscription, demand: .etag(subscription.etag))
-                try await registry.settleLane(of: stored.endpoint)
+                try await registry.settleLane(of: stored.subscriber)
                 return try await withBacklog(stored)
             } catch {
                 if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
@@ -117,27 +117,27 @@ public final class Subscriptions: Sendable {
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
-        try await finishDeletion(of: subscription.endpoint)
+        try await finishDeletion(of: subscription.subscriber)
     }
 
     /// Gives up what waits for a deleted subscription, and then forgets it. What is cut short is done again at the next
     /// start, or by the follower.
-    private func finishDeletion(of endpoint: EndpointID) async throws(ChatError) {
-        try await queue.set(.closed, of: endpoint, concurrency: 1)
-        _ = try await directory.write([RecordChange(Subscription.recordKey(of: endpoint), body: nil)])
-        _ = deleted.withLock { $0.remove(endpoint) }
+    private func finishDeletion(of subscriber: SubscriberID) async throws(ChatError) {
+        try await queue.set(.closed, of: subscriber, concurrency: 1)
+        _ = try await directory.write([RecordChange(Subscription.recordKey(of: subscriber), body: nil)])
+        _ = deleted.withLock { $0.remove(subscriber) }
     }
 
     private func finishDeletions() async {
-        for endpoint in deleted.withLock(\.self) {
+        for subscriber in deleted.withLock(\.self) {
             while !Task.isCancelled {
                 do {
-                    try await finishDeletion(of: endpoint)
+                    try await finishDeletion(of: subscriber)
                     break
                 } catch {
                     logger.warning(
                         "subscription not closed",
-                        metadata: ["subscription": "\(endpoint)", "error": "\(error.message)"])
+                        metadata: ["subscription": "\(subscriber)", "error": "\(error.message)"])
                     // Cancellation shows at the loop's head.
                     try? await Task.sleep(for: registry.options.settlePause)
                 }
@@ -152,11 +152,11 @@ public final class Subscriptions: Sendable {
         let revision = try await directory.revision()
         for app in registry.service.keyring.apps {
             try await mirror.load(.subscription, in: app.id, take)
-            for endpoint in registry.snapshot.withLock({ $0.subscriptions(in: app.id) }) {
-                try await registry.settleLane(of: endpoint)
+            for subscriber in registry.snapshot.withLock({ $0.subscriptions(in: app.id) }) {
+                try await registry.settleLane(of: subscriber)
             }
         }
-        for endpoint in deleted.withLock(\.self) { try await finishDeletion(of: endpoint) }
+        for subscriber in deleted.withLock(\.self) { try await finishDeletion(of: subscriber) }
         return revision
     }
 
@@ -175,25 +175,25 @@ public final class Subscriptions: Sendable {
     var isStopped: Bool { isStopping.load(ordering: .acquiring) }
 
     private func take(_ key: RecordKey, _ record: Record?) {
-        let endpoint = EndpointID(key.id, in: key.app)
+        let subscriber = SubscriberID(key.id, in: key.app)
         let subscription = record.flatMap { Subscription($0) }
         if record != nil, subscription == nil {
             // It stays as it was, if it was known: what is owed to it is planned on.
-            logger.error("subscription record not understood", metadata: ["subscription": "\(endpoint)"])
+            logger.error("subscription record not understood", metadata: ["subscription": "\(subscriber)"])
             return
         }
         let isDeleted = subscription?.isDeleted ?? false
-        if isDeleted { _ = deleted.withLock { $0.insert(endpoint) } }
+        if isDeleted { _ = deleted.withLock { $0.insert(subscriber) } }
         registry.snapshot.withLock { snapshot in
-            snapshot.apply(endpoint, subscription: isDeleted ? nil : subscription)
-            registry.followActivity(snapshot, of: endpoint.app)
+            snapshot.apply(subscriber, subscription: isDeleted ? nil : subscription)
+            registry.followActivity(snapshot, of: subscriber.app)
         }
     }
 
     private func write(
         _ subscription: Subscription, demand: RecordChange.Demand
     ) async throws(ChatError) -> Subscription {
-        let key = Subscription.recordKey(of: subscription.endpoint)
+        let key = Subscription.recordKey(of: subscription.subscriber)
         let record = try await mirror.write([RecordChange(key, body: subscription.body, demand: demand)], take)[0]
         var stored = subscription
         stored.etag = record.etag
@@ -202,7 +202,7 @@ public final class Subscriptions: Sendable {
     }
 
     private func current(_ id: String, _ caller: Caller) async throws(ChatError) -> Subscription {
-        let key = Subscription.recordKey(of: EndpointID(id, in: caller.app))
+        let key = Subscription.recordKey(of: SubscriberID(id, in: caller.app))
         guard let record = try await directory.read(key) else { throw Self.unknown }
         guard let subscription = Subscription(record) else {
             throw ChatError(.conflict, "the subscription's stored record cannot be read by this version")

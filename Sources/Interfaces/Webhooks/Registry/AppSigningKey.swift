@@ -121,13 +121,13 @@ extension WebhookRegistry {
     /// Brings the copies that webhooks have of the app's key in line with it.
     func handOutSigningKey(of app: AppID) async throws(ChatError) {
         let holders = snapshot.withLock { snapshot in
-            snapshot.endpoints(in: app).compactMap { snapshot[$0] }.filter { $0.appKey != nil }
+            snapshot.subscribers(in: app).compactMap { snapshot[$0] }.filter { $0.appKey != nil }
         }
         guard !holders.isEmpty else { return }
         let key = try await signingKey(of: app)
         for webhook in holders where webhook.appKey != key {
             do throws(ChatError) {
-                _ = try await change(webhook.endpoint, ifMatch: nil) { if $0.appKey != nil { $0.appKey = key } }
+                _ = try await change(webhook.subscriber, ifMatch: nil) { if $0.appKey != nil { $0.appKey = key } }
             } catch {
                 // Deleted meanwhile, or no longer to be read: nothing is signed for it.
                 if error.code != .notFound, error.code != .conflict { throw error }

@@ -23,13 +23,13 @@ struct RegistrySnapshot: Sendable {
 
     private var apps: [AppID: App] = [:]
 
-    subscript(endpoint: EndpointID) -> Webhook? { known(endpoint)?.webhook }
+    subscript(subscriber: SubscriberID) -> Webhook? { known(subscriber)?.webhook }
 
-    func known(_ endpoint: EndpointID) -> KnownWebhook? { apps[endpoint.app]?.webhooks[endpoint.name] }
+    func known(_ subscriber: SubscriberID) -> KnownWebhook? { apps[subscriber.app]?.webhooks[subscriber.name] }
 
     /// A webhook that posts may be made for now.
-    func enabled(_ endpoint: EndpointID) -> KnownWebhook? {
-        guard let known = known(endpoint), known.webhook.status == .enabled, !isUnreadable(endpoint) else { return nil }
+    func enabled(_ subscriber: SubscriberID) -> KnownWebhook? {
+        guard let known = known(subscriber), known.webhook.status == .enabled, !isUnreadable(subscriber) else { return nil }
         return known
     }
 
@@ -39,23 +39,23 @@ struct RegistrySnapshot: Sendable {
     }
 
     /// Webhooks of an app, those that cannot be read among them.
-    func endpoints(in app: AppID) -> [EndpointID] {
+    func subscribers(in app: AppID) -> [SubscriberID] {
         guard let app = apps[app] else { return [] }
-        return app.unreadable.union(app.webhooks.keys).map { EndpointID($0, in: app) }
+        return app.unreadable.union(app.webhooks.keys).map { SubscriberID($0, in: app) }
     }
 
-    func subscription(_ endpoint: EndpointID) -> Subscription? { apps[endpoint.app]?.subscriptions[endpoint.name] }
+    func subscription(_ subscriber: SubscriberID) -> Subscription? { apps[subscriber.app]?.subscriptions[subscriber.name] }
 
-    func subscriptions(in app: AppID) -> [EndpointID] {
-        apps[app]?.subscriptions.keys.map { EndpointID($0, in: app) } ?? []
+    func subscriptions(in app: AppID) -> [SubscriberID] {
+        apps[app]?.subscriptions.keys.map { SubscriberID($0, in: app) } ?? []
     }
 
-    func isKnown(_ endpoint: EndpointID) -> Bool {
-        self[endpoint] != nil || isUnreadable(endpoint) || subscription(endpoint) != nil
+    func isKnown(_ subscriber: SubscriberID) -> Bool {
+        self[subscriber] != nil || isUnreadable(subscriber) || subscription(subscriber) != nil
     }
 
-    func isUnreadable(_ endpoint: EndpointID) -> Bool {
-        apps[endpoint.app]?.unreadable.contains(endpoint.name) ?? false
+    func isUnreadable(_ subscriber: SubscriberID) -> Bool {
+        apps[subscriber.app]?.unreadable.contains(subscriber.name) ?? false
     }
 
     var unreadableCount: Int { apps.values.reduce(0) { $0 + $1.unreadable.count } }
@@ -91,37 +91,37 @@ struct RegistrySnapshot: Sendable {
     }
 
     /// Takes a webhook as it is now; nil when it was removed.
-    mutating func apply(_ endpoint: EndpointID, _ webhook: Webhook?) {
-        var app = apps[endpoint.app] ?? App()
-        app.webhooks[endpoint.name] = webhook.map(KnownWebhook.init)
-        app.unreadable.remove(endpoint.name)
+    mutating func apply(_ subscriber: SubscriberID, _ webhook: Webhook?) {
+        var app = apps[subscriber.app] ?? App()
+        app.webhooks[subscriber.name] = webhook.map(KnownWebhook.init)
+        app.unreadable.remove(subscriber.name)
         app.told = nil
-        apps[endpoint.app] = app.isEmpty ? nil : app
+        apps[subscriber.app] = app.isEmpty ? nil : app
     }
 
     /// Takes a subscription as it is now; nil when it was removed.
-    mutating func apply(_ endpoint: EndpointID, subscription: Subscription?) {
-        var app = apps[endpoint.app] ?? App()
-        app.subscriptions[endpoint.name] = subscription
+    mutating func apply(_ subscriber: SubscriberID, subscription: Subscription?) {
+        var app = apps[subscriber.app] ?? App()
+        app.subscriptions[subscriber.name] = subscription
         app.told = nil
-        apps[endpoint.app] = app.isEmpty ? nil : app
+        apps[subscriber.app] = app.isEmpty ? nil : app
     }
 
     /// The webhook is there, but nobody can say what it is.
     /// - Parameter selection: what it is told of, for one that is seen for the first time; nil: unknown.
-    mutating func setUnreadable(_ endpoint: EndpointID, _ selection: Webhook?) {
-        var app = apps[endpoint.app] ?? App()
-        app.unreadable.insert(endpoint.name)
-        if let selection, app.webhooks[endpoint.name] == nil {
-            app.webhooks[endpoint.name] = KnownWebhook(selection)
+    mutating func setUnreadable(_ subscriber: SubscriberID, _ selection: Webhook?) {
+        var app = apps[subscriber.app] ?? App()
+        app.unreadable.insert(subscriber.name)
+        if let selection, app.webhooks[subscriber.name] == nil {
+            app.webhooks[subscriber.name] = KnownWebhook(selection)
             app.told = nil
         }
-        apps[endpoint.app] = app
+        apps[subscriber.app] = app
     }
 
     /// Forgets an app; returns what it had.
-    mutating func drop(_ app: AppID) -> [EndpointID] {
+    mutating func drop(_ app: AppID) -> [SubscriberID] {
         defer { apps[app] = nil }
-        return endpoints(in: app) + subscriptions(in: app)
+        return subscribers(in: app) + subscriptions(in: app)
     }
 }

@@ -4,8 +4,8 @@ import JSON
 import Signing
 
 extension Webhook {
-    static func recordKey(of endpoint: EndpointID) -> RecordKey {
-        RecordKey(.webhook, endpoint.name, in: endpoint.app)
+    static func recordKey(of subscriber: SubscriberID) -> RecordKey {
+        RecordKey(.webhook, subscriber.name, in: subscriber.app)
     }
 
     /// What the directory keeps, with secrets sealed.
@@ -39,7 +39,7 @@ extension Webhook {
     }
 
     private func sealer(_ vault: Vault) -> (String) -> String {
-        let context = Self.recordKey(of: endpoint).vaultContext
+        let context = Self.recordKey(of: subscriber).vaultContext
         return { clear in
             if let stored = seals[clear], vault.isCurrent(stored) { return stored }
             return vault.seal(clear, context: context)

@@ -62,7 +62,7 @@ public struct Webhook: Sendable {
         self.etag = etag
     }
 
-    public var endpoint: EndpointID { EndpointID(id, in: app) }
+    public var subscriber: SubscriberID { SubscriberID(id, in: app) }
 }
 
 /// What the owner of a webhook decides; a value to create, replace and merge.

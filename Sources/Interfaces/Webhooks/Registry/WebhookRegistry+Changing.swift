@@ -10,7 +10,7 @@ extension WebhookRegistry {
     ///
     /// - Returns: false when it was changed, or enabled by hand, after the attempt began: the next one shows how it is now.
     func disable(after attempt: Answered, reason: String) async throws(ChatError) -> Bool {
-        let webhook = try await change(attempt.endpoint, ifMatch: nil) { webhook in
+        let webhook = try await change(attempt.subscriber, ifMatch: nil) { webhook in
             guard webhook.updated <= attempt.start, webhook.settings.url == attempt.plan.webhook.settings.url else {
                 return
             }
@@ -23,7 +23,7 @@ extension WebhookRegistry {
         _ id: String, ifMatch etag: String?, by caller: Caller,
         _ alter: (inout Webhook) throws(ChatError) -> Void
     ) async throws(ChatError) -> Webhook {
-        try await change(EndpointID(id, in: caller.app), ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
+        try await change(SubscriberID(id, in: caller.app), ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             try demandReach(of: webhook.settings, by: caller)
             try alter(&webhook)
         }
@@ -31,11 +31,11 @@ extension WebhookRegistry {
 
     /// Reads, alters and writes a webhook, and again when another write came between; then brings its lane in line.
     func change(
-        _ endpoint: EndpointID, ifMatch etag: String?, by caller: Caller? = nil,
+        _ subscriber: SubscriberID, ifMatch etag: String?, by caller: Caller? = nil,
         _ alter: (inout Webhook) throws(ChatError) -> Void
     ) async throws(ChatError) -> Webhook {
         for _ in 0..<8 {
-            let old = try await current(endpoint)
+            let old = try await current(subscriber)
             if let etag, etag != old.etag {
                 throw ChatError(.stale, "the webhook has changed since it was read")
             }
@@ -45,7 +45,7 @@ extension WebhookRegistry {
             try await complete(&new, from: old)
             do {
                 let stored = try await write(new, demand: .etag(old.etag), from: old)
-                try await settleLane(of: endpoint)
+                try await settleLane(of: subscriber)
                 return stored
             } catch {
                 // The demanded etag was the one just read: somebody else wrote in between.
@@ -59,15 +59,15 @@ extension WebhookRegistry {
         _ webhook: Webhook, demand: RecordChange.Demand, from old: Webhook? = nil
     ) async throws(ChatError) -> Webhook {
         var changes = [
-            RecordChange(Webhook.recordKey(of: webhook.endpoint), body: webhook.body(service.vault), demand: demand)
+            RecordChange(Webhook.recordKey(of: webhook.subscriber), body: webhook.body(service.vault), demand: demand)
         ]
         let isRevived = old.map { $0.status != .enabled } == true && webhook.status == .enabled
         // A webhook that is enabled begins anew: what it failed at before must not disable it at the next failure.
-        if isRevived { changes.append(RecordChange(HealthBoard.recordKey(of: webhook.endpoint), body: nil)) }
+        if isRevived { changes.append(RecordChange(HealthBoard.recordKey(of: webhook.subscriber), body: nil)) }
         let events = old.map { news(from: $0, to: webhook) } ?? []
         let record = try await mirror.write(changes, events: events, take)[0]
-        if isRevived { health.forget(webhook.endpoint) }
-        if isRevived || old?.settings.url != webhook.settings.url { await circuits.reset(webhook.endpoint) }
+        if isRevived { health.forget(webhook.subscriber) }
+        if isRevived || old?.settings.url != webhook.settings.url { await circuits.reset(webhook.subscriber) }
         var stored = webhook
         stored.etag = record.etag
         stored.updated = record.updated
@@ -76,8 +76,8 @@ extension WebhookRegistry {
 
     /// The webhook as the directory has it now.
     /// - Throws: `.notFound` when there is none; `.conflict` when there is one that cannot be read.
-    func current(_ endpoint: EndpointID) async throws(ChatError) -> Webhook {
-        guard let record = try await directory.read(Webhook.recordKey(of: endpoint)) else { throw Self.unknown }
+    func current(_ subscriber: SubscriberID) async throws(ChatError) -> Webhook {
+        guard let record = try await directory.read(Webhook.recordKey(of: subscriber)) else { throw Self.unknown }
         guard let webhook = Webhook(record, service.vault) else { throw Self.unreadable }
         return withHealth(webhook)
     }
@@ -108,50 +108,50 @@ extension WebhookRegistry {
     }
 
     /// Opens or pauses the lane as the webhook's status says, with the pace of its settings. What fails is done later.
-    func settleLane(of endpoint: EndpointID) async throws(ChatError) {
-        try await orLater(endpoint) { () async throws(ChatError) in try await setLane(of: endpoint) }
+    func settleLane(of subscriber: SubscriberID) async throws(ChatError) {
+        try await orLater(subscriber) { () async throws(ChatError) in try await setLane(of: subscriber) }
     }
 
     /// The webhook is gone: what was owed to it turns dead. What fails is done later.
-    func close(_ endpoint: EndpointID) async throws(ChatError) {
-        try await orLater(endpoint) { () async throws(ChatError) in try await closeLane(of: endpoint) }
+    func close(_ subscriber: SubscriberID) async throws(ChatError) {
+        try await orLater(subscriber) { () async throws(ChatError) in try await closeLane(of: subscriber) }
     }
 
     /// The record counts by now, whatever becomes of the lane.
     private func orLater(
-        _ endpoint: EndpointID, _ settle: () async throws(ChatError) -> Void
+        _ subscriber: SubscriberID, _ settle: () async throws(ChatError) -> Void
     ) async throws(ChatError) {
         do throws(ChatError) {
             try await settle()
         } catch {
-            unsettled.continuation.yield(endpoint)
+            unsettled.continuation.yield(subscriber)
             throw error
         }
     }
 
     /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
     /// after the lane was set: whoever sets it last sees the last status.
-    func setLane(of endpoint: EndpointID) async throws(ChatError) {
+    func setLane(of subscriber: SubscriberID) async throws(ChatError) {
         var isSet = false
         while true {
-            let lane = snapshot.withLock { self.lane(of: endpoint, in: $0) }
+            let lane = snapshot.withLock { self.lane(of: subscriber, in: $0) }
             // Deleted meanwhile: whoever deleted it may have closed the lane before it was set here.
-            guard let lane else { return isSet ? try await closeLane(of: endpoint) : () }
-            try await queue.set(lane, of: endpoint)
+            guard let lane else { return isSet ? try await closeLane(of: subscriber) : () }
+            try await queue.set(lane, of: subscriber)
             isSet = true
-            if snapshot.withLock({ self.lane(of: endpoint, in: $0) }) == lane { return }
+            if snapshot.withLock({ self.lane(of: subscriber, in: $0) }) == lane { return }
         }
     }
 
     /// How the queue is to treat an endpoint; nil for one that is not known.
-    private func lane(of endpoint: EndpointID, in snapshot: RegistrySnapshot) -> LaneSettings? {
-        if let webhook = snapshot[endpoint] {
+    private func lane(of subscriber: SubscriberID, in snapshot: RegistrySnapshot) -> LaneSettings? {
+        if let webhook = snapshot[subscriber] {
             var lane = lane(of: webhook)
-            if snapshot.isUnreadable(endpoint) { lane.state = .paused }
+            if snapshot.isUnreadable(subscriber) { lane.state = .paused }
             return lane
         }
-        if let subscription = snapshot.subscription(endpoint) { return subscription.lane }
-        guard snapshot.isUnreadable(endpoint) else { return nil }
+        if let subscription = snapshot.subscription(subscriber) { return subscription.lane }
+        guard snapshot.isUnreadable(subscriber) else { return nil }
         return LaneSettings(state: .paused, concurrency: service.limits.deliveryConcurrency)
     }
 
@@ -166,18 +166,18 @@ extension WebhookRegistry {
         return lane
     }
 
-    func closeLane(of endpoint: EndpointID) async throws(ChatError) {
-        health.forget(endpoint)
-        figures.forget(endpoint)
-        await circuits.reset(endpoint)
-        try await queue.set(.closed, of: endpoint, concurrency: 1)
+    func closeLane(of subscriber: SubscriberID) async throws(ChatError) {
+        health.forget(subscriber)
+        figures.forget(subscriber)
+        await circuits.reset(subscriber)
+        try await queue.set(.closed, of: subscriber, concurrency: 1)
     }
 
     func withHealth(_ webhook: Webhook) -> Webhook {
         var webhook = webhook
-        webhook.failingSince = health.failingSince(webhook.endpoint)
-        webhook.lastError = health.lastError(of: webhook.endpoint)
-        webhook.circuit = circuits.state(of: webhook.endpoint, at: service.clock.now)
+        webhook.failingSince = health.failingSince(webhook.subscriber)
+        webhook.lastError = health.lastError(of: webhook.subscriber)
+        webhook.circuit = circuits.state(of: webhook.subscriber, at: service.clock.now)
         return webhook
     }
 
@@ -251,11 +251,11 @@ extension WebhookRegistry {
     }
 
     /// The same for one that may be unreadable: what it is told of is unknown then, so only who reaches everything may.
-    func demandReach(of endpoint: EndpointID, by caller: Caller) async throws(ChatError) {
-        if let subscription = snapshot.withLock({ $0.subscription(endpoint) }) {
+    func demandReach(of subscriber: SubscriberID, by caller: Caller) async throws(ChatError) {
+        if let subscription = snapshot.withLock({ $0.subscription(subscriber) }) {
             return try demandReach(of: subscription.settings.selection, by: caller)
         }
-        guard let record = try await directory.read(Webhook.recordKey(of: endpoint)) else { throw Self.unknown }
+        guard let record = try await directory.read(Webhook.recordKey(of: subscriber)) else { throw Self.unknown }
         if let webhook = Webhook(record, service.vault, compilesFilter: false) {
             return try demandReach(of: webhook.settings, by: caller)
         }
@@ -265,7 +265,7 @@ extension WebhookRegistry {
     private func news(from old: Webhook, to new: Webhook) -> [EventDraft] {
         guard old.status != .disabled, new.status == .disabled else { return [] }
         return [
-            Self.notice("webhook.disabled", of: new.endpoint) { writer in
+            Self.notice("webhook.disabled", of: new.subscriber) { writer in
                 writer.member("reason", new.statusReason ?? "")
             }
         ]
@@ -273,14 +273,14 @@ extension WebhookRegistry {
 
     /// An event on `$system` about a webhook.
     static func notice(
-        _ type: String, of endpoint: EndpointID, _ details: (inout JSONWriter) -> Void
+        _ type: String, of subscriber: SubscriberID, _ details: (inout JSONWriter) -> Void
     ) -> EventDraft {
         let data = JSONText { writer in
             writer.beginObject()
-            writer.member("webhook", endpoint.name)
+            writer.member("webhook", subscriber.name)
             details(&writer)
             writer.endObject()
         }
-        return EventDraft(channel: ChannelID(ChannelID.systemName, in: endpoint.app), type: type, data: data)
+        return EventDraft(channel: ChannelID(ChannelID.systemName, in: subscriber.app), type: type, data: data)
     }
 }

@@ -22,8 +22,8 @@ extension WebhookRegistry {
             }
             // All at once: the store commits together what waits together.
             try await withThrowingDiscardingTaskGroup { group in
-                for endpoint in snapshot.withLock({ $0.endpoints(in: app.id) }) {
-                    group.addTask { try await self.settleLane(of: endpoint) }
+                for subscriber in snapshot.withLock({ $0.subscribers(in: app.id) }) {
+                    group.addTask { try await self.settleLane(of: subscriber) }
                 }
             }
         }
@@ -42,26 +42,26 @@ extension WebhookRegistry {
     /// unreadable or was, or whose app is gone. For other changes it is done by whoever makes them.
     func take(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(AppID(key.id)) : () }
-        let endpoint = EndpointID(key.id, in: key.app)
+        let subscriber = SubscriberID(key.id, in: key.app)
         let webhook = record.flatMap { Webhook($0, service.vault) }
         let isUnreadable = record != nil && webhook == nil
         let selection = isUnreadable ? record.flatMap { RecordReader($0, service.vault).selection() } : nil
         if isUnreadable {
             logger.error(
-                "webhook record not understood; its deliveries are held", metadata: ["webhook": "\(endpoint)"])
+                "webhook record not understood; its deliveries are held", metadata: ["webhook": "\(subscriber)"])
         }
         let wasUnreadable = snapshot.withLock { snapshot in
             defer {
                 if isUnreadable {
-                    snapshot.setUnreadable(endpoint, selection)
+                    snapshot.setUnreadable(subscriber, selection)
                 } else {
-                    snapshot.apply(endpoint, webhook)
+                    snapshot.apply(subscriber, webhook)
                 }
-                followActivity(snapshot, of: endpoint.app)
+                followActivity(snapshot, of: subscriber.app)
             }
-            return snapshot.isUnreadable(endpoint)
+            return snapshot.isUnreadable(subscriber)
         }
-        if isUnreadable || wasUnreadable { unsettled.continuation.yield(endpoint) }
+        if isUnreadable || wasUnreadable { unsettled.continuation.yield(subscriber) }
     }
 
     /// Says which channels are to be told of by `channel.activity`. Under the snapshot's lock, so that the newest comes last.
@@ -71,30 +71,30 @@ extension WebhookRegistry {
 
     /// The app is gone: so is what was owed to its webhooks.
     private func drop(_ app: AppID) {
-        let endpoints = snapshot.withLock { snapshot in
+        let subscribers = snapshot.withLock { snapshot in
             defer { followActivity(snapshot, of: app) }
             return snapshot.drop(app)
         }
-        for endpoint in endpoints { unsettled.continuation.yield(endpoint) }
+        for subscriber in subscribers { unsettled.continuation.yield(subscriber) }
     }
 
     /// Holds the deliveries of a webhook whose record is there and cannot be read, until it can be.
-    func hold(_ endpoint: EndpointID) async throws(ChatError) {
-        try await mirror.refresh(Webhook.recordKey(of: endpoint), take)
-        try await settleLane(of: endpoint)
+    func hold(_ subscriber: SubscriberID) async throws(ChatError) {
+        try await mirror.refresh(Webhook.recordKey(of: subscriber), take)
+        try await settleLane(of: subscriber)
     }
 
     /// Brings lanes in line that whoever changed their webhooks could not, each until it is done: one left open would go on
     /// sending, one left paused would never send. Until cancelled; once.
     func settleUnsettled() async {
-        for await endpoint in unsettled.stream {
+        for await subscriber in unsettled.stream {
             while !Task.isCancelled {
                 do {
-                    if snapshot.withLock({ !$0.isKnown(endpoint) }) { try await closeLane(of: endpoint) }
-                    try await setLane(of: endpoint)
+                    if snapshot.withLock({ !$0.isKnown(subscriber) }) { try await closeLane(of: subscriber) }
+                    try await setLane(of: subscriber)
                     break
                 } catch {
-                    logger.warning("lane not set", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
+                    logger.warning("lane not set", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
                     // Cancellation shows at the loop's head; the pause carries no other news.
                     try? await Task.sleep(for: options.settlePause)
                 }

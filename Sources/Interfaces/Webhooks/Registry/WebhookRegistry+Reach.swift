@@ -11,7 +11,7 @@ extension WebhookRegistry {
     ) async throws(ChatError) {
         guard old.settings.receiver != new.receiver, !DeliveryScope.Reach(caller).isEverything else { return }
         var query = DeliveryQuery(app: old.app, limit: JobSelection.pageSize)
-        query.endpoint = old.id
+        query.subscriber = old.id
         query.statuses = [.pending, .failed, .held]
         var seen = 0
         repeat {

@@ -27,7 +27,7 @@ public final class WebhookRegistry: Sendable {
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
     /// Endpoints whose lanes are to be brought in line by ``settleUnsettled()``.
-    let unsettled = AsyncStream<EndpointID>.makeStream()
+    let unsettled = AsyncStream<SubscriberID>.makeStream()
     let plannerWake = PlannerWake()
     /// How far the planner has come at least, by app.
     let planned = Lock<[AppID: Timetoken]>([:])
@@ -67,7 +67,7 @@ public final class WebhookRegistry: Sendable {
             created: now, updated: now)
         try await complete(&webhook, from: nil)
         // The lane first: one without a webhook harms nobody, a webhook without its lane would wait for the next start.
-        try await queue.set(lane(of: webhook), of: webhook.endpoint)
+        try await queue.set(lane(of: webhook), of: webhook.subscriber)
         let stored = try await write(webhook, demand: .absent)
         return IssuedWebhook(webhook: stored, secret: key.text)
     }
@@ -75,7 +75,7 @@ public final class WebhookRegistry: Sendable {
     /// - Throws: `.notFound`; `.forbidden` for one that is told of more than the caller reaches.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
-        let webhook = try await current(EndpointID(id, in: caller.app))
+        let webhook = try await current(SubscriberID(id, in: caller.app))
         try demandReach(of: webhook.settings, by: caller)
         return webhook
     }
@@ -108,8 +108,8 @@ public final class WebhookRegistry: Sendable {
     /// A webhook for showing: as it is in memory, or read from its record without compiling its filter. Nil for one that
     /// cannot be read.
     private func shown(_ record: Record) -> Webhook? {
-        let endpoint = EndpointID(record.key.id, in: record.key.app)
-        let (known, isUnreadable) = snapshot.withLock { ($0[endpoint], $0.isUnreadable(endpoint)) }
+        let subscriber = SubscriberID(record.key.id, in: record.key.app)
+        let (known, isUnreadable) = snapshot.withLock { ($0[subscriber], $0.isUnreadable(subscriber)) }
         guard !isUnreadable else { return nil }
         if let known, known.etag == record.etag { return known }
         return Webhook(record, service.vault, compilesFilter: false)
@@ -132,16 +132,16 @@ public final class WebhookRegistry: Sendable {
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
-        let endpoint = EndpointID(id, in: caller.app)
-        try await demandReach(of: endpoint, by: caller)
+        let subscriber = SubscriberID(id, in: caller.app)
+        try await demandReach(of: subscriber, by: caller)
         do {
             let removal = RecordChange(
-                Webhook.recordKey(of: endpoint), body: nil, demand: etag.map { .etag($0) } ?? .present)
-            _ = try await mirror.write([removal, RecordChange(HealthBoard.recordKey(of: endpoint), body: nil)], take)
+                Webhook.recordKey(of: subscriber), body: nil, demand: etag.map { .etag($0) } ?? .present)
+            _ = try await mirror.write([removal, RecordChange(HealthBoard.recordKey(of: subscriber), body: nil)], take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
-        try await close(endpoint)
+        try await close(subscriber)
     }
 
     /// What becomes of held deliveries when a webhook is enabled.
@@ -164,14 +164,14 @@ public final class WebhookRegistry: Sendable {
             let now = try await service.engine.log.watermark(of: caller.app)
             try await waitUntilPlanned(caller.app, through: now)
             // Before it is enabled: none of them may slip out.
-            try await queue.skip(present.endpoint, through: now)
+            try await queue.skip(present.subscriber, through: now)
         }
         let enabled = try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             webhook.status = .enabled
             webhook.statusReason = nil
         }
         // Asked by a person, who knows more than the last failures: also where it was enabled all along.
-        await circuits.reset(enabled.endpoint)
+        await circuits.reset(enabled.subscriber)
         return withHealth(enabled)
     }
 

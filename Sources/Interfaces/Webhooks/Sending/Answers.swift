@@ -45,7 +45,7 @@ final class Answered: Sendable {
         self.result = result
     }
 
-    var endpoint: EndpointID { plan.endpoint }
+    var subscriber: SubscriberID { plan.subscriber }
 }
 
 /// Attempts that are over, on their way from the thread that drives all transfers to a task. What ends in one turn of that

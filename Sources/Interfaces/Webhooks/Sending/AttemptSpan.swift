@@ -21,7 +21,7 @@ extension Span {
             "webhook attempt", .client, at: own, in: parent.spanID, from: answered.start,
             to: answered.start.adding(answered.result.timings.total))
         attributes = [
-            ("http.request.method", .text("POST")), ("parley.webhook", .text(answered.endpoint.name)),
+            ("http.request.method", .text("POST")), ("parley.webhook", .text(answered.subscriber.name)),
             ("parley.delivery", .text(lease.delivery.id)), ("parley.attempt", .integer(lease.delivery.attempts + 1)),
         ]
         if let status = answered.result.status { attributes.append(("http.response.status_code", .integer(status))) }

@@ -12,15 +12,15 @@ final class CircuitBoard: Sendable {
     }
 
     private let queue: any DeliveryQueue
-    private let entries = Lock<[EndpointID: Entry]>([:])
+    private let entries = Lock<[SubscriberID: Entry]>([:])
 
     init(queue: any DeliveryQueue) { self.queue = queue }
 
     /// How an endpoint stands; `until` while no attempt may begin.
     func state(
-        of endpoint: EndpointID, at now: Timetoken
+        of subscriber: SubscriberID, at now: Timetoken
     ) -> (condition: CircuitBreaker.Condition, until: Timetoken?) {
-        guard let breaker = entries.withLock({ $0[endpoint]?.breaker }) else { return (.closed, nil) }
+        guard let breaker = entries.withLock({ $0[subscriber]?.breaker }) else { return (.closed, nil) }
         let condition = breaker.condition(at: now)
         return (condition, condition == .open ? breaker.openUntil : nil)
     }
@@ -30,61 +30,61 @@ final class CircuitBoard: Sendable {
 
     /// Takes in how an attempt ended, and tells the queue what follows.
     func record(
-        _ decision: DeliveryState.Decision, of endpoint: EndpointID, begun: Timetoken, at now: Timetoken,
+        _ decision: DeliveryState.Decision, of subscriber: SubscriberID, begun: Timetoken, at now: Timetoken,
         _ draw: () -> Double
     ) async {
         switch decision.receiver {
-        case .present: await recordAnswer(of: endpoint)
+        case .present: await recordAnswer(of: subscriber)
         case .unknown: break
         case .absent(let retryAfter):
-            await change(endpoint) { breaker in
+            await change(subscriber) { breaker in
                 breaker.recordFailure(
                     begun: begun, at: now, retryAfter: retryAfter, isSlow: decision.isSlow, draw: draw())
             }
         }
     }
 
-    private func change(_ endpoint: EndpointID, _ change: (inout CircuitBreaker) -> Void) async {
-        entries.withLock { change(&$0[endpoint, default: Entry()].breaker) }
-        await settle(endpoint)
+    private func change(_ subscriber: SubscriberID, _ change: (inout CircuitBreaker) -> Void) async {
+        entries.withLock { change(&$0[subscriber, default: Entry()].breaker) }
+        await settle(subscriber)
     }
 
     /// As though nothing had failed: its owner has done something about it, or wants to see at once.
-    func reset(_ endpoint: EndpointID) async {
-        if isTroubled(endpoint) { await change(endpoint) { $0 = CircuitBreaker() } }
+    func reset(_ subscriber: SubscriberID) async {
+        if isTroubled(subscriber) { await change(subscriber) { $0 = CircuitBreaker() } }
     }
 
-    private func recordAnswer(of endpoint: EndpointID) async {
-        if isTroubled(endpoint) { await change(endpoint) { $0.recordAnswer() } }
+    private func recordAnswer(of subscriber: SubscriberID) async {
+        if isTroubled(subscriber) { await change(subscriber) { $0.recordAnswer() } }
     }
 
     /// Most often all are well, and this is asked for each delivery.
-    private func isTroubled(_ endpoint: EndpointID) -> Bool {
-        entries.withLock { !$0.isEmpty && $0[endpoint] != nil }
+    private func isTroubled(_ subscriber: SubscriberID) -> Bool {
+        entries.withLock { !$0.isEmpty && $0[subscriber] != nil }
     }
 
     /// Tells the queue until it knows. One at a time: two could reach it in the other order, so whoever comes while another
     /// is at it leaves it to them.
-    private func settle(_ endpoint: EndpointID) async {
-        var next = entries.withLock { Self.begin(&$0, endpoint) }
+    private func settle(_ subscriber: SubscriberID) async {
+        var next = entries.withLock { Self.begin(&$0, subscriber) }
         while let pace = next {
-            await queue.pace(endpoint, concurrency: pace.concurrency, notBefore: pace.notBefore)
+            await queue.pace(subscriber, concurrency: pace.concurrency, notBefore: pace.notBefore)
             next = entries.withLock { entries in
-                entries[endpoint]?.told = pace
-                entries[endpoint]?.isTelling = false
-                return Self.begin(&entries, endpoint)
+                entries[subscriber]?.told = pace
+                entries[subscriber]?.isTelling = false
+                return Self.begin(&entries, subscriber)
             }
         }
     }
 
     /// What is to be told now; nil when nothing is, or somebody is at it.
-    private static func begin(_ entries: inout [EndpointID: Entry], _ endpoint: EndpointID) -> CircuitBreaker.Pace? {
-        guard let entry = entries[endpoint], !entry.isTelling else { return nil }
+    private static func begin(_ entries: inout [SubscriberID: Entry], _ subscriber: SubscriberID) -> CircuitBreaker.Pace? {
+        guard let entry = entries[subscriber], !entry.isTelling else { return nil }
         if entry.breaker.pace != entry.told {
-            entries[endpoint]?.isTelling = true
+            entries[subscriber]?.isTelling = true
             return entry.breaker.pace
         }
-        if entry.breaker.isUntroubled { entries[endpoint] = nil }
+        if entry.breaker.isUntroubled { entries[subscriber] = nil }
         return nil
     }
 }

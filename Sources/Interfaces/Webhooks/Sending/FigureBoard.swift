@@ -3,16 +3,16 @@ import Locking
 
 /// The figures of every endpoint that was attempted since the start.
 final class FigureBoard: Sendable {
-    private let entries = Lock<[EndpointID: EndpointFigures]>([:])
+    private let entries = Lock<[SubscriberID: EndpointFigures]>([:])
 
-    func record(_ endpoint: EndpointID, at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
+    func record(_ subscriber: SubscriberID, at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
         entries.withLock { entries in
-            entries[endpoint, default: EndpointFigures()]
+            entries[subscriber, default: EndpointFigures()]
                 .record(at: now, isDelivered: isDelivered, milliseconds: milliseconds)
         }
     }
 
-    func figures(of endpoint: EndpointID) -> EndpointFigures? { entries.withLock { $0[endpoint] } }
+    func figures(of subscriber: SubscriberID) -> EndpointFigures? { entries.withLock { $0[subscriber] } }
 
-    func forget(_ endpoint: EndpointID) { entries.withLock { $0[endpoint] = nil } }
+    func forget(_ subscriber: SubscriberID) { entries.withLock { $0[subscriber] = nil } }
 }

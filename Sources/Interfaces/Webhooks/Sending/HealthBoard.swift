@@ -9,29 +9,29 @@ import Locking
 /// holds.
 final class HealthBoard: Sendable {
     private let directory: any Directory
-    private let entries = Lock<[EndpointID: EndpointHealth]>([:])
+    private let entries = Lock<[SubscriberID: EndpointHealth]>([:])
 
     init(directory: any Directory) { self.directory = directory }
 
     /// Shown to its owner from the moment the operators are told.
-    func failingSince(_ endpoint: EndpointID) -> Timetoken? { entries.withLock { $0[endpoint]?.noticedSince } }
+    func failingSince(_ subscriber: SubscriberID) -> Timetoken? { entries.withLock { $0[subscriber]?.noticedSince } }
 
     /// The newest failure since the last success.
-    func lastError(of endpoint: EndpointID) -> AttemptError? { entries.withLock { $0[endpoint]?.lastError } }
+    func lastError(of subscriber: SubscriberID) -> AttemptError? { entries.withLock { $0[subscriber]?.lastError } }
 
-    func forget(_ endpoint: EndpointID) { entries.withLock { $0[endpoint] = nil } }
+    func forget(_ subscriber: SubscriberID) { entries.withLock { $0[subscriber] = nil } }
 
     func recordFailure(
-        of endpoint: EndpointID, at now: Timetoken, dead: Int, deadTolerated: Int, error: AttemptError
+        of subscriber: SubscriberID, at now: Timetoken, dead: Int, deadTolerated: Int, error: AttemptError
     ) -> [EndpointHealth.Effect] {
         entries.withLock { entries in
-            entries[endpoint, default: EndpointHealth()]
+            entries[subscriber, default: EndpointHealth()]
                 .recordFailure(at: now, dead: dead, deadTolerated: deadTolerated, error: error)
         }
     }
 
-    func recordSuccess(of endpoint: EndpointID) -> [EndpointHealth.Effect] {
-        change(endpoint) { $0.recordSuccess() } ?? []
+    func recordSuccess(of subscriber: SubscriberID) -> [EndpointHealth.Effect] {
+        change(subscriber) { $0.recordSuccess() } ?? []
     }
 
     /// Writes down what is not written yet, each time together with the event that tells of it. Whoever comes while another
@@ -40,29 +40,29 @@ final class HealthBoard: Sendable {
     /// - Returns: what was written; not what another node or an earlier run had written already.
     /// - Throws: it is to be done again, after the endpoint's next attempt.
     func write(
-        _ endpoint: EndpointID, _ event: (EndpointHealth.News) -> EventDraft
+        _ subscriber: SubscriberID, _ event: (EndpointHealth.News) -> EventDraft
     ) async throws(ChatError) -> [EndpointHealth.News] {
         var written: [EndpointHealth.News] = []
-        while let news = change(endpoint, { $0.beginWriting() }) ?? nil {
+        while let news = change(subscriber, { $0.beginWriting() }) ?? nil {
             do throws(ChatError) {
-                if try await write(news, of: endpoint, event(news)) { written.append(news) }
+                if try await write(news, of: subscriber, event(news)) { written.append(news) }
             } catch {
-                change(endpoint) { $0.endWriting(nil) }
+                change(subscriber) { $0.endWriting(nil) }
                 throw error
             }
-            change(endpoint) { $0.endWriting(news) }
+            change(subscriber) { $0.endWriting(news) }
         }
         return written
     }
 
     private func write(
-        _ news: EndpointHealth.News, of endpoint: EndpointID, _ event: EventDraft
+        _ news: EndpointHealth.News, of subscriber: SubscriberID, _ event: EventDraft
     ) async throws(ChatError) -> Bool {
         let change =
             switch news {
             case .failing(let since):
-                RecordChange(Self.recordKey(of: endpoint), body: Self.body(since), demand: .absent)
-            case .recovered: RecordChange(Self.recordKey(of: endpoint), body: nil, demand: .present)
+                RecordChange(Self.recordKey(of: subscriber), body: Self.body(since), demand: .absent)
+            case .recovered: RecordChange(Self.recordKey(of: subscriber), body: nil, demand: .present)
             }
         do {
             _ = try await directory.write([change], events: [event])
@@ -83,10 +83,10 @@ final class HealthBoard: Sendable {
 
     /// Changes an entry, if there is one; nil if there is none.
     @discardableResult
-    private func change<Result>(_ endpoint: EndpointID, _ body: (inout EndpointHealth) -> Result) -> Result? {
+    private func change<Result>(_ subscriber: SubscriberID, _ body: (inout EndpointHealth) -> Result) -> Result? {
         entries.withLock { entries in
             // Most often all are well, and this is asked for each delivery.
-            guard !entries.isEmpty, let index = entries.index(forKey: endpoint) else { return nil }
+            guard !entries.isEmpty, let index = entries.index(forKey: subscriber) else { return nil }
             let result = body(&entries.values[index])
             if entries.values[index].isOver { entries.remove(at: index) }
             return result
@@ -103,16 +103,16 @@ final class HealthBoard: Sendable {
                 guard let root = try? JSONDocument(record.body).root,
                     let since = root["failing_since"]?.string.flatMap({ Timetoken(text: $0) })
                 else { continue }  // no record of ours
-                let endpoint = EndpointID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: app)
-                entries.withLock { $0[endpoint] = EndpointHealth(writtenSince: since) }
+                let subscriber = SubscriberID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: app)
+                entries.withLock { $0[subscriber] = EndpointHealth(writtenSince: since) }
             }
             guard let cursor = page.cursor else { return }
             query.cursor = cursor
         }
     }
 
-    static func recordKey(of endpoint: EndpointID) -> RecordKey {
-        RecordKey(.setting, idPrefix + endpoint.name, in: endpoint.app)
+    static func recordKey(of subscriber: SubscriberID) -> RecordKey {
+        RecordKey(.setting, idPrefix + subscriber.name, in: subscriber.app)
     }
 
     private static let idPrefix = "webhook-health/"

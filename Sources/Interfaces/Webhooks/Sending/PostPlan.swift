@@ -8,7 +8,7 @@ final class PostPlan: Sendable {
     typealias Field = OutboundRequest.Field
 
     let webhook: Webhook
-    let endpoint: EndpointID
+    let subscriber: SubscriberID
     /// The webhook's own schedule; nil: the deployment's.
     let retries: RetryTable?
     /// Whether a post carries a JSON array of events.
@@ -22,7 +22,7 @@ final class PostPlan: Sendable {
 
     init(_ webhook: Webhook, at now: Timetoken, _ options: WebhookOptions, _ formats: FormatTable) {
         self.webhook = webhook
-        endpoint = webhook.endpoint
+        subscriber = webhook.subscriber
         let settings = webhook.settings
         retries = settings.retryDelays.map { RetryTable(delays: $0, spread: RetryTable.standard.spread) }
         let format = formats.format(of: settings)
@@ -59,7 +59,7 @@ final class PostPlan: Sendable {
         }
         guard let format else { throw FormatObstacle("the format '\(webhook.settings.format)' is not to be had here") }
         let trace = sent.trace.flatMap { TraceContext(stored: $0) }
-        return try format.content(of: sent.body, trace: trace, for: endpoint)
+        return try format.content(of: sent.body, trace: trace, for: subscriber)
     }
 
     /// - Parameters:

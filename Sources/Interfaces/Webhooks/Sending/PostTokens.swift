@@ -14,7 +14,7 @@ final class PostTokens: Sendable {
 
     /// A token is good only for the credentials it was got with: the webhook may have another receiver by now.
     private struct Owner: Hashable {
-        let endpoint: EndpointID
+        let subscriber: SubscriberID
         let credentials: Credentials
     }
 
@@ -53,7 +53,7 @@ final class PostTokens: Sendable {
     /// replaced, once, within the attempt. Getting it is part of the attempt, and of the time that one may take.
     func send(_ request: OutboundRequest, to webhook: Webhook) async -> OutboundResult {
         guard case .oauth2(let credentials) = webhook.settings.auth else { return await client.send(request) }
-        let owner = Owner(endpoint: webhook.endpoint, credentials: credentials)
+        let owner = Owner(subscriber: webhook.subscriber, credentials: credentials)
         let end = ContinuousClock.now + (request.totalTimeout ?? WebhookSettings.defaultTimeout)
         var result = OutboundResult()
         for _ in 0..<2 {

@@ -76,7 +76,7 @@ struct Recorder: Sendable {
         // Before the attempts are over for the queue, which would begin the next ones at once.
         for (attempt, ended) in zip(answered, ended) where isOfPresent(attempt) {
             await registry.circuits.record(
-                ended[0].decision, of: attempt.endpoint, begun: attempt.start, at: now, registry.options.draw)
+                ended[0].decision, of: attempt.subscriber, begun: attempt.start, at: now, registry.options.draw)
         }
         do throws(ChatError) {
             try await record(answered, ended)
@@ -96,7 +96,7 @@ struct Recorder: Sendable {
     /// Whether an answer tells of the webhook as it is: not one that came late from an address it had before, nor one for a
     /// webhook that is gone. Of these the delivery alone learns.
     private func isOfPresent(_ attempt: Answered) -> Bool {
-        let known = registry.snapshot.withLock { $0.known(attempt.endpoint) }
+        let known = registry.snapshot.withLock { $0.known(attempt.subscriber) }
         return known?.webhook.settings.url == attempt.plan.webhook.settings.url
     }
 
@@ -143,23 +143,23 @@ struct Recorder: Sendable {
     // MARK: What follows for the webhook
 
     private func follow(_ attempt: Answered, _ ended: [Ended], _ now: Timetoken) async {
-        let endpoint = attempt.endpoint
+        let subscriber = attempt.subscriber
         let decision = ended[0].decision
         registry.figures.record(
-            endpoint, at: now, isDelivered: decision.errorClass == nil,
+            subscriber, at: now, isDelivered: decision.errorClass == nil,
             milliseconds: Int(attempt.result.timings.total.timetokenTicks / 10_000))
         let effects = effects(
-            of: decision, endpoint, dead: ended.count { $0.isDead }, status: attempt.result.status, now)
+            of: decision, subscriber, dead: ended.count { $0.isDead }, status: attempt.result.status, now)
         if !effects.isEmpty { await perform(effects, attempt, decision) }
     }
 
     private func effects(
-        of decision: DeliveryState.Decision, _ endpoint: EndpointID, dead: Int, status: Int?, _ now: Timetoken
+        of decision: DeliveryState.Decision, _ subscriber: SubscriberID, dead: Int, status: Int?, _ now: Timetoken
     ) -> [EndpointHealth.Effect] {
-        guard let error = decision.errorClass else { return registry.health.recordSuccess(of: endpoint) }
+        guard let error = decision.errorClass else { return registry.health.recordSuccess(of: subscriber) }
         if decision.disablesWebhook { return [.disable(reason: "the receiver answered 410 (gone)")] }
         return registry.health.recordFailure(
-            of: endpoint, at: now, dead: dead, deadTolerated: service.limits.deadOnEnd,
+            of: subscriber, at: now, dead: dead, deadTolerated: service.limits.deadOnEnd,
             error: AttemptError(at: now, error: error, status: status))
     }
 
@@ -174,7 +174,7 @@ struct Recorder: Sendable {
                 guard error.code != .notFound else { return }
                 logger.warning(
                     "webhook's state not written",
-                    metadata: ["webhook": "\(attempt.endpoint)", "error": "\(error.message)"])
+                    metadata: ["webhook": "\(attempt.subscriber)", "error": "\(error.message)"])
             }
         }
     }
@@ -182,31 +182,31 @@ struct Recorder: Sendable {
     private func perform(
         _ effect: EndpointHealth.Effect, _ attempt: Answered, _ decision: DeliveryState.Decision
     ) async throws(ChatError) {
-        let (endpoint, result) = (attempt.endpoint, attempt.result)
+        let (subscriber, result) = (attempt.subscriber, attempt.result)
         switch effect {
         case .disable(let reason):
             guard try await registry.disable(after: attempt, reason: reason) else { return }
-            logger.warning("webhook disabled", metadata: ["webhook": "\(endpoint)", "reason": "\(reason)"])
+            logger.warning("webhook disabled", metadata: ["webhook": "\(subscriber)", "reason": "\(reason)"])
         case .tell:
-            for news in try await registry.health.write(endpoint, { notice($0, endpoint, decision, result) }) {
+            for news in try await registry.health.write(subscriber, { notice($0, subscriber, decision, result) }) {
                 guard case .failing(let since) = news else { continue }
-                logger.warning("webhook failing", metadata: ["webhook": "\(endpoint)", "since": "\(since.timestamp)"])
+                logger.warning("webhook failing", metadata: ["webhook": "\(subscriber)", "since": "\(since.timestamp)"])
             }
         }
     }
 
     private func notice(
-        _ news: EndpointHealth.News, _ endpoint: EndpointID, _ decision: DeliveryState.Decision,
+        _ news: EndpointHealth.News, _ subscriber: SubscriberID, _ decision: DeliveryState.Decision,
         _ result: OutboundResult
     ) -> EventDraft {
         switch news {
         case .failing(let since):
-            WebhookRegistry.notice("webhook.failing", of: endpoint) { writer in
+            WebhookRegistry.notice("webhook.failing", of: subscriber) { writer in
                 writer.member("failing_since", since.timestamp)
                 writer.member("error", decision.errorClass ?? "")
                 if let status = result.status { writer.member("status", status) }
             }
-        case .recovered: WebhookRegistry.notice("webhook.recovered", of: endpoint) { _ in }
+        case .recovered: WebhookRegistry.notice("webhook.recovered", of: subscriber) { _ in }
         }
     }
 

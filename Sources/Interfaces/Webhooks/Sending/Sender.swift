@@ -122,7 +122,7 @@ final class Sender: Sendable {
         var batch = PostBatch(at: now, count: attempts.count)
         var rest: [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] = []
         let known = registry.snapshot.withLock { snapshot in
-            attempts.map { snapshot.enabled($0[$0.startIndex].delivery.endpoint) }
+            attempts.map { snapshot.enabled($0[$0.startIndex].delivery.subscriber) }
         }
         for (attempt, known) in zip(attempts, known) {
             let isCostly = known?.webhook.settings.template != nil
@@ -241,7 +241,7 @@ final class Sender: Sendable {
     }
 
     private func end(_ post: PostBatch.Post, begun start: Timetoken, _ result: OutboundResult) {
-        budget.giveBack(post.reserved, for: post.plan.endpoint.app)
+        budget.giveBack(post.reserved, for: post.plan.subscriber.app)
         // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
         if result.status == nil, result.failure?.reason == .cancelled { return end(post.deliveries.map(\.lease)) }
         // A failure with a sentence of its own came before anything was sent.
@@ -252,35 +252,35 @@ final class Sender: Sendable {
 
     /// The webhook, if it may be sent to. Nil: its lane has been brought in line, or the leases run out.
     private func webhook(of attempt: ArraySlice<Lease>) async -> KnownWebhook? {
-        let endpoint = attempt[attempt.startIndex].delivery.endpoint
+        let subscriber = attempt[attempt.startIndex].delivery.subscriber
         do throws(ChatError) {
             let (enabled, isKnown) = registry.snapshot.withLock { snapshot in
-                (snapshot.enabled(endpoint), snapshot.known(endpoint) != nil || snapshot.isUnreadable(endpoint))
+                (snapshot.enabled(subscriber), snapshot.known(subscriber) != nil || snapshot.isUnreadable(subscriber))
             }
             if let enabled { return enabled }
-            if !isKnown { return try await webhookOutOfSight(endpoint, attempt) }
+            if !isKnown { return try await webhookOutOfSight(subscriber, attempt) }
             // Disabled or unreadable since the leases were taken. They run out at once, and the deliveries are held.
-            try await registry.settleLane(of: endpoint)
+            try await registry.settleLane(of: subscriber)
             try await queue.renew(Array(attempt), for: .zero)
         } catch {
-            logger.warning("attempt not made", metadata: ["webhook": "\(endpoint)", "error": "\(error.message)"])
+            logger.warning("attempt not made", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
         }
         return nil
     }
 
     /// One made a moment ago on another node; nil when it is gone or may not be sent to.
     private func webhookOutOfSight(
-        _ endpoint: EndpointID, _ attempt: ArraySlice<Lease>
+        _ subscriber: SubscriberID, _ attempt: ArraySlice<Lease>
     ) async throws(ChatError) -> KnownWebhook? {
         do throws(ChatError) {
-            let webhook = try await registry.current(endpoint)
+            let webhook = try await registry.current(subscriber)
             return webhook.status == .enabled ? KnownWebhook(webhook) : nil
         } catch {
             switch error.code {
             case .notFound:
-                try await queue.set(.closed, of: endpoint, concurrency: 1)
+                try await queue.set(.closed, of: subscriber, concurrency: 1)
                 for lease in attempt { try await bury(lease, DeliveryState.webhookDeleted) }
-            case .conflict: try await registry.hold(endpoint)
+            case .conflict: try await registry.hold(subscriber)
             default: throw error
             }
             return nil
@@ -301,7 +301,7 @@ final class Sender: Sendable {
 
     private func found(_ lease: Lease) async throws(ChatError) -> Sent? {
         if let sent = atHand(lease) { return sent }
-        let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.endpoint.app)
+        let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.subscriber.app)
         if let event { return Sent(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored) }
         try await bury(lease, DeliveryState.eventGone)
         return nil

@@ -16,7 +16,7 @@ public struct EndpointVerification: Sendable {
     public func verify(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
-        let allowed = try await registry.trials.pass(webhook.endpoint) { () async throws(ChatError) -> Int? in
+        let allowed = try await registry.trials.pass(webhook.subscriber) { () async throws(ChatError) -> Int? in
             switch registry.options.demands(of: webhook.settings) {
             case .none: throw ChatError(.conflict, "this webhook needs no verification")
             case .echo:
@@ -25,7 +25,7 @@ public struct EndpointVerification: Sendable {
             case .cloudevents: return try await demandConsent(from: webhook)
             }
         }
-        return try await registry.change(webhook.endpoint, ifMatch: nil) { (now) throws(ChatError) in
+        return try await registry.change(webhook.subscriber, ifMatch: nil) { (now) throws(ChatError) in
             guard now.settings.url == webhook.settings.url else {
                 throw ChatError(.conflict, "the webhook has another address by now; ask again")
             }

@@ -37,13 +37,13 @@ extension StoreFile {
                     try database.integer(
                         """
                         SELECT sum((SELECT count(*) FROM delivery INDEXED BY delivery_state
-                        WHERE ep = endpoint.id AND state = \(state))) FROM endpoint
+                        WHERE ep = subscriber.id AND state = \(state))) FROM subscriber
                         """) ?? 0)
             }
             var disabled: [String] = []
-            let endpoints = try database.prepare(
-                "SELECT app, name FROM endpoint WHERE state = \(LaneState.paused.rawValue) ORDER BY app, name")
-            try endpoints.forEachRow { row throws(SQLiteFailure) in
+            let subscribers = try database.prepare(
+                "SELECT app, name FROM subscriber WHERE state = \(LaneState.paused.rawValue) ORDER BY app, name")
+            try subscribers.forEachRow { row throws(SQLiteFailure) in
                 disabled.append("\(row.text(0))/\(row.text(1))")
                 return true
             }

@@ -43,7 +43,7 @@ final class Board: Sendable {
     /// What a taker gets.
     struct Grant: Sendable {
         let key: DeliveryKey
-        let endpoint: EndpointID
+        let subscriber: SubscriberID
         let item: DueItem
         let planned: PlannedDelivery?
         let fence: UInt64
@@ -92,10 +92,10 @@ final class Board: Sendable {
     /// - Parameter life: how often the file was opened: fences of an earlier life are none of this one's, so its leases are
     ///   refused, whoever comes with one (those who pull carry theirs around outside).
     init(
-        lanes: [(endpoint: StoredEndpoint, waiting: Int)], life: UInt64, clock: WallClock, writing: Writing
+        lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock, writing: Writing
     ) {
         var state = BoardState(fence: life << 40)
-        for (endpoint, waiting) in lanes { state.insert(endpoint, waiting: waiting) }
+        for (subscriber, waiting) in lanes { state.insert(subscriber, waiting: waiting) }
         self.state = Lock(state)
         self.clock = clock
         self.writing = writing
@@ -103,7 +103,7 @@ final class Board: Sendable {
 
     // MARK: What the writer asks
 
-    func number(of endpoint: EndpointID) -> Int64? { state.withLock { $0.numbers[endpoint] } }
+    func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
 
     /// The lane as the last commit left it.
     func standing(of number: Int64) -> Standing? { state.withLock { $0.lanes[number].map(Standing.init) } }
@@ -113,7 +113,7 @@ final class Board: Sendable {
         state.withLock { state in
             zip(attempts, keys).map { attempt, key in
                 guard let key, state.leases[key]?.fence == attempt.lease.fence else { return nil }
-                return state.lanes[key.endpoint].map(Standing.init)
+                return state.lanes[key.subscriber].map(Standing.init)
             }
         }
     }
@@ -132,7 +132,7 @@ final class Board: Sendable {
 
     // MARK: What the writer tells, after its commit
 
-    func set(_ stored: StoredEndpoint) { change { $0.become(stored) } }
+    func set(_ stored: StoredSubscriber) { change { $0.become(stored) } }
 
     func pace(_ number: Int64, concurrency: Int?, notBefore: UInt64) {
         change { state in
@@ -154,7 +154,7 @@ final class Board: Sendable {
 
     func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
         change { state in
-            let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, endpoint: number)] == nil }
+            let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, subscriber: number)] == nil }
             // Of all rows: those that are leased are no reason to believe that nothing stands behind them.
             state.lanes[number]?.replace(with: free, beyond: isComplete ? nil : fetched.last?.due)
             state.enlist(number)
@@ -202,8 +202,8 @@ final class Board: Sendable {
     func beginFinish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) -> [DeliveryKey?] {
         change { state in
             attempts.map { lease, _ in
-                guard let number = state.numbers[lease.delivery.endpoint] else { return nil }
-                let key = DeliveryKey(event: lease.delivery.event.rawValue, endpoint: number)
+                guard let number = state.numbers[lease.delivery.subscriber] else { return nil }
+                let key = DeliveryKey(event: lease.delivery.event.rawValue, subscriber: number)
                 guard let held = state.leases[key], held.fence == lease.fence, !held.isFinishing else { return nil }
                 state.leases[key]?.isFinishing = true
                 state.stop(key, held)
@@ -217,7 +217,7 @@ final class Board: Sendable {
     func record(_ finished: FinishedAttempts) {
         let isAwaited = state.withLock { state in
             finished.keys.contains { key in
-                key.flatMap { state.lanes[$0.endpoint]?.settings.ordering } ?? .none != .none
+                key.flatMap { state.lanes[$0.subscriber]?.settings.ordering } ?? .none != .none
             }
         }
         if isAwaited { return write(gathering.due(at: .max) + [finished]) }
@@ -283,7 +283,7 @@ final class Board: Sendable {
                     ? ([], [], []) : state.grants(demand, now: clock.now.rawValue, uptime: writing.uptime())
             }
             // Waited for by who could be given them again.
-            let isForUs = demand.lane.map { lane in expired.contains { $0.key.endpoint == lane } } ?? false
+            let isForUs = demand.lane.map { lane in expired.contains { $0.key.subscriber == lane } } ?? false
             guard grants.isEmpty, !lanes.isEmpty || isForUs else {
                 if !expired.isEmpty { expire(expired) }
                 for lane in lanes { fetch(lane) }
@@ -336,8 +336,8 @@ final class Board: Sendable {
             var grants: [Grant] = []
             guard let held = state.leases[grant.key], held.fence == grant.fence else { return [] }
             for item in followers
-            where state.leases[DeliveryKey(event: item.event, endpoint: grant.key.endpoint)] == nil {
-                state.join(item, grant.key.endpoint, grant.batch, Term(of: held), isInLine: true, &grants)
+            where state.leases[DeliveryKey(event: item.event, subscriber: grant.key.subscriber)] == nil {
+                state.join(item, grant.key.subscriber, grant.batch, Term(of: held), isInLine: true, &grants)
             }
             return grants
         }

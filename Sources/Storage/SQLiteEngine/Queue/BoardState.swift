@@ -26,7 +26,7 @@ struct Batch: Sendable {
 /// What the board knows, and what it does about it under its lock.
 struct BoardState: Sendable {
     var lanes: [Int64: Lane] = [:]
-    var numbers: [EndpointID: Int64] = [:]
+    var numbers: [SubscriberID: Int64] = [:]
     var groups: [AppID: LaneGroup] = [:]
     /// Apps by what their lanes can do next.
     var agenda = Agenda<LaneGroup>()
@@ -70,17 +70,17 @@ extension BoardState {
         agenda.enlist(lane.group, due: due)
     }
 
-    mutating func become(_ stored: StoredEndpoint) {
+    mutating func become(_ stored: StoredSubscriber) {
         if let lane = lanes[stored.number] { lane.become(stored) } else { insert(stored) }
         enlist(stored.number)
     }
 
     /// A lane of which something waits in the file.
-    mutating func insert(_ stored: StoredEndpoint, waiting: Int = 0) {
-        let app = stored.endpoint.app
+    mutating func insert(_ stored: StoredSubscriber, waiting: Int = 0) {
+        let app = stored.subscriber.app
         let group = groups[app] ?? LaneGroup()
         groups[app] = group
-        numbers[stored.endpoint] = stored.number
+        numbers[stored.subscriber] = stored.number
         lanes[stored.number] = Lane(stored, in: group, waiting: waiting)
         enlist(stored.number)
     }
@@ -95,8 +95,8 @@ extension BoardState {
             // Who goes with another has no due time of its own until then.
             leases[key]?.item = DueItem(event: key.event, due: due)
         } else {
-            lanes[key.endpoint]?.add(DueItem(event: key.event, due: due))
-            enlist(key.endpoint)
+            lanes[key.subscriber]?.add(DueItem(event: key.event, due: due))
+            enlist(key.subscriber)
         }
     }
 
@@ -234,7 +234,7 @@ extension BoardState {
     ) {
         guard let lane = lanes[number] else { return }
         fence += 1
-        let key = DeliveryKey(event: item.event, endpoint: number)
+        let key = DeliveryKey(event: item.event, subscriber: number)
         leases[key] = Board.Held(
             item: item, fence: fence, batch: batch, since: term.since, until: term.until, isInLine: isInLine,
             isPulled: lane.settings.isPulled)
@@ -243,7 +243,7 @@ extension BoardState {
         let planned = lane.takeFacts(of: item.event)
         factRoom += planned?.weight ?? 0
         grants.append(
-            Board.Grant(key: key, endpoint: lane.endpoint, item: item, planned: planned, fence: fence, batch: batch))
+            Board.Grant(key: key, subscriber: lane.subscriber, item: item, planned: planned, fence: fence, batch: batch))
     }
 
     // MARK: Ends
@@ -254,8 +254,8 @@ extension BoardState {
             batches[held.batch]?.running = running - 1
             guard running == 1 else { return }
         }
-        count(-1, key.endpoint, isPulled: held.isPulled)
-        enlist(key.endpoint)
+        count(-1, key.subscriber, isPulled: held.isPulled)
+        enlist(key.subscriber)
     }
 
     /// As it was before ``stop(_:_:)``.
@@ -266,7 +266,7 @@ extension BoardState {
             batches[held.batch]?.running = running + 1
             guard running == 0 else { return }
         }
-        count(1, key.endpoint, isPulled: held.isPulled)
+        count(1, key.subscriber, isPulled: held.isPulled)
     }
 
     mutating func settle(_ attempts: [(key: DeliveryKey, ending: Board.Ending)]) {
@@ -275,15 +275,15 @@ extension BoardState {
             // Under way again, because the outcome of a slow commit was given up: now it is known.
             if !held.isFinishing { stop(key, held) }
             drop(key)
-            lanes[key.endpoint]?.settle(key.event, ending)
-            enlist(key.endpoint)
+            lanes[key.subscriber]?.settle(key.event, ending)
+            enlist(key.subscriber)
         }
     }
 
     /// A lease is over.
     private mutating func drop(_ key: DeliveryKey) {
         guard let held = leases.removeValue(forKey: key) else { return }
-        lanes[key.endpoint]?.leases -= 1
+        lanes[key.subscriber]?.leases -= 1
         if let left = batches[held.batch]?.leases {
             batches[held.batch]?.leases = left - 1
             guard left == 1 else { return }
@@ -297,7 +297,7 @@ extension BoardState {
         while let end = ends.first, end.until <= uptime {
             _ = ends.popFirst()
             guard let held = leases[end.key], held.until <= uptime, !held.isFinishing else { continue }
-            guard lanes[end.key.endpoint]?.settings.attempts != nil else {
+            guard lanes[end.key.subscriber]?.settings.attempts != nil else {
                 release(end.key, held, isGone: false)
                 continue
             }
@@ -325,11 +325,11 @@ extension BoardState {
         if !held.isFinishing { stop(key, held) }
         drop(key)
         if isGone {
-            lanes[key.endpoint]?.waiting -= 1
-        } else if !held.isInLine, lanes[key.endpoint]?.state != .closed {
-            lanes[key.endpoint]?.add(held.item)
+            lanes[key.subscriber]?.waiting -= 1
+        } else if !held.isInLine, lanes[key.subscriber]?.state != .closed {
+            lanes[key.subscriber]?.add(held.item)
         }
-        enlist(key.endpoint)
+        enlist(key.subscriber)
     }
 }
 

@@ -5,9 +5,9 @@ struct DeliveryStatements {
     let moveCursor: Statement
     let beginCursor: Statement
     let insert: Statement
-    let makeEndpoint: Statement
-    let putEndpoint: Statement
-    let endpoint: Statement
+    let makeSubscriber: Statement
+    let putSubscriber: Statement
+    let subscriber: Statement
     let noteReordering: Statement
     let loosen: Statement
     let findUnchained: Statement
@@ -42,26 +42,26 @@ struct DeliveryStatements {
             INSERT OR IGNORE INTO delivery(tt, ep, id, type, channel, state, due, touched, reason, body, chain, manual)
             VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)
             """)
-        let columns = Statement.endpointColumns
+        let columns = Statement.subscriberColumns
         // What is there already keeps its settings, and comes back as it is.
-        makeEndpoint = try prepare(
+        makeSubscriber = try prepare(
             """
-            INSERT INTO endpoint(app, name, state, concurrency) VALUES (?1,?2,0,?3)
+            INSERT INTO subscriber(app, name, state, concurrency) VALUES (?1,?2,0,?3)
             ON CONFLICT(app, name) DO UPDATE SET state=state RETURNING \(columns)
             """)
         // A new ordering begins with the loosening of the old; and while it was closed to deliveries, the first of a chain
         // may have died of age.
-        putEndpoint = try prepare(
+        putSubscriber = try prepare(
             """
-            INSERT INTO endpoint(app, name, state, concurrency, ordering, rate, batch, pulled, attempts)
+            INSERT INTO subscriber(app, name, state, concurrency, ordering, rate, batch, pulled, attempts)
             VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)
             ON CONFLICT(app, name) DO UPDATE SET
             reordering = CASE WHEN ordering <> ?5 THEN 1 WHEN reordering = 0 AND state <> 0 AND ?5 <> 0 THEN 3
             ELSE reordering END,
             state=?3, concurrency=?4, ordering=?5, rate=?6, batch=?7, pulled=?8, attempts=?9 RETURNING \(columns)
             """)
-        endpoint = try prepare("SELECT \(columns) FROM endpoint WHERE id=?")
-        noteReordering = try prepare("UPDATE endpoint SET reordering=?2 WHERE id=?1 RETURNING \(columns)")
+        subscriber = try prepare("SELECT \(columns) FROM subscriber WHERE id=?")
+        noteReordering = try prepare("UPDATE subscriber SET reordering=?2 WHERE id=?1 RETURNING \(columns)")
         bury = try prepare(
             """
             UPDATE delivery SET state=2, reason=?2, touched=?3, chain=NULL WHERE (tt, ep) IN
@@ -123,7 +123,7 @@ struct DeliveryStatements {
         updateLog = try prepare("UPDATE attempt_log SET bytes=?1 WHERE id=?2")
         removeLog = try prepare("DELETE FROM attempt_log WHERE id=?1")
         findByID = try prepare(
-            "SELECT tt, ep, state, channel FROM delivery WHERE id=?1 AND (SELECT app FROM endpoint WHERE id = ep) = ?2"
+            "SELECT tt, ep, state, channel FROM delivery WHERE id=?1 AND (SELECT app FROM subscriber WHERE id = ep) = ?2"
         )
         findRow = try prepare("SELECT tt, ep, state, channel FROM delivery WHERE tt=?1 AND ep=?2")
         walk = try DeliveryWalk(database)

@@ -5,7 +5,7 @@ import SQLite
 struct DeliveryWalk {
     /// Whose rows, and which.
     struct Part: Sendable {
-        let endpoint: Int64
+        let subscriber: Int64
         let state: StoredState
         /// Of waiting ones: those that have failed, or those that have not; nil: both.
         var hasFailed: Bool?
@@ -61,7 +61,7 @@ struct DeliveryWalk {
     }
 
     private func bind(_ statement: Statement, _ part: Part, _ after: UInt64, _ before: UInt64, _ limit: Int) {
-        statement.bind(part.endpoint, at: 1)
+        statement.bind(part.subscriber, at: 1)
         statement.bind(part.state.rawValue, at: 2)
         statement.bind(Int64(clamping: after), at: 3)
         statement.bind(Int64(clamping: before), at: 4)

@@ -5,7 +5,7 @@ import Locking
 struct DeliveryKey: Hashable, Sendable {
     let event: UInt64
     /// The endpoint's number in the tables.
-    let endpoint: Int64
+    let subscriber: Int64
 }
 
 /// An item as memory knows it.
@@ -26,7 +26,7 @@ final class Lane: @unchecked Sendable, Scheduled {
     static let capacity = 4096
 
     let number: Int64
-    let endpoint: EndpointID
+    let subscriber: SubscriberID
     /// The lanes of its app, which the board keeps.
     unowned let group: LaneGroup
     private(set) var settings: LaneSettings
@@ -51,10 +51,10 @@ final class Lane: @unchecked Sendable, Scheduled {
     var isFetching = false
     var agendaDue: UInt64?
 
-    init(_ stored: StoredEndpoint, in group: LaneGroup, waiting: Int = 0) {
+    init(_ stored: StoredSubscriber, in group: LaneGroup, waiting: Int = 0) {
         number = stored.number
         self.group = group
-        endpoint = stored.endpoint
+        subscriber = stored.subscriber
         settings = stored.settings
         isReordering = stored.reordering != .done
         meter = settings.rate.map { RateMeter(perSecond: $0) }
@@ -107,7 +107,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         }
     }
 
-    func become(_ stored: StoredEndpoint) {
+    func become(_ stored: StoredSubscriber) {
         if stored.settings.rate != settings.rate { meter = stored.settings.rate.map { RateMeter(perSecond: $0) } }
         settings = stored.settings
         isReordering = stored.reordering != .done

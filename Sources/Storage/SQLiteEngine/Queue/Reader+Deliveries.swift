@@ -21,12 +21,12 @@ extension Reader {
     private func lease(_ grant: Board.Grant) throws(SQLiteFailure) -> Lease? {
         let find = statements.leasedDelivery
         find.bind(Int64(grant.key.event), at: 1)
-        find.bind(grant.key.endpoint, at: 2)
+        find.bind(grant.key.subscriber, at: 2)
         defer { find.reset() }
         guard try find.step() else { return nil }
         let (tries, isManual) = (Int(find.integer(1)), find.integer(2) != 0)
         let delivery = Delivery(
-            id: find.text(0), endpoint: grant.endpoint, event: Timetoken(grant.key.event),
+            id: find.text(0), subscriber: grant.subscriber, event: Timetoken(grant.key.event),
             type: try names.type(find.integer(4)), channel: find.text(5),
             status: tries == 0 || isManual ? .pending : .failed, attempts: tries,
             due: find.integer(3) != Writer.inLine ? Timetoken(UInt64(find.integer(3))) : nil)
@@ -55,7 +55,7 @@ extension Reader {
         for grant in grants {
             guard let left = room[grant.batch], left > 0 else { continue }
             find.bind(Int64(grant.key.event), at: 1)
-            find.bind(grant.key.endpoint, at: 2)
+            find.bind(grant.key.subscriber, at: 2)
             find.bind(left, at: 3)
             try find.forEachRow { row in
                 followers[grant.key, default: []].append(DueItem(event: UInt64(row.integer(0)), due: .max))
@@ -77,7 +77,7 @@ extension Statement {
     func delivery(_ names: NameTable) throws(SQLiteFailure) -> Delivery {
         let status = deliveryStatus
         return Delivery(
-            id: text(1), endpoint: EndpointID(text(3), in: AppID(text(2))), event: Timetoken(UInt64(integer(0))),
+            id: text(1), subscriber: SubscriberID(text(3), in: AppID(text(2))), event: Timetoken(UInt64(integer(0))),
             type: try names.type(integer(9)), channel: text(10), status: status, attempts: Int(integer(6)),
             due: (status == .pending || status == .failed) && integer(8) != Writer.inLine
                 ? Timetoken(UInt64(integer(8))) : nil,

@@ -15,9 +15,9 @@ struct DeliveryListing: Sendable {
             return
         }
         guard case .integer(let event)? = ListCursor.values(cursor)?.first, event >= 0,
-            case .integer(let endpoint)? = ListCursor.values(cursor)?.last, ListCursor.values(cursor)?.count == 2
+            case .integer(let subscriber)? = ListCursor.values(cursor)?.last, ListCursor.values(cursor)?.count == 2
         else { throw .badCursor }
-        end = DeliveryKey(event: UInt64(event), endpoint: endpoint)
+        end = DeliveryKey(event: UInt64(event), subscriber: subscriber)
     }
 
     fileprivate var isDescending: Bool { query.order == .newestFirst }
@@ -25,11 +25,11 @@ struct DeliveryListing: Sendable {
     /// Whether one row stands before another.
     fileprivate func isBefore(_ left: DeliveryKey, _ right: DeliveryKey) -> Bool {
         let (first, second) = isDescending ? (right, left) : (left, right)
-        return (first.event, first.endpoint) < (second.event, second.endpoint)
+        return (first.event, first.subscriber) < (second.event, second.subscriber)
     }
 
     /// The bounds of an endpoint's events, exclusive: those of the query, behind the page before, and not behind `last`.
-    fileprivate func bounds(_ endpoint: Int64, upTo last: DeliveryKey? = nil) -> (after: UInt64, before: UInt64) {
+    fileprivate func bounds(_ subscriber: Int64, upTo last: DeliveryKey? = nil) -> (after: UInt64, before: UInt64) {
         var after = query.after?.rawValue ?? 0
         var before = query.before?.rawValue ?? UInt64(Int64.max)
         if let event = query.event?.rawValue, event > 0 {
@@ -37,10 +37,10 @@ struct DeliveryListing: Sendable {
             before = min(before, event + 1)
         }
         if isDescending {
-            if let end { before = min(before, endpoint < end.endpoint ? end.event + 1 : end.event) }
+            if let end { before = min(before, subscriber < end.subscriber ? end.event + 1 : end.event) }
             if let last { after = max(after, max(1, last.event) - 1) }
         } else {
-            if let end { after = max(after, endpoint > end.endpoint ? max(1, end.event) - 1 : end.event) }
+            if let end { after = max(after, subscriber > end.subscriber ? max(1, end.event) - 1 : end.event) }
             if let last { before = min(before, last.event + 1) }
         }
         return (after, before)
@@ -49,7 +49,7 @@ struct DeliveryListing: Sendable {
 
 extension DeliveryKey {
     /// The place behind it, in either order.
-    fileprivate var listCursor: String { ListCursor.text([.integer(Int64(event)), .integer(endpoint)]) }
+    fileprivate var listCursor: String { ListCursor.text([.integer(Int64(event)), .integer(subscriber)]) }
 }
 
 extension Reader {
@@ -73,7 +73,7 @@ extension Reader {
         try inSnapshot { () throws(SQLiteFailure) in
             var count = 0
             for part in try parts(listing.query) where count < most {
-                let (after, before) = listing.bounds(part.endpoint)
+                let (after, before) = listing.bounds(part.subscriber)
                 count += try statements.deliveryWalk.count(part, after: after, before: before, most: most - count)
             }
             return count
@@ -85,12 +85,12 @@ extension Reader {
         let wanted = listing.query.limit + 1
         var keys: [DeliveryKey] = []
         for part in try parts(listing.query) {
-            let (after, before) = listing.bounds(part.endpoint, upTo: keys.count == wanted ? keys.last : nil)
+            let (after, before) = listing.bounds(part.subscriber, upTo: keys.count == wanted ? keys.last : nil)
             guard after < before else { continue }
             let found = try statements.deliveryWalk.events(
                 part, after: after, before: before, listing.query.order, limit: wanted)
             guard !found.isEmpty else { continue }
-            keys += found.map { DeliveryKey(event: $0, endpoint: part.endpoint) }
+            keys += found.map { DeliveryKey(event: $0, subscriber: part.subscriber) }
             keys.sort(by: listing.isBefore)
             keys.removeLast(max(0, keys.count - wanted))
         }
@@ -99,9 +99,9 @@ extension Reader {
 
     /// Every endpoint and state that has what is asked for.
     private func parts(_ query: DeliveryQuery) throws(SQLiteFailure) -> [DeliveryWalk.Part] {
-        let find = query.endpoint == nil ? statements.subscribersOfApp : statements.endpointByName
+        let find = query.subscriber == nil ? statements.subscribersOfApp : statements.subscriberByName
         find.bind(query.app.name, at: 1)
-        if let endpoint = query.endpoint { find.bind(endpoint, at: 2) }
+        if let subscriber = query.subscriber { find.bind(subscriber, at: 2) }
         var parts: [DeliveryWalk.Part] = []
         let statuses = query.statuses.isEmpty ? Set(DeliveryStatus.allCases) : query.statuses
         try find.forEachRow { row in
@@ -114,7 +114,7 @@ extension Reader {
     private func delivery(at key: DeliveryKey) throws(SQLiteFailure) -> Delivery? {
         let find = statements.deliveryAt
         find.bind(Int64(key.event), at: 1)
-        find.bind(key.endpoint, at: 2)
+        find.bind(key.subscriber, at: 2)
         defer { find.reset() }
         return try find.step() ? try find.delivery(names) : nil
     }
@@ -122,15 +122,15 @@ extension Reader {
 
 extension DeliveryWalk.Part {
     /// The rows users call so.
-    fileprivate static func all(_ endpoint: Int64, isOpen: Bool, _ statuses: Set<DeliveryStatus>) -> [Self] {
+    fileprivate static func all(_ subscriber: Int64, isOpen: Bool, _ statuses: Set<DeliveryStatus>) -> [Self] {
         var parts: [Self] = []
-        if statuses.contains(.delivered) { parts.append(Self(endpoint: endpoint, state: .delivered)) }
-        if statuses.contains(.dead) { parts.append(Self(endpoint: endpoint, state: .dead)) }
+        if statuses.contains(.delivered) { parts.append(Self(subscriber: subscriber, state: .delivered)) }
+        if statuses.contains(.dead) { parts.append(Self(subscriber: subscriber, state: .dead)) }
         let hasPending = statuses.contains(.pending)
         if isOpen ? hasPending && statuses.contains(.failed) : statuses.contains(.held) {
-            parts.append(Self(endpoint: endpoint, state: .waiting))
+            parts.append(Self(subscriber: subscriber, state: .waiting))
         } else if isOpen, hasPending || statuses.contains(.failed) {
-            parts.append(Self(endpoint: endpoint, state: .waiting, hasFailed: !hasPending))
+            parts.append(Self(subscriber: subscriber, state: .waiting, hasFailed: !hasPending))
         }
         return parts
     }

@@ -12,7 +12,7 @@ struct SQLiteDeliveries: DeliveryQueue {
     @discardableResult
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
-    ) async throws(ChatError) -> [EndpointID: Int] {
+    ) async throws(ChatError) -> [SubscriberID: Int] {
         try await writing.run { [board] (writer) throws(SQLiteFailure) in
             try writer.plan(items, cursor: cursor, from: from, to: to, board: board)
         }
@@ -25,10 +25,10 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 
     func take(
-        from endpoint: EndpointID, limit: Int, lease: Duration, wait: Duration
+        from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease] {
-        guard let number = board.number(of: endpoint) else {
-            throw ChatError(.notFound, "nothing was ever owed to '\(endpoint.name)'")
+        guard let number = board.number(of: subscriber) else {
+            throw ChatError(.notFound, "nothing was ever owed to '\(subscriber.name)'")
         }
         let demand = Board.Demand(limit: limit, lane: number, lease: lease.nanoseconds)
         return try await leases(of: board.take(demand, within: wait))
@@ -93,13 +93,13 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 
     private func key(of lease: Lease) -> DeliveryKey? {
-        board.number(of: lease.delivery.endpoint)
-            .map { DeliveryKey(event: lease.delivery.event.rawValue, endpoint: $0) }
+        board.number(of: lease.delivery.subscriber)
+            .map { DeliveryKey(event: lease.delivery.event.rawValue, subscriber: $0) }
     }
 
-    func set(_ settings: LaneSettings, of endpoint: EndpointID) async throws(ChatError) {
+    func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError) {
         let stored = try await writing.run { [board] (writer) throws(SQLiteFailure) in
-            .success(try writer.set(settings.bounded, of: endpoint, board: board))
+            .success(try writer.set(settings.bounded, of: subscriber, board: board))
         }
         // The items of a long queue die, or find their order, in stretches, so that others' work goes on between them.
         if settings.state == .closed {
@@ -111,8 +111,8 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 
     /// Brings an endpoint's items into the order of its settings.
-    func reorder(_ endpoint: Int64) async throws(ChatError) {
-        var place: Writer.ReorderingPlace? = Writer.ReorderingPlace(endpoint: endpoint)
+    func reorder(_ subscriber: Int64) async throws(ChatError) {
+        var place: Writer.ReorderingPlace? = Writer.ReorderingPlace(subscriber: subscriber)
         while let current = place {
             place = try await writing.run { [board] (writer) throws(SQLiteFailure) in
                 .success(try writer.reorder(current, board: board))
@@ -120,8 +120,8 @@ struct SQLiteDeliveries: DeliveryQueue {
         }
     }
 
-    func pace(_ endpoint: EndpointID, concurrency: Int?, notBefore: Timetoken?) async {
-        guard let number = board.number(of: endpoint) else { return }
+    func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async {
+        guard let number = board.number(of: subscriber) else { return }
         board.pace(number, concurrency: concurrency, notBefore: notBefore?.rawValue ?? 0)
     }
 
@@ -173,8 +173,8 @@ extension SQLiteDeliveries {
         try await inStretches(ids) { (writer, part) throws(SQLiteFailure) in try writer.purge(part, in: app) }
     }
 
-    func skip(_ endpoint: EndpointID, through event: Timetoken) async throws(ChatError) -> Int {
-        guard let number = board.number(of: endpoint) else { return 0 }
+    func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int {
+        guard let number = board.number(of: subscriber) else { return 0 }
         let end = min(event.rawValue, UInt64(Int64.max) - 1)
         var count = 0
         var position: UInt64? = 0
@@ -207,7 +207,7 @@ extension Board.Grant {
     fileprivate var leaseOfPlanned: Lease? {
         guard let planned else { return nil }
         let delivery = Delivery(
-            id: planned.id, endpoint: endpoint, event: planned.event, type: planned.type, channel: planned.channel,
+            id: planned.id, subscriber: subscriber, event: planned.event, type: planned.type, channel: planned.channel,
             status: .pending, attempts: 0, due: Timetoken(item.due))
         return Lease(delivery: delivery, fence: fence, body: planned.body, batch: batch)
     }

@@ -43,7 +43,7 @@ extension Writer {
             }
             let keep = statements.deliveries.keep
             keep.bind(Int64(key.event), at: 1)
-            keep.bind(key.endpoint, at: 2)
+            keep.bind(key.subscriber, at: 2)
             keep.bind(one.body, at: 3)
             if let old = one.lease.body { keep.bind(old, at: 4) } else { keep.bindNull(at: 4) }
             try keep.run()
@@ -55,7 +55,7 @@ extension Writer {
     private func storedBody(of key: DeliveryKey) throws(SQLiteFailure) -> [UInt8]? {
         let find = statements.deliveries.findBody
         find.bind(Int64(key.event), at: 1)
-        find.bind(key.endpoint, at: 2)
+        find.bind(key.subscriber, at: 2)
         defer { find.reset() }
         guard try find.step(), !find.isNull(0) else { return nil }
         return find.bytes(0)
@@ -72,7 +72,7 @@ extension Writer {
                 durationMilliseconds: Int(lease.lasted / 1_000_000))
             let outcome = DeliveryOutcome(.retry(at: now), attempt: attempt)
             let (ending, chain) = try finish(
-                lease.key, outcome, isFirst: false, channel: "", board.standing(of: lease.key.endpoint))
+                lease.key, outcome, isFirst: false, channel: "", board.standing(of: lease.key.subscriber))
             settled.append((lease.key, ending ?? .over))
             if let chain { chains.insert(chain) }
         }
@@ -119,7 +119,7 @@ extension Writer {
                 outcome.verdict = .retry(at: min(due, now.adding(DeliveryOutcome.longestRetry)))
             }
         }
-        let chain = lane.flatMap { Chain($0.settings.ordering, endpoint: key.endpoint, channel: history.channel) }
+        let chain = lane.flatMap { Chain($0.settings.ordering, subscriber: key.subscriber, channel: history.channel) }
         var ending = Board.Ending.over
         if let due = outcome.due?.rawValue {
             ending =
@@ -136,7 +136,7 @@ extension Writer {
         let row = try store(outcome.attempt, history)
         let finish = statements.deliveries.finish
         finish.bind(Int64(key.event), at: 1)
-        finish.bind(key.endpoint, at: 2)
+        finish.bind(key.subscriber, at: 2)
         finish.bind(outcome.stored.rawValue, at: 3)
         switch ending {
         case .over: finish.bind(0, at: 4)
@@ -175,7 +175,7 @@ extension Writer {
     private func history(of key: DeliveryKey) throws(SQLiteFailure) -> History? {
         let find = statements.deliveries.history
         find.bind(Int64(key.event), at: 1)
-        find.bind(key.endpoint, at: 2)
+        find.bind(key.subscriber, at: 2)
         defer { find.reset() }
         guard try find.step() else { return nil }
         return History(

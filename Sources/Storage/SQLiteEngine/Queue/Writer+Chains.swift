@@ -3,12 +3,12 @@ import SQLite
 
 /// Those of an endpoint's waiting items that go one after the other.
 struct Chain: Hashable, Sendable {
-    let endpoint: Int64
+    let subscriber: Int64
     let number: Int64
 
     /// Nil where nothing is in order. Channels of the same hash share a chain: in order they are all the same.
-    init?(_ ordering: DeliveryOrdering, endpoint: Int64, channel: String) {
-        self.endpoint = endpoint
+    init?(_ ordering: DeliveryOrdering, subscriber: Int64, channel: String) {
+        self.subscriber = subscriber
         switch ordering {
         case .none: return nil
         case .strict: number = 0
@@ -21,7 +21,7 @@ struct Chain: Hashable, Sendable {
         }
     }
 
-    init(endpoint: Int64, number: Int64) { (self.endpoint, self.number) = (endpoint, number) }
+    init(subscriber: Int64, number: Int64) { (self.subscriber, self.number) = (subscriber, number) }
 }
 
 extension Writer {
@@ -31,7 +31,7 @@ extension Writer {
     /// The first of a chain.
     private func head(of chain: Chain) throws(SQLiteFailure) -> DueItem? {
         let find = statements.deliveries.head
-        find.bind(chain.endpoint, at: 1)
+        find.bind(chain.subscriber, at: 1)
         find.bind(chain.number, at: 2)
         defer { find.reset() }
         return try find.step() ? DueItem(event: UInt64(find.integer(0)), due: UInt64(find.integer(1))) : nil
@@ -40,9 +40,9 @@ extension Writer {
     /// The one of a chain that is not in line. Not the first where older ones have come back.
     private func leader(of chain: Chain) throws(SQLiteFailure) -> DeliveryKey? {
         let find = statements.deliveries.leader
-        find.bind(chain.endpoint, at: 1)
+        find.bind(chain.subscriber, at: 1)
         find.bind(chain.number, at: 2)
-        return try find.firstInteger().map { DeliveryKey(event: UInt64($0), endpoint: chain.endpoint) }
+        return try find.firstInteger().map { DeliveryKey(event: UInt64($0), subscriber: chain.subscriber) }
     }
 
     func isEmpty(_ chain: Chain) throws(SQLiteFailure) -> Bool { try head(of: chain) == nil }
@@ -59,9 +59,9 @@ extension Writer {
         if let leader = try leader(of: chain) {
             guard !board.isLeased(leader) else { return }
             try setDue(Self.inLine, of: leader)
-            effects.append { board.forget([chain.endpoint: 0]) }
+            effects.append { board.forget([chain.subscriber: 0]) }
         }
-        let key = DeliveryKey(event: first.event, endpoint: chain.endpoint)
+        let key = DeliveryKey(event: first.event, subscriber: chain.subscriber)
         try setDue(Int64(now.rawValue), of: key)
         effects.append { [now] in board.promote(key, due: now.rawValue) }
     }
@@ -69,7 +69,7 @@ extension Writer {
     private func setDue(_ due: Int64, of key: DeliveryKey) throws(SQLiteFailure) {
         let lead = statements.deliveries.lead
         lead.bind(Int64(key.event), at: 1)
-        lead.bind(key.endpoint, at: 2)
+        lead.bind(key.subscriber, at: 2)
         lead.bind(due, at: 3)
         try lead.run()
     }
@@ -78,17 +78,17 @@ extension Writer {
 
     /// How far ``reorder(_:board:)`` has come.
     struct ReorderingPlace: Sendable {
-        let endpoint: Int64
+        let subscriber: Int64
         /// Chains up to here have their head.
         var chain: Int64 = -1
     }
 
     /// Brings an endpoint's waiting items into the order of its settings, some at a time. Nil when they are.
     func reorder(_ place: ReorderingPlace, board: Board) throws(SQLiteFailure) -> ReorderingPlace? {
-        let find = statements.deliveries.endpoint
-        find.bind(place.endpoint, at: 1)
+        let find = statements.deliveries.subscriber
+        find.bind(place.subscriber, at: 1)
         let isThere = try find.step()
-        let stored = isThere ? find.storedEndpoint : nil
+        let stored = isThere ? find.storedSubscriber : nil
         find.reset()
         guard let stored else { return nil }
         switch stored.reordering {
@@ -102,7 +102,7 @@ extension Writer {
             for _ in 0..<Self.turnRows {
                 guard let next = try nextChain(after: place) else { return try note(.done, place, board) }
                 place.chain = next
-                try advance(Chain(endpoint: place.endpoint, number: next), board: board)
+                try advance(Chain(subscriber: place.subscriber, number: next), board: board)
             }
             return place
         }
@@ -112,11 +112,11 @@ extension Writer {
         _ step: Reordering, _ place: ReorderingPlace, _ board: Board
     ) throws(SQLiteFailure) -> ReorderingPlace? {
         let note = statements.deliveries.noteReordering
-        note.bind(place.endpoint, at: 1)
+        note.bind(place.subscriber, at: 1)
         note.bind(step.rawValue, at: 2)
         defer { note.reset() }
         guard try note.step() else { return nil }
-        let stored = note.storedEndpoint
+        let stored = note.storedSubscriber
         guard step == .done else { return place }
         effects.append {
             board.set(stored)
@@ -126,7 +126,7 @@ extension Writer {
     }
 
     /// - Returns: whether more is left.
-    private func loosen(_ stored: StoredEndpoint) throws(SQLiteFailure) -> Bool {
+    private func loosen(_ stored: StoredSubscriber) throws(SQLiteFailure) -> Bool {
         let loosen = statements.deliveries.loosen
         loosen.bind(stored.number, at: 1)
         loosen.bind(Int64(now.rawValue), at: 2)
@@ -135,7 +135,7 @@ extension Writer {
     }
 
     /// - Returns: whether more is left.
-    private func chain(_ stored: StoredEndpoint) throws(SQLiteFailure) -> Bool {
+    private func chain(_ stored: StoredSubscriber) throws(SQLiteFailure) -> Bool {
         let find = statements.deliveries.findUnchained
         find.bind(stored.number, at: 1)
         var found: [(event: Int64, channel: String)] = []
@@ -145,7 +145,7 @@ extension Writer {
         }
         let put = statements.deliveries.putInLine
         for row in found {
-            let chain = Chain(stored.settings.ordering, endpoint: stored.number, channel: row.channel)
+            let chain = Chain(stored.settings.ordering, subscriber: stored.number, channel: row.channel)
             put.bind(row.event, at: 1)
             put.bind(stored.number, at: 2)
             put.bind(chain?.number, at: 3)
@@ -156,7 +156,7 @@ extension Writer {
 
     private func nextChain(after place: ReorderingPlace) throws(SQLiteFailure) -> Int64? {
         let next = statements.deliveries.nextChain
-        next.bind(place.endpoint, at: 1)
+        next.bind(place.subscriber, at: 1)
         next.bind(place.chain, at: 2)
         return try next.firstInteger()
     }

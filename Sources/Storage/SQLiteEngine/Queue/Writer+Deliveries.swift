@@ -10,22 +10,22 @@ extension Writer {
     /// Moves the cursor and stores the items, or says that the cursor is elsewhere. Returns how many found no room.
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken, board: Board
-    ) throws(SQLiteFailure) -> Result<[EndpointID: Int], ChatError> {
+    ) throws(SQLiteFailure) -> Result<[SubscriberID: Int], ChatError> {
         guard try move(cursor, from: from, to: to) else {
             return .failure(ChatError(.conflict, "the cursor '\(cursor.text)' is not at \(from)"))
         }
         var planned: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)] = []
         // Rows this call has added to each lane: what memory does not know yet.
         var added: [Int64: Int] = [:]
-        var overflowing: [EndpointID: Int] = [:]
+        var overflowing: [SubscriberID: Int] = [:]
         for item in items {
-            let number = try self.number(of: item.endpoint, board: board)
+            let number = try self.number(of: item.subscriber, board: board)
             let lane = board.standing(of: number)
             let refusal = refusal(lane, added: added[number, default: 0])
             let place = try refusal == nil ? place(of: item, number, lane) : Place()
             guard try insert(item, number, place, deadBecause: refusal) else { continue }
             if let refusal {
-                if refusal == Self.crowdedReason { overflowing[item.endpoint, default: 0] += 1 }
+                if refusal == Self.crowdedReason { overflowing[item.subscriber, default: 0] += 1 }
                 continue
             }
             added[number, default: 0] += 1
@@ -81,7 +81,7 @@ extension Writer {
     private func place(
         of item: PlannedDelivery, _ number: Int64, _ lane: Board.Standing?
     ) throws(SQLiteFailure) -> Place {
-        guard let lane, let chain = Chain(lane.settings.ordering, endpoint: number, channel: item.channel) else {
+        guard let lane, let chain = Chain(lane.settings.ordering, subscriber: number, channel: item.channel) else {
             return Place(isInLine: lane?.isReordering ?? false)
         }
         let hasOthers = try !isEmpty(chain)
@@ -117,11 +117,11 @@ extension Writer {
     }
 
     /// The endpoint's number; a new one begins open.
-    func number(of endpoint: EndpointID, board: Board) throws(SQLiteFailure) -> Int64 {
-        if let known = board.number(of: endpoint) { return known }
-        let make = statements.deliveries.makeEndpoint
-        make.bind(endpoint.app.name, at: 1)
-        make.bind(endpoint.name, at: 2)
+    func number(of subscriber: SubscriberID, board: Board) throws(SQLiteFailure) -> Int64 {
+        if let known = board.number(of: subscriber) { return known }
+        let make = statements.deliveries.makeSubscriber
+        make.bind(subscriber.app.name, at: 1)
+        make.bind(subscriber.name, at: 2)
         make.bind(memory.limits.deliveryConcurrency, at: 3)
         return try store(make, board).number
     }
@@ -129,11 +129,11 @@ extension Writer {
     // MARK: Lanes
 
     func set(
-        _ settings: LaneSettings, of endpoint: EndpointID, board: Board
-    ) throws(SQLiteFailure) -> StoredEndpoint {
-        let put = statements.deliveries.putEndpoint
-        put.bind(endpoint.app.name, at: 1)
-        put.bind(endpoint.name, at: 2)
+        _ settings: LaneSettings, of subscriber: SubscriberID, board: Board
+    ) throws(SQLiteFailure) -> StoredSubscriber {
+        let put = statements.deliveries.putSubscriber
+        put.bind(subscriber.app.name, at: 1)
+        put.bind(subscriber.name, at: 2)
         put.bind(settings.state.rawValue, at: 3)
         put.bind(settings.concurrency, at: 4)
         put.bind(settings.ordering.rawValue, at: 5)
@@ -144,12 +144,12 @@ extension Writer {
         return try store(put, board)
     }
 
-    private func store(_ put: Statement, _ board: Board) throws(SQLiteFailure) -> StoredEndpoint {
+    private func store(_ put: Statement, _ board: Board) throws(SQLiteFailure) -> StoredSubscriber {
         defer { put.reset() }
         guard try put.step() else {
-            throw SQLiteFailure(kind: .other, message: "the endpoint's row did not come back")
+            throw SQLiteFailure(kind: .other, message: "the subscriber's row did not come back")
         }
-        let stored = put.storedEndpoint
+        let stored = put.storedSubscriber
         effects.append { board.set(stored) }
         return stored
     }

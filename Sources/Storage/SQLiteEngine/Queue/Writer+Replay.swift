@@ -48,8 +48,8 @@ extension Writer {
         var revival = Revival()
         var taken = 0
         for item in items {
-            let number = try number(of: item.endpoint, board: board)
-            let key = DeliveryKey(event: item.event.rawValue, endpoint: number)
+            let number = try number(of: item.subscriber, board: board)
+            let key = DeliveryKey(event: item.event.rawValue, subscriber: number)
             guard isFree(key, board) else {
                 taken += 1
                 continue
@@ -62,7 +62,7 @@ extension Writer {
             }
             taken += 1
             let chain = Chain(
-                board.standing(of: number)?.settings.ordering ?? .none, endpoint: number, channel: item.channel)
+                board.standing(of: number)?.settings.ordering ?? .none, subscriber: number, channel: item.channel)
             guard try !insert(item, number, Place(chain: chain, isInLine: true, isManual: true)) else {
                 revival.add(number, isNew: true)
                 if let chain { try advance(chain, board: board) }
@@ -77,7 +77,7 @@ extension Writer {
     private func row(of key: DeliveryKey) throws(SQLiteFailure) -> DeliveryRow? {
         let find = statements.deliveries.findRow
         find.bind(Int64(key.event), at: 1)
-        find.bind(key.endpoint, at: 2)
+        find.bind(key.subscriber, at: 2)
         defer { find.reset() }
         return try find.step() ? find.deliveryRow : nil
     }
@@ -87,7 +87,7 @@ extension Writer {
         _ number: Int64, after: UInt64, through event: UInt64, board: Board
     ) throws(SQLiteFailure) -> (count: Int, next: UInt64?) {
         let events = try statements.deliveries.walk.events(
-            DeliveryWalk.Part(endpoint: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
+            DeliveryWalk.Part(subscriber: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
             limit: Self.turnRows)
         let count = try giveUp(events, of: number, because: "skipped", board)
         return (count, events.count == Self.turnRows ? events.last : nil)
@@ -115,7 +115,7 @@ extension Writer {
         let ordering = board.standing(of: number)?.settings.ordering ?? .none
         var chains: Set<Chain> = []
         var count = 0
-        for row in try find(events.map { DeliveryKey(event: $0, endpoint: number) }) where !board.isLeased(row.key) {
+        for row in try find(events.map { DeliveryKey(event: $0, subscriber: number) }) where !board.isLeased(row.key) {
             let giveUp = statements.deliveries.giveUp
             giveUp.bind(Int64(row.key.event), at: 1)
             giveUp.bind(number, at: 2)
@@ -123,7 +123,7 @@ extension Writer {
             giveUp.bind(Int64(now.rawValue), at: 4)
             try giveUp.run()
             count += 1
-            if let chain = Chain(ordering, endpoint: number, channel: row.channel) { chains.insert(chain) }
+            if let chain = Chain(ordering, subscriber: number, channel: row.channel) { chains.insert(chain) }
         }
         // Else they would count against what may wait, until the next start.
         effects.append { [count] in board.forget([number: -count]) }
@@ -137,7 +137,7 @@ extension Writer {
         for row in try find(ids, in: app) {
             let purge = statements.deliveries.purge
             purge.bind(Int64(row.key.event), at: 1)
-            purge.bind(row.key.endpoint, at: 2)
+            purge.bind(row.key.subscriber, at: 2)
             try purge.run()
             count += database.changes
         }
@@ -157,7 +157,7 @@ extension Writer {
     }
 
     private func isFree(_ key: DeliveryKey, _ board: Board) -> Bool {
-        board.standing(of: key.endpoint)?.state != .closed && !board.isLeased(key)
+        board.standing(of: key.subscriber)?.state != .closed && !board.isLeased(key)
     }
 
     private func hasRoom(_ number: Int64, _ revival: Revival, _ board: Board) -> Bool {
@@ -165,17 +165,17 @@ extension Writer {
     }
 
     private func revive(_ row: DeliveryRow, _ revival: inout Revival, _ board: Board) throws(SQLiteFailure) {
-        guard row.isWaiting || hasRoom(row.key.endpoint, revival, board) else { return }
-        let ordering = board.standing(of: row.key.endpoint)?.settings.ordering ?? .none
-        let chain = Chain(ordering, endpoint: row.key.endpoint, channel: row.channel)
+        guard row.isWaiting || hasRoom(row.key.subscriber, revival, board) else { return }
+        let ordering = board.standing(of: row.key.subscriber)?.settings.ordering ?? .none
+        let chain = Chain(ordering, subscriber: row.key.subscriber, channel: row.channel)
         let revive = statements.deliveries.revive
         revive.bind(Int64(row.key.event), at: 1)
-        revive.bind(row.key.endpoint, at: 2)
+        revive.bind(row.key.subscriber, at: 2)
         revive.bind(chain == nil ? Int64(now.rawValue) : Self.inLine, at: 3)
         revive.bind(Int64(now.rawValue), at: 4)
         revive.bind(chain?.number, at: 5)
         try revive.run()
-        revival.add(row.key.endpoint, isNew: !row.isWaiting)
+        revival.add(row.key.subscriber, isNew: !row.isWaiting)
         if let chain { try advance(chain, board: board) }
     }
 
@@ -189,18 +189,18 @@ extension Writer {
         case .ids(let ids, let app):
             let part = ids[Int(stretch.from)...].prefix(Self.turnRows)
             return (try find(part, in: app), ReplayStretch(stretch.selection, from: UInt64(part.endIndex)))
-        case .range(let endpoint, _, let before, let onlyFailed):
-            guard let number = board.number(of: endpoint) else { return ([], nil) }
+        case .range(let subscriber, _, let before, let onlyFailed):
+            guard let number = board.number(of: subscriber) else { return ([], nil) }
             var events: [UInt64] = []
             for state in onlyFailed ? [StoredState.waiting, .dead] : [.waiting, .dead, .delivered] {
                 events += try statements.deliveries.walk.events(
-                    DeliveryWalk.Part(endpoint: number, state: state), after: stretch.from, before: before.rawValue,
+                    DeliveryWalk.Part(subscriber: number, state: state), after: stretch.from, before: before.rawValue,
                     .oldestFirst, limit: Self.turnRows)
             }
             // Of three that begin at the same place, the earliest are certainly all there is up to the last of them.
             events = Array(events.sorted().prefix(Self.turnRows))
             let next = events.count == Self.turnRows ? ReplayStretch(stretch.selection, from: events.last) : nil
-            return (try find(events.map { DeliveryKey(event: $0, endpoint: number) }), next)
+            return (try find(events.map { DeliveryKey(event: $0, subscriber: number) }), next)
         }
     }
 
@@ -223,7 +223,7 @@ extension Writer {
         let find = statements.deliveries.findRow
         for key in keys {
             find.bind(Int64(key.event), at: 1)
-            find.bind(key.endpoint, at: 2)
+            find.bind(key.subscriber, at: 2)
             try find.forEachRow { row in
                 rows.append(row.deliveryRow)
                 return true
@@ -237,7 +237,7 @@ extension Statement {
     /// Columns tt, ep, state, channel.
     fileprivate var deliveryRow: DeliveryRow {
         DeliveryRow(
-            key: DeliveryKey(event: UInt64(integer(0)), endpoint: integer(1)), isWaiting: integer(2) == 0,
+            key: DeliveryKey(event: UInt64(integer(0)), subscriber: integer(1)), isWaiting: integer(2) == 0,
             channel: text(3))
     }
 }

@@ -6,9 +6,9 @@ extension Reader {
     /// Deliveries by what they wait for, each answered by an index that holds no others: what was delivered is not looked
     /// at, however much that is.
     private static let queues = [
-        ("waiting", "state = 0 AND ep IN (SELECT id FROM endpoint WHERE state = 0)"),
-        ("held", "state = 0 AND ep IN (SELECT id FROM endpoint WHERE state = 1)"),
-        ("dead", "state = 2 AND ep IN (SELECT id FROM endpoint)"),
+        ("waiting", "state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 0)"),
+        ("held", "state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 1)"),
+        ("dead", "state = 2 AND ep IN (SELECT id FROM subscriber)"),
     ]
 
     func figures() throws(SQLiteFailure) -> EngineFigures {

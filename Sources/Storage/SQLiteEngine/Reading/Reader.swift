@@ -64,7 +64,7 @@ struct ReaderStatements {
     let followers: Statement
     let fullDelivery: Statement
     let deliveryAt: Statement
-    let endpointByName: Statement
+    let subscriberByName: Statement
     let subscribersOfApp: Statement
     let deliveryWalk: DeliveryWalk
 
@@ -103,7 +103,7 @@ struct ReaderStatements {
             SELECT revision, app, kind, id FROM record WHERE revision > ?1
             UNION ALL SELECT revision, app, kind, id FROM removed WHERE revision > ?1 ORDER BY revision
             """)
-        let deliveries = "FROM delivery d JOIN endpoint e ON e.id = d.ep"
+        let deliveries = "FROM delivery d JOIN subscriber e ON e.id = d.ep"
         leasedDelivery = try prepare(
             """
             SELECT id, tries, manual, due, type, channel, body FROM delivery WHERE tt=? AND ep=? AND state = 0
@@ -119,8 +119,8 @@ struct ReaderStatements {
             AND chain = (SELECT chain FROM delivery WHERE tt=?1 AND ep=?2) ORDER BY tt LIMIT ?3
             """)
         deliveryAt = try prepare("SELECT \(Statement.deliveryColumns) \(deliveries) WHERE d.tt=? AND d.ep=?")
-        endpointByName = try prepare("SELECT id, state FROM endpoint WHERE app=? AND name=?")
-        subscribersOfApp = try prepare("SELECT id, state FROM endpoint WHERE app=?")
+        subscriberByName = try prepare("SELECT id, state FROM subscriber WHERE app=? AND name=?")
+        subscribersOfApp = try prepare("SELECT id, state FROM subscriber WHERE app=?")
         deliveryWalk = try DeliveryWalk(database)
         channelsBelow = try prepare("SELECT id FROM channel WHERE app=?1 AND name >= ?2 AND name < ?3 LIMIT ?4")
     }

@@ -114,7 +114,7 @@ struct HousekeepingStatements {
             """
             UPDATE delivery SET state=2, reason='\(Writer.closedReason)', touched=?1, chain=NULL WHERE (tt, ep) IN
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due
-            WHERE state = 0 AND ep IN (SELECT id FROM endpoint WHERE state = 2) LIMIT \(rows))
+            WHERE state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 2) LIMIT \(rows))
             """)
         // No delivery is older than its event, so this walks the left edge only.
         removeFinished = try prepare(

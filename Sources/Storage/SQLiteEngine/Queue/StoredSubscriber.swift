@@ -2,9 +2,9 @@ import ChatModel
 import SQLite
 
 /// An endpoint's row.
-struct StoredEndpoint: Sendable {
+struct StoredSubscriber: Sendable {
     let number: Int64
-    let endpoint: EndpointID
+    let subscriber: SubscriberID
     let settings: LaneSettings
     /// What is left of putting its items into a new order.
     let reordering: Reordering
@@ -23,19 +23,19 @@ enum Reordering: Int, Sendable {
 }
 
 extension Statement {
-    static let endpointColumns =
+    static let subscriberColumns =
         "id, app, name, state, concurrency, ordering, rate, batch, pulled, attempts, reordering"
 
-    /// Columns ``endpointColumns``.
-    var storedEndpoint: StoredEndpoint {
+    /// Columns ``subscriberColumns``.
+    var storedSubscriber: StoredSubscriber {
         var settings = LaneSettings(state: LaneState(rawValue: Int(integer(3))) ?? .open, concurrency: Int(integer(4)))
         settings.ordering = DeliveryOrdering(rawValue: Int(integer(5))) ?? .none
         settings.rate = isNull(6) ? nil : double(6)
         settings.batch = Int(integer(7))
         settings.isPulled = integer(8) != 0
         settings.attempts = optionalInteger(9).map { Int($0) }
-        return StoredEndpoint(
-            number: integer(0), endpoint: EndpointID(text(2), in: AppID(text(1))), settings: settings,
+        return StoredSubscriber(
+            number: integer(0), subscriber: SubscriberID(text(2), in: AppID(text(1))), settings: settings,
             reordering: Reordering(rawValue: Int(integer(10))) ?? .done)
     }
 }
