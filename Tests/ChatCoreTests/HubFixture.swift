@@ -102,8 +102,8 @@ final class ScriptedLog: EventLog {
     func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome { throw .unscripted }
-    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { throw .unscripted }
-    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
+    func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { throw .unscripted }
+    func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
         throw .unscripted
     }
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>] { throw .unscripted }

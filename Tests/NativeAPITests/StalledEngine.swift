@@ -22,7 +22,7 @@ private struct StalledLog: EventLog {
         throw ChatError(.unavailable, "cancelled")
     }
 
-    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await real.earlier(claim) }
+    func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await real.earlier(claim) }
     func watermark(of app: AppID) async throws(ChatError) -> Timetoken { try await real.watermark(of: app) }
     func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
@@ -36,7 +36,7 @@ private struct StalledLog: EventLog {
         try await real.events(in: channels, after: position, limit: limit)
     }
 
-    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
+    func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
         try await real.kept(in: channels, stretch, limit: limit)
     }
 

@@ -45,7 +45,7 @@ final class StepLog: EventLog {
         try await real.append(drafts, claim: claim, unlessChangedSince: revision)
     }
 
-    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await real.earlier(claim) }
+    func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await real.earlier(claim) }
     func watermark(of app: AppID) async throws(ChatError) -> Timetoken { try await real.watermark(of: app) }
     func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
@@ -53,7 +53,7 @@ final class StepLog: EventLog {
         try await real.loss(in: channels, types: types, after: position)
     }
 
-    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
+    func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
         try await real.kept(in: channels, stretch, limit: limit)
     }
 

@@ -6,11 +6,11 @@ public struct EventSearch: Sendable {
     public var selection: Selection
     /// Only what this user did; nil: everybody.
     public var user: String?
-    public var stretch: LogStretch
+    public var stretch: LogRange
     /// 1 to `Limits.pageMost`.
     public var limit: Int
 
-    public init(_ selection: Selection, user: String? = nil, in stretch: LogStretch, limit: Int) {
+    public init(_ selection: Selection, user: String? = nil, in stretch: LogRange, limit: Int) {
         self.selection = selection
         self.user = user
         self.stretch = stretch
@@ -72,7 +72,7 @@ extension ChatAccess {
     }
 }
 
-extension LogStretch {
+extension LogRange {
     /// The position after a page: its last event, or a whole millisecond that the page has passed, since the exact place may
     /// be another app's event.
     fileprivate func end(of page: Page<Event>) -> Timetoken {

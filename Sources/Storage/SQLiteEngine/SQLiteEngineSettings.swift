@@ -4,7 +4,7 @@ public import Logging
 
 /// Where the engine keeps its file, what it may hold, and the doors to the world that tests take over.
 public struct SQLiteEngineSettings: Sendable {
-    /// The database file, or `:memory:`. Beside it lie `-wal` and `-shm` (SQLite's) and `.lock` (ours).
+    /// The database file, or `:engineState:`. Beside it lie `-wal` and `-shm` (SQLite's) and `.lock` (ours).
     public var path: String
     public var limits: Limits
     /// The time of day. May step either way: timetokens grow all the same.

@@ -111,8 +111,8 @@ extension Behaviour {
                 let (after, before) = (expected[2].timetoken, expected[expected.count - 2].timetoken)
                 for order in [HistoryRequest.Order.oldestFirst, .newestFirst] {
                     for (stretch, range) in [
-                        (LogStretch(order: order), 0..<expected.count),
-                        (LogStretch(after: after, before: before, order: order), 3..<expected.count - 2),
+                        (LogRange(order: order), 0..<expected.count),
+                        (LogRange(after: after, before: before, order: order), 3..<expected.count - 2),
                     ] {
                         var stretch = stretch
                         var found: [Event] = []
@@ -127,7 +127,7 @@ extension Behaviour {
                     }
                 }
             }
-            let none = try await trial.log.kept(in: trial.names("nowhere"), LogStretch(order: .newestFirst), limit: 5)
+            let none = try await trial.log.kept(in: trial.names("nowhere"), LogRange(order: .newestFirst), limit: 5)
             #expect(none.items.isEmpty && !none.hasMore)
         },
         Behaviour("history of 100 channels comes in one call; an unknown channel gives an empty page") { trial in

@@ -64,10 +64,10 @@ extension ChatAccess {
     }
 
     /// What an emit with this claim stored; see `EventLog.earlier(_:)`.
-    public func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? { try await log.earlier(claim) }
+    public func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await log.earlier(claim) }
 
     /// The outcome of that emit for who asks with the same emissions: they stand in for events that are gone.
-    public func outcome(of earlier: EarlierAppend, asking emissions: [Emission]) -> AppendOutcome {
+    public func outcome(of earlier: RepeatedAppend, asking emissions: [Emission]) -> AppendOutcome {
         var events: [Appended] = []
         for (index, emission) in emissions.enumerated() where index < earlier.timetokens.count {
             let draft = EventDraft(channel: channel(emission.channel), type: emission.type, data: emission.data)

@@ -18,7 +18,7 @@ public protocol EventLog: Sendable {
     /// What an append with this claim's key stored within the window; nil when there was none. For a repeat that could
     /// not be appended now, because rights or schemas have changed since.
     /// - Throws: `.conflict` when the key was used with another fingerprint.
-    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend?
+    func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend?
 
     /// A position up to which everything in `app` is visible, and above which nothing of it is yet. It says nothing of what
     /// others do: it moves with events of the space alone. Of `.gateway`: that of the whole log. Cheap: callers ask per
@@ -44,7 +44,7 @@ public protocol EventLog: Sendable {
     /// that echoes on one of these is not among them.
     ///
     /// `Page.position` is where to continue, as in `history`: a page may be empty though more are to come.
-    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event>
+    func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event>
 
     /// Kept events of several channels, each newest first or oldest first within its own bounds. One page per request;
     /// an unknown channel gives an empty one.
@@ -118,7 +118,7 @@ public struct AppendOutcome: Sendable {
 }
 
 /// What an append with a claim stored.
-public struct EarlierAppend: Sendable {
+public struct RepeatedAppend: Sendable {
     public var timetokens: [Timetoken]
     /// In the same order; nil for one that is gone (deleted, expired, passing).
     public var events: [Event?]
@@ -243,7 +243,7 @@ public struct ChannelSet: Sendable, Hashable {
 }
 
 /// A stretch of the log, and the direction in which it is read.
-public struct LogStretch: Sendable, Equatable {
+public struct LogRange: Sendable, Equatable {
     /// Exclusive.
     public var after: Timetoken
     /// Exclusive.
@@ -257,7 +257,7 @@ public struct LogStretch: Sendable, Equatable {
     }
 
     /// The rest of the stretch, behind a place up to which everything has been read.
-    public func rest(behind position: Timetoken) -> LogStretch {
+    public func rest(behind position: Timetoken) -> LogRange {
         var rest = self
         switch order {
         case .newestFirst: rest.before = min(before, position)

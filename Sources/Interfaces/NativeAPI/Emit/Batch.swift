@@ -108,7 +108,7 @@ extension NativeAPI {
     }
 
     /// The answer of an earlier request: the events that were accepted then are those without a refusal in its note.
-    private static func printed(_ earlier: EarlierAppend, _ read: [ReadEmission], _ chat: ChatAccess) -> Response {
+    private static func printed(_ earlier: RepeatedAppend, _ read: [ReadEmission], _ chat: ChatAccess) -> Response {
         let places = earlier.note.rawElements()
         let emissions = read.enumerated().compactMap { index, emission in
             places.map { index < $0.count && $0[index] == .null } ?? true ? try? emission.get() : nil

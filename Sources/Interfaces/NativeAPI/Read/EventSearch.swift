@@ -18,7 +18,7 @@ extension NativeAPI {
         }
         let user = try parameters.text("user")
         if let user { try Names.check(user: user) }
-        var stretch = LogStretch(
+        var stretch = LogRange(
             after: listing.list.after ?? .zero, before: listing.list.before ?? .distantFuture,
             order: try order(listing.order, nil))
         if let cursor = listing.cursor {

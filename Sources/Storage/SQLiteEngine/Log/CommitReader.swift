@@ -10,27 +10,27 @@ final class CommitReader: Sendable {
     private static let commitsTogether = 64
     private static let eventsTogether = 256
 
-    private let memory: Memory
+    private let engineState: EngineState
     private let readers: Readers
     private let position: Lock<Timetoken>
 
     /// Stands at the newest commit: the first one it hands on is the next.
-    init(memory: Memory, readers: Readers) {
-        self.memory = memory
+    init(engineState: EngineState, readers: Readers) {
+        self.engineState = engineState
         self.readers = readers
-        position = Lock(memory.tail.watermark)
+        position = Lock(engineState.tail.watermark)
     }
 
     /// The next commit, or several as one; nil when the engine is closed or the task cancelled. For one task at a time.
     nonisolated(nonsending) func next() async -> Commit? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
-            switch memory.tail.slice(after: here.rawValue, limit: Self.commitsTogether) {
+            switch engineState.tail.slice(after: here.rawValue, limit: Self.commitsTogether) {
             case .entries(let commits):
                 return advance(to: Self.joined(commits), from: here)
             case .behind:
                 return await refill(after: here)
-            case .empty: await memory.tail.wait(after: here.rawValue)
+            case .empty: await engineState.tail.wait(after: here.rawValue)
             case .closed: return nil
             }
         }
@@ -59,17 +59,17 @@ final class CommitReader: Sendable {
     /// Reads on from the file. Asks again after a failure: the sequence promises to be complete, not to be quick.
     private nonisolated(nonsending) func refill(after here: Timetoken) async -> Commit? {
         while !Task.isCancelled {
-            let end = memory.tail.watermark
+            let end = engineState.tail.watermark
             do {
                 var page = try await readers.run { (reader) throws(SQLiteFailure) in
                     try reader.everything(after: here, upTo: end, limit: Self.stride)
                 }
-                page.merge(memory.passing.events(in: nil, after: here, upTo: page.position), limit: .max)
+                page.merge(engineState.passing.events(in: nil, after: here, upTo: page.position), limit: .max)
                 let reached = page.position
                 position.withLock { $0 = reached }
                 return Commit(events: page.items, watermark: reached)
             } catch {
-                guard !memory.tail.isClosed else { return nil }
+                guard !engineState.tail.isClosed else { return nil }
                 // Cancellation shows at the loop's head; the pause carries no other news.
                 try? await Task.sleep(for: .milliseconds(100))
             }

@@ -3,28 +3,28 @@ import SQLite
 
 extension SQLiteLog {
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event> {
-        let now = memory.now
-        let cutoff = memory.retention.cutoff(of: channels.app, now: now)
+        let now = engineState.now
+        let cutoff = engineState.retention.cutoff(of: channels.app, now: now)
         let from = max(position, cutoff)
-        guard limit > 0 else { return Page(items: [], hasMore: from < memory.tail.watermark, position: position) }
+        guard limit > 0 else { return Page(items: [], hasMore: from < engineState.tail.watermark, position: position) }
         if let page = eventsInMemory(channels, after: from, limit: limit, now: now) { return page }
 
-        let question = EventsQuestion(
-            channels: channels, after: from, upTo: memory.tail.watermark, limit: limit, now: now)
+        let question = EventsQuery(
+            channels: channels, after: from, upTo: engineState.tail.watermark, limit: limit, now: now)
         var page = try await readers.run { (reader) throws(SQLiteFailure) in try reader.events(question) }
         // Passing events are read after the rows: those the memory let go of meanwhile were older than its promise.
-        let passing = memory.passing.events(in: channels.app, after: from, upTo: page.position)
-            .filter { channels.contains($0.channel) && memory.isReadable($0, now: now, cutoff: cutoff) }
+        let passing = engineState.passing.events(in: channels.app, after: from, upTo: page.position)
+            .filter { channels.contains($0.channel) && engineState.isReadable($0, now: now, cutoff: cutoff) }
         page.merge(passing, limit: limit)
         return page
     }
 
-    func kept(in channels: ChannelSet, _ stretch: LogStretch, limit: Int) async throws(ChatError) -> Page<Event> {
-        let now = memory.now
-        let from = max(stretch.after, memory.retention.cutoff(of: channels.app, now: now))
-        let end = min(Timetoken(max(1, stretch.before.rawValue) - 1), memory.tail.watermark)
+    func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
+        let now = engineState.now
+        let from = max(stretch.after, engineState.retention.cutoff(of: channels.app, now: now))
+        let end = min(Timetoken(max(1, stretch.before.rawValue) - 1), engineState.tail.watermark)
         guard from < end else { return Page(items: []) }
-        var question = EventsQuestion(channels: channels, after: from, upTo: end, limit: limit, now: now)
+        var question = EventsQuery(channels: channels, after: from, upTo: end, limit: limit, now: now)
         question.order = stretch.order
         question.includesMoved = true
         return try await readers.run { [question] (reader) throws(SQLiteFailure) in try reader.events(question) }
@@ -40,7 +40,7 @@ extension SQLiteLog {
         var page = Page<Event>(items: [], position: position)
         var seen = 0
         while true {
-            switch memory.tail.slice(after: page.position.rawValue, limit: 64) {
+            switch engineState.tail.slice(after: page.position.rawValue, limit: 64) {
             case .behind: return page.position == position ? nil : page.toBeContinued
             case .empty, .closed: return page
             case .entries(let commits):
@@ -56,7 +56,7 @@ extension SQLiteLog {
                     for event in commit.events[commit.events.index(after: page.position)...] {
                         guard page.items.count < limit else { return page.toBeContinued }
                         page.position = event.timetoken
-                        if channels.find(event), memory.isReadable(event, now: now, cutoff: .zero) {
+                        if channels.find(event), engineState.isReadable(event, now: now, cutoff: .zero) {
                             page.items.append(event)
                         }
                     }
@@ -69,9 +69,9 @@ extension SQLiteLog {
     private func lookUp(
         _ channels: [ChannelID], echoes: Bool, after position: Timetoken, limit: Int, now: Timetoken
     ) -> Page<Event>? {
-        var page = memory.tailIndex.events(
-            in: channels, echoes: echoes, after: position, limit: limit, of: memory.tail)
-        page?.items.removeAll { !memory.isReadable($0, now: now, cutoff: .zero) }
+        var page = engineState.tailIndex.events(
+            in: channels, echoes: echoes, after: position, limit: limit, of: engineState.tail)
+        page?.items.removeAll { !engineState.isReadable($0, now: now, cutoff: .zero) }
         return page
     }
 }

@@ -4,9 +4,9 @@ import SQLite
 
 /// The event log of one file (`EventLog`).
 struct SQLiteLog: EventLog {
-    let memory: Memory
+    let engineState: EngineState
     let readers: Readers
-    let writing: Writing
+    let writerHandle: WriterHandle
 
     nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
@@ -16,18 +16,18 @@ struct SQLiteLog: EventLog {
             return AppendOutcome(events: events)
         }
         let result = await withUnsafeContinuation { continuation in
-            writing.submit(AppendWish(drafts, claim: claim, revision: revision, since: writing.uptime(), continuation))
+            writerHandle.submit(AppendRequest(drafts, claim: claim, revision: revision, since: writerHandle.uptime(), continuation))
         }
         return try result.get()
     }
 
-    func earlier(_ claim: Claim) async throws(ChatError) -> EarlierAppend? {
-        try await writing.run { (writer) throws(SQLiteFailure) in try writer.earlier(claim) }
+    func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? {
+        try await writerHandle.run { (writer) throws(SQLiteFailure) in try writer.earlier(claim) }
     }
 
     private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {
         // The writer makes changes known before it gives the end back.
-        memory.end.pass(drafts, now: memory.clock.now) { revision.map { memory.changes.end <= $0 } ?? true }
+        engineState.end.pass(drafts, now: engineState.clock.now) { revision.map { engineState.changes.end <= $0 } ?? true }
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns.
@@ -37,7 +37,7 @@ struct SQLiteLog: EventLog {
     }
 
     func watermark(of app: AppID) async throws(ChatError) -> Timetoken {
-        app == .gateway ? memory.tail.watermark : memory.positions.position(of: app)
+        app == .gateway ? engineState.tail.watermark : engineState.positions.position(of: app)
     }
 
     /// No type keeps its events for less than this.
@@ -46,15 +46,15 @@ struct SQLiteLog: EventLog {
     func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
     ) async throws(ChatError) -> Loss? {
-        guard position >= memory.retention.restored else {
-            return Loss(upTo: memory.retention.restored, cause: .restore)
+        guard position >= engineState.retention.restored else {
+            return Loss(upTo: engineState.retention.restored, cause: .restore)
         }
-        let now = memory.now
-        let cutoff = memory.retention.cutoff(of: channels.app, now: now)
-        let entry = memory.retention.entry(of: channels.app)
+        let now = engineState.now
+        let cutoff = engineState.retention.cutoff(of: channels.app, now: now)
+        let entry = engineState.retention.entry(of: channels.app)
         // Those who come back soon cost nothing.
         guard position < max(entry.newestLoss, cutoff, now.adding(.zero - Self.leastRetention)) else { return nil }
-        let question = LossQuestion(
+        let question = LossQuery(
             channels: channels, types: types, after: position, swept: entry.swept, hidden: cutoff, now: now)
         return try await readers.run { (reader) throws(SQLiteFailure) in
             try reader.inSnapshot { () throws(SQLiteFailure) in try reader.newestLoss(question) }
@@ -63,17 +63,17 @@ struct SQLiteLog: EventLog {
     }
 
     func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event? {
-        let now = memory.now
-        let cutoff = memory.retention.cutoff(of: app, now: now)
-        guard timetoken > cutoff, timetoken <= memory.tail.watermark else { return nil }
-        let near = memory.tail.event(at: timetoken) ?? memory.passing.event(at: timetoken, in: app)
+        let now = engineState.now
+        let cutoff = engineState.retention.cutoff(of: app, now: now)
+        guard timetoken > cutoff, timetoken <= engineState.tail.watermark else { return nil }
+        let near = engineState.tail.event(at: timetoken) ?? engineState.passing.event(at: timetoken, in: app)
         let found: Event? =
             if let near {
                 near
             } else {
                 try await readers.run { (reader) throws(SQLiteFailure) in try reader.event(at: timetoken, now: now) }
             }
-        guard let found, found.channel.app == app, memory.isReadable(found, now: now, cutoff: cutoff) else {
+        guard let found, found.channel.app == app, engineState.isReadable(found, now: now, cutoff: cutoff) else {
             return nil
         }
         return found
@@ -96,15 +96,15 @@ struct SQLiteLog: EventLog {
         _ requests: [HistoryRequest],
         _ body: @escaping @Sendable (Reader, HistoryRequest, Timetoken, Timetoken) throws(SQLiteFailure) -> Answer
     ) async throws(ChatError) -> [Answer] {
-        let watermark = memory.tail.watermark
-        let now = memory.now
-        return try await readers.run { [memory] (reader) throws(SQLiteFailure) in
+        let watermark = engineState.tail.watermark
+        let now = engineState.now
+        return try await readers.run { [engineState] (reader) throws(SQLiteFailure) in
             try reader.inSnapshot { () throws(SQLiteFailure) in
                 var answers: [Answer] = []
                 for var request in requests {
                     // Rows above the watermark may be committed already; their callers have not been answered.
                     request.before = min(request.before, Timetoken(watermark.rawValue + 1))
-                    let cutoff = memory.retention.cutoff(of: request.channel.app, now: now)
+                    let cutoff = engineState.retention.cutoff(of: request.channel.app, now: now)
                     answers.append(try body(reader, request, now, cutoff))
                 }
                 return answers
@@ -113,11 +113,11 @@ struct SQLiteLog: EventLog {
     }
 
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int {
-        let before = min(before, Timetoken(memory.tail.watermark.rawValue + 1))
+        let before = min(before, Timetoken(engineState.tail.watermark.rawValue + 1))
         var position = after
         var hidden = 0
         while true {
-            let turn = try await writing.run { [position] (writer) throws(SQLiteFailure) in
+            let turn = try await writerHandle.run { [position] (writer) throws(SQLiteFailure) in
                 .success(try writer.delete(after: position, before: before, in: channel))
             }
             hidden += turn.visible
@@ -127,14 +127,14 @@ struct SQLiteLog: EventLog {
     }
 
     func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError) {
-        try await writing.run { (writer) throws(SQLiteFailure) in
+        try await writerHandle.run { (writer) throws(SQLiteFailure) in
             try writer.setRetention(age, of: app)
             return .success(())
         }
     }
 
     func committed() async -> CommitSequence {
-        let reader = CommitReader(memory: memory, readers: readers)
+        let reader = CommitReader(engineState: engineState, readers: readers)
         return CommitSequence { await reader.next() }
     }
 }

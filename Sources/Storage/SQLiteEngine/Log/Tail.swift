@@ -1,14 +1,14 @@
 import ChatModel
 
 /// The newest commits: what `committed()` hands on, and what readers near the end are answered from without touching the file.
-typealias Tail = Backlog<Commit>
+typealias Tail = ReplayBuffer<Commit>
 
-extension Commit: BacklogEntry {
+extension Commit: ReplayEntry {
     var position: UInt64 { watermark.rawValue }
     var weight: Int { events.reduce(64) { $0 + $1.draft.weight } }
 }
 
-extension Backlog<Commit> {
+extension ReplayBuffer<Commit> {
     /// Everything at or below is visible.
     var watermark: Timetoken { Timetoken(end) }
 

@@ -30,7 +30,7 @@ struct DeliveryStatements {
     let removeLog: Statement
     let findByID: Statement
     let findRow: Statement
-    let walk: DeliveryWalk
+    let walk: DeliveryScan
     let revive: Statement
 
     init(_ database: Database) throws(SQLiteFailure) {
@@ -126,7 +126,7 @@ struct DeliveryStatements {
             "SELECT tt, ep, state, channel FROM delivery WHERE id=?1 AND (SELECT app FROM subscriber WHERE id = ep) = ?2"
         )
         findRow = try prepare("SELECT tt, ep, state, channel FROM delivery WHERE tt=?1 AND ep=?2")
-        walk = try DeliveryWalk(database)
+        walk = try DeliveryScan(database)
         revive = try prepare(
             """
             UPDATE delivery SET state=0, due=?3, manual=1, touched=?4, reason=NULL, chain=?5 WHERE tt=?1 AND ep=?2

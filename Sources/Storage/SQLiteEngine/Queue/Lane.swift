@@ -19,7 +19,7 @@ struct DueItem: Sendable, Comparable {
 
 /// One endpoint's part of the queue. The earliest due items are in memory, however many there are in the file.
 ///
-/// Safe to share: ``BoardState`` alone has lanes, and is used under its lock. A class, as many fields are looked at for each
+/// Safe to share: ``SchedulerState`` alone has lanes, and is used under its lock. A class, as many fields are looked at for each
 /// delivery, and reading one of a value in a table copies the value.
 final class Lane: @unchecked Sendable, Scheduled {
     /// Items of one endpoint in memory at most, and how many are fetched at a time.
@@ -99,7 +99,7 @@ final class Lane: @unchecked Sendable, Scheduled {
     }
 
     /// An attempt is recorded: the item is due again, waits for others, or is done with.
-    func settle(_ event: UInt64, _ ending: Board.Ending) {
+    func settle(_ event: UInt64, _ ending: DeliveryScheduler.Ending) {
         switch ending {
         case .due(let due): add(DueItem(event: event, due: due))
         case .inLine: break

@@ -9,7 +9,7 @@ struct FullDelivery: Sendable {
 
 extension Reader {
     /// What the leases of these grants need from the file; an item that is no longer waiting has none.
-    func leases(_ grants: [Board.Grant]) throws(SQLiteFailure) -> [DeliveryKey: Lease] {
+    func leases(_ grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: Lease] {
         // One view for all: each on its own would lock the file anew.
         try inSnapshot { () throws(SQLiteFailure) in
             var leases: [DeliveryKey: Lease] = [:]
@@ -18,7 +18,7 @@ extension Reader {
         }
     }
 
-    private func lease(_ grant: Board.Grant) throws(SQLiteFailure) -> Lease? {
+    private func lease(_ grant: DeliveryScheduler.Grant) throws(SQLiteFailure) -> Lease? {
         let find = statements.leasedDelivery
         find.bind(Int64(grant.key.event), at: 1)
         find.bind(grant.key.subscriber, at: 2)
@@ -47,7 +47,7 @@ extension Reader {
     }
 
     /// What waits in line behind items that were granted and may go with them, by what they follow.
-    func followers(of grants: [Board.Grant]) throws(SQLiteFailure) -> [DeliveryKey: [DueItem]] {
+    func followers(of grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: [DueItem]] {
         var followers: [DeliveryKey: [DueItem]] = [:]
         var room: [UInt64: Int] = [:]
         for grant in grants where grant.room > 0 { room[grant.batch] = grant.room }

@@ -98,14 +98,14 @@ extension Reader {
     }
 
     /// Every endpoint and state that has what is asked for.
-    private func parts(_ query: DeliveryQuery) throws(SQLiteFailure) -> [DeliveryWalk.Part] {
+    private func parts(_ query: DeliveryQuery) throws(SQLiteFailure) -> [DeliveryScan.Part] {
         let find = query.subscriber == nil ? statements.subscribersOfApp : statements.subscriberByName
         find.bind(query.app.name, at: 1)
         if let subscriber = query.subscriber { find.bind(subscriber, at: 2) }
-        var parts: [DeliveryWalk.Part] = []
+        var parts: [DeliveryScan.Part] = []
         let statuses = query.statuses.isEmpty ? Set(DeliveryStatus.allCases) : query.statuses
         try find.forEachRow { row in
-            parts += DeliveryWalk.Part.all(row.integer(0), isOpen: row.integer(1) == 0, statuses)
+            parts += DeliveryScan.Part.all(row.integer(0), isOpen: row.integer(1) == 0, statuses)
             return true
         }
         return parts
@@ -120,7 +120,7 @@ extension Reader {
     }
 }
 
-extension DeliveryWalk.Part {
+extension DeliveryScan.Part {
     /// The rows users call so.
     fileprivate static func all(_ subscriber: Int64, isOpen: Bool, _ statuses: Set<DeliveryStatus>) -> [Self] {
         var parts: [Self] = []

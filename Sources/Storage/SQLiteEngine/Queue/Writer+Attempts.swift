@@ -5,14 +5,14 @@ extension Writer {
     /// Records attempts. False where there is no key (the lease was lost), where an attempt was recorded after all whose
     /// outcome nobody was told, and where there is no row any more.
     func finish(
-        _ attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?], board: Board
+        _ attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?], scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> [Bool] {
-        var settled: [(key: DeliveryKey, ending: Board.Ending)] = []
+        var settled: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)] = []
         var recorded: [Bool] = []
         var chains: Set<Chain> = []
         settled.reserveCapacity(attempts.count)
         recorded.reserveCapacity(attempts.count)
-        let standings = board.standings(of: attempts, keys)
+        let standings = scheduler.standings(of: attempts, keys)
         for (index, attempt) in attempts.enumerated() {
             guard let key = keys[index], let lane = standings[index] else {
                 recorded.append(false)
@@ -25,9 +25,9 @@ extension Writer {
             settled.append((key, ending ?? .over))
             if let chain { chains.insert(chain) }
         }
-        effects.append { [settled] in board.settle(settled) }
+        effects.append { [settled] in scheduler.settle(settled) }
         // Behind the endings, which free the leases.
-        for chain in chains { try advance(chain, board: board) }
+        for chain in chains { try advance(chain, scheduler: scheduler) }
         return recorded
     }
 
@@ -62,8 +62,8 @@ extension Writer {
     }
 
     /// Records leases that ran out as attempts that failed.
-    func expire(_ leases: [ExpiredLease], board: Board) throws(SQLiteFailure) {
-        var settled: [(key: DeliveryKey, ending: Board.Ending)] = []
+    func expire(_ leases: [ExpiredLease], scheduler: DeliveryScheduler) throws(SQLiteFailure) {
+        var settled: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)] = []
         var chains: Set<Chain> = []
         for lease in leases {
             let lasted = Duration.nanoseconds(Int64(lease.lasted))
@@ -72,12 +72,12 @@ extension Writer {
                 durationMilliseconds: Int(lease.lasted / 1_000_000))
             let outcome = DeliveryOutcome(.retry(at: now), attempt: attempt)
             let (ending, chain) = try finish(
-                lease.key, outcome, isFirst: false, channel: "", board.standing(of: lease.key.subscriber))
+                lease.key, outcome, isFirst: false, channel: "", scheduler.standing(of: lease.key.subscriber))
             settled.append((lease.key, ending ?? .over))
             if let chain { chains.insert(chain) }
         }
-        effects.append { [settled] in board.settle(settled) }
-        for chain in chains { try advance(chain, board: board) }
+        effects.append { [settled] in scheduler.settle(settled) }
+        for chain in chains { try advance(chain, scheduler: scheduler) }
     }
 
     /// - Parameters:
@@ -85,8 +85,8 @@ extension Writer {
     ///   - channel: likewise; a pulled endpoint's is read from the file.
     /// - Returns: what becomes of the item, nil if it is not there any more; and the chain that may go on.
     private func finish(
-        _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String, _ lane: Board.Standing?
-    ) throws(SQLiteFailure) -> (Board.Ending?, Chain?) {
+        _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String, _ lane: DeliveryScheduler.LaneSnapshot?
+    ) throws(SQLiteFailure) -> (DeliveryScheduler.Ending?, Chain?) {
         if isFirst, lane?.settings.attempts == nil {
             let (ending, chain) = try finish(key, outcome, after: History(channel: channel), lane)
             if let ending { return (ending, chain) }
@@ -107,8 +107,8 @@ extension Writer {
 
     /// - Returns: no ending if this is not what went before.
     private func finish(
-        _ key: DeliveryKey, _ outcome: DeliveryOutcome, after history: History, _ lane: Board.Standing?
-    ) throws(SQLiteFailure) -> (Board.Ending?, Chain?) {
+        _ key: DeliveryKey, _ outcome: DeliveryOutcome, after history: History, _ lane: DeliveryScheduler.LaneSnapshot?
+    ) throws(SQLiteFailure) -> (DeliveryScheduler.Ending?, Chain?) {
         var outcome = outcome
         if case .retry(let due) = outcome.verdict {
             if lane?.state == .closed {
@@ -120,7 +120,7 @@ extension Writer {
             }
         }
         let chain = lane.flatMap { Chain($0.settings.ordering, subscriber: key.subscriber, channel: history.channel) }
-        var ending = Board.Ending.over
+        var ending = DeliveryScheduler.Ending.over
         if let due = outcome.due?.rawValue {
             ending =
                 try chain.map { chain throws(SQLiteFailure) in try self.isFirst(key.event, of: chain) } ?? true
@@ -131,7 +131,7 @@ extension Writer {
     }
 
     private func store(
-        _ outcome: DeliveryOutcome, _ ending: Board.Ending, _ history: History, _ chain: Chain?, of key: DeliveryKey
+        _ outcome: DeliveryOutcome, _ ending: DeliveryScheduler.Ending, _ history: History, _ chain: Chain?, of key: DeliveryKey
     ) throws(SQLiteFailure) -> Bool {
         let row = try store(outcome.attempt, history)
         let finish = statements.deliveries.finish

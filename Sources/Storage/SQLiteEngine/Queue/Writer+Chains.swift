@@ -54,16 +54,16 @@ extension Writer {
 
     /// Makes the first of a chain due, after something happened to the chain. One that another took the place of goes back
     /// in line, unless it is under way: then the first one waits for it.
-    func advance(_ chain: Chain, board: Board) throws(SQLiteFailure) {
+    func advance(_ chain: Chain, scheduler: DeliveryScheduler) throws(SQLiteFailure) {
         guard let first = try head(of: chain), first.due == UInt64(Self.inLine) else { return }
         if let leader = try leader(of: chain) {
-            guard !board.isLeased(leader) else { return }
+            guard !scheduler.isLeased(leader) else { return }
             try setDue(Self.inLine, of: leader)
-            effects.append { board.forget([chain.subscriber: 0]) }
+            effects.append { scheduler.forget([chain.subscriber: 0]) }
         }
         let key = DeliveryKey(event: first.event, subscriber: chain.subscriber)
         try setDue(Int64(now.rawValue), of: key)
-        effects.append { [now] in board.promote(key, due: now.rawValue) }
+        effects.append { [now] in scheduler.promote(key, due: now.rawValue) }
     }
 
     private func setDue(_ due: Int64, of key: DeliveryKey) throws(SQLiteFailure) {
@@ -76,7 +76,7 @@ extension Writer {
 
     // MARK: A new order
 
-    /// How far ``reorder(_:board:)`` has come.
+    /// How far ``reorder(_:scheduler:)`` has come.
     struct ReorderingPlace: Sendable {
         let subscriber: Int64
         /// Chains up to here have their head.
@@ -84,7 +84,7 @@ extension Writer {
     }
 
     /// Brings an endpoint's waiting items into the order of its settings, some at a time. Nil when they are.
-    func reorder(_ place: ReorderingPlace, board: Board) throws(SQLiteFailure) -> ReorderingPlace? {
+    func reorder(_ place: ReorderingPlace, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> ReorderingPlace? {
         let find = statements.deliveries.subscriber
         find.bind(place.subscriber, at: 1)
         let isThere = try find.step()
@@ -95,21 +95,21 @@ extension Writer {
         case .done: return nil
         case .loosen:
             if try loosen(stored) { return place }
-            return try note(stored.settings.ordering == .none ? .done : .chain, place, board)
-        case .chain: return try chain(stored) ? place : try note(.lead, place, board)
+            return try note(stored.settings.ordering == .none ? .done : .chain, place, scheduler)
+        case .chain: return try chain(stored) ? place : try note(.lead, place, scheduler)
         case .lead:
             var place = place
             for _ in 0..<Self.turnRows {
-                guard let next = try nextChain(after: place) else { return try note(.done, place, board) }
+                guard let next = try nextChain(after: place) else { return try note(.done, place, scheduler) }
                 place.chain = next
-                try advance(Chain(subscriber: place.subscriber, number: next), board: board)
+                try advance(Chain(subscriber: place.subscriber, number: next), scheduler: scheduler)
             }
             return place
         }
     }
 
     private func note(
-        _ step: Reordering, _ place: ReorderingPlace, _ board: Board
+        _ step: Reordering, _ place: ReorderingPlace, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> ReorderingPlace? {
         let note = statements.deliveries.noteReordering
         note.bind(place.subscriber, at: 1)
@@ -119,8 +119,8 @@ extension Writer {
         let stored = note.storedSubscriber
         guard step == .done else { return place }
         effects.append {
-            board.set(stored)
-            board.forget([stored.number: 0])
+            scheduler.set(stored)
+            scheduler.forget([stored.number: 0])
         }
         return nil
     }

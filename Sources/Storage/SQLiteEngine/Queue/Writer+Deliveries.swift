@@ -9,7 +9,7 @@ extension Writer {
 
     /// Moves the cursor and stores the items, or says that the cursor is elsewhere. Returns how many found no room.
     func plan(
-        _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken, board: Board
+        _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Result<[SubscriberID: Int], ChatError> {
         guard try move(cursor, from: from, to: to) else {
             return .failure(ChatError(.conflict, "the cursor '\(cursor.text)' is not at \(from)"))
@@ -19,8 +19,8 @@ extension Writer {
         var added: [Int64: Int] = [:]
         var overflowing: [SubscriberID: Int] = [:]
         for item in items {
-            let number = try self.number(of: item.subscriber, board: board)
-            let lane = board.standing(of: number)
+            let number = try self.number(of: item.subscriber, scheduler: scheduler)
+            let lane = scheduler.standing(of: number)
             let refusal = refusal(lane, added: added[number, default: 0])
             let place = try refusal == nil ? place(of: item, number, lane) : Place()
             guard try insert(item, number, place, deadBecause: refusal) else { continue }
@@ -31,9 +31,9 @@ extension Writer {
             added[number, default: 0] += 1
             planned.append((number, item, place.isInLine))
         }
-        effects.append { [memory, planned, now] in
-            memory.retention.move(cursor, to: to)
-            board.add(planned, due: now.rawValue)
+        effects.append { [engineState, planned, now] in
+            engineState.retention.move(cursor, to: to)
+            scheduler.add(planned, due: now.rawValue)
         }
         return .success(overflowing)
     }
@@ -54,7 +54,7 @@ extension Writer {
     }
 
     /// Why an item for this lane is dead from the start; nil if it is not.
-    private func refusal(_ lane: Board.Standing?, added: Int) -> String? {
+    private func refusal(_ lane: DeliveryScheduler.LaneSnapshot?, added: Int) -> String? {
         guard let lane else { return nil }
         if lane.state == .closed { return Self.closedReason }
         return lane.waiting + added < mostWaiting(lane) ? nil : Self.crowdedReason
@@ -62,8 +62,8 @@ extension Writer {
 
     /// How many may wait at an endpoint, whoever asks for more of it. One that is open may fall further behind than one that
     /// holds them, so that nothing is lost over a receiver's bad hour; but nobody need ever come for what is pulled.
-    func mostWaiting(_ lane: Board.Standing) -> Int {
-        memory.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
+    func mostWaiting(_ lane: DeliveryScheduler.LaneSnapshot) -> Int {
+        engineState.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
     }
 
     static let closedReason = "webhook_deleted"
@@ -79,7 +79,7 @@ extension Writer {
 
     /// The end of its chain, as the planner goes by the order of events.
     private func place(
-        of item: PlannedDelivery, _ number: Int64, _ lane: Board.Standing?
+        of item: PlannedDelivery, _ number: Int64, _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> Place {
         guard let lane, let chain = Chain(lane.settings.ordering, subscriber: number, channel: item.channel) else {
             return Place(isInLine: lane?.isReordering ?? false)
@@ -117,19 +117,19 @@ extension Writer {
     }
 
     /// The endpoint's number; a new one begins open.
-    func number(of subscriber: SubscriberID, board: Board) throws(SQLiteFailure) -> Int64 {
-        if let known = board.number(of: subscriber) { return known }
+    func number(of subscriber: SubscriberID, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Int64 {
+        if let known = scheduler.number(of: subscriber) { return known }
         let make = statements.deliveries.makeSubscriber
         make.bind(subscriber.app.name, at: 1)
         make.bind(subscriber.name, at: 2)
-        make.bind(memory.limits.deliveryConcurrency, at: 3)
-        return try store(make, board).number
+        make.bind(engineState.limits.deliveryConcurrency, at: 3)
+        return try store(make, scheduler).number
     }
 
     // MARK: Lanes
 
     func set(
-        _ settings: LaneSettings, of subscriber: SubscriberID, board: Board
+        _ settings: LaneSettings, of subscriber: SubscriberID, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> StoredSubscriber {
         let put = statements.deliveries.putSubscriber
         put.bind(subscriber.app.name, at: 1)
@@ -141,43 +141,43 @@ extension Writer {
         put.bind(settings.batch, at: 7)
         put.bind(settings.isPulled ? 1 : 0, at: 8)
         put.bind(settings.attempts.map { Int64($0) }, at: 9)
-        return try store(put, board)
+        return try store(put, scheduler)
     }
 
-    private func store(_ put: Statement, _ board: Board) throws(SQLiteFailure) -> StoredSubscriber {
+    private func store(_ put: Statement, _ scheduler: DeliveryScheduler) throws(SQLiteFailure) -> StoredSubscriber {
         defer { put.reset() }
         guard try put.step() else {
             throw SQLiteFailure(kind: .other, message: "the subscriber's row did not come back")
         }
         let stored = put.storedSubscriber
-        effects.append { board.set(stored) }
+        effects.append { scheduler.set(stored) }
         return stored
     }
 
     /// Turns waiting items of a closed endpoint dead, some at a time. True while there may be more.
-    func bury(_ number: Int64, board: Board) throws(SQLiteFailure) -> Bool {
+    func bury(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
         let bury = statements.deliveries.bury
         bury.bind(number, at: 1)
         bury.bind(Self.closedReason, at: 2)
         bury.bind(Int64(now.rawValue), at: 3)
         try bury.run()
         let isMoreLeft = database.changes == Self.turnRows
-        if !isMoreLeft { effects.append { board.clear(number) } }
+        if !isMoreLeft { effects.append { scheduler.clear(number) } }
         return isMoreLeft
     }
 
     /// Reads a lane's earliest items from the file into memory.
-    func fetchLane(_ number: Int64, board: Board) throws(SQLiteFailure) {
+    func fetchLane(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
         // Leased items stand among the earliest in the file, and memory leaves them out.
-        let most = Lane.capacity + (board.standing(of: number)?.leases ?? 0)
+        let most = Lane.capacity + (scheduler.standing(of: number)?.leases ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []
         try find.forEachRow { row in
             items.append(DueItem(event: UInt64(row.integer(0)), due: UInt64(row.integer(1))))
             return true
         }
-        effects.append { board.replace(number, with: items, isComplete: items.count < most) }
+        effects.append { scheduler.replace(number, with: items, isComplete: items.count < most) }
     }
 }

@@ -2,7 +2,7 @@ import ChatModel
 import SQLite
 
 /// What is left of a replay: it goes on in stretches, so that others' work gets between.
-struct ReplayStretch: Sendable {
+struct ReplayBatch: Sendable {
     let selection: DeliverySelection
     /// Ids from this index on, or events above this position.
     let from: UInt64
@@ -30,31 +30,31 @@ private struct DeliveryRow {
 extension Writer {
     /// Makes the stretch's deliveries due now. Those under way are left alone, and those of a closed endpoint.
     func replay(
-        _ stretch: ReplayStretch, isDryRun: Bool, board: Board
-    ) throws(SQLiteFailure) -> (count: Int, next: ReplayStretch?) {
-        let (found, next) = try find(stretch, board)
-        let free = found.filter { isFree($0.key, board) }
+        _ stretch: ReplayBatch, isDryRun: Bool, scheduler: DeliveryScheduler
+    ) throws(SQLiteFailure) -> (count: Int, next: ReplayBatch?) {
+        let (found, next) = try find(stretch, scheduler)
+        let free = found.filter { isFree($0.key, scheduler) }
         guard !isDryRun else { return (free.count, next) }
-        var revival = Revival()
-        for row in free { try revive(row, &revival, board) }
-        finish(revival, board)
+        var revival = RescheduledBatch()
+        for row in free { try revive(row, &revival, scheduler) }
+        finish(revival, scheduler)
         return (revival.count, next)
     }
 
     /// Stores the items, or makes those due again that are over, up to the first that has no room.
     func enqueue(
-        _ items: ArraySlice<PlannedDelivery>, board: Board
+        _ items: ArraySlice<PlannedDelivery>, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (due: Int, taken: Int) {
-        var revival = Revival()
+        var revival = RescheduledBatch()
         var taken = 0
         for item in items {
-            let number = try number(of: item.subscriber, board: board)
+            let number = try number(of: item.subscriber, scheduler: scheduler)
             let key = DeliveryKey(event: item.event.rawValue, subscriber: number)
-            guard isFree(key, board) else {
+            guard isFree(key, scheduler) else {
                 taken += 1
                 continue
             }
-            guard hasRoom(number, revival, board) else {
+            guard hasRoom(number, revival, scheduler) else {
                 // What waits already needs none.
                 guard try row(of: key)?.isWaiting == true else { break }
                 taken += 1
@@ -62,15 +62,15 @@ extension Writer {
             }
             taken += 1
             let chain = Chain(
-                board.standing(of: number)?.settings.ordering ?? .none, subscriber: number, channel: item.channel)
+                scheduler.standing(of: number)?.settings.ordering ?? .none, subscriber: number, channel: item.channel)
             guard try !insert(item, number, Place(chain: chain, isInLine: true, isManual: true)) else {
                 revival.add(number, isNew: true)
-                if let chain { try advance(chain, board: board) }
+                if let chain { try advance(chain, scheduler: scheduler) }
                 continue
             }
-            if let row = try row(of: key), !row.isWaiting { try revive(row, &revival, board) }
+            if let row = try row(of: key), !row.isWaiting { try revive(row, &revival, scheduler) }
         }
-        finish(revival, board)
+        finish(revival, scheduler)
         return (revival.count, taken)
     }
 
@@ -84,18 +84,18 @@ extension Writer {
 
     /// Turns what waits up to an event dead, some at a time. Returns how many, and whether there may be more.
     func skip(
-        _ number: Int64, after: UInt64, through event: UInt64, board: Board
+        _ number: Int64, after: UInt64, through event: UInt64, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (count: Int, next: UInt64?) {
         let events = try statements.deliveries.walk.events(
-            DeliveryWalk.Part(subscriber: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
+            DeliveryScan.Part(subscriber: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
             limit: Self.turnRows)
-        let count = try giveUp(events, of: number, because: "skipped", board)
+        let count = try giveUp(events, of: number, because: "skipped", scheduler)
         return (count, events.count == Self.turnRows ? events.last : nil)
     }
 
     /// Turns what has waited at an endpoint for too long dead, some at a time: what it holds, or what nobody has pulled.
     /// Returns whether there may be more.
-    func buryAged(_ number: Int64, before edge: Timetoken, board: Board) throws(SQLiteFailure) -> Bool {
+    func buryAged(_ number: Int64, before edge: Timetoken, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
         let find = statements.deliveries.findAged
         find.bind(number, at: 1)
         find.bind(Int64(edge.rawValue), at: 2)
@@ -105,17 +105,17 @@ extension Writer {
             return true
         }
         guard !events.isEmpty else { return false }
-        return try giveUp(events, of: number, because: "held_too_long", board) == Self.turnRows
+        return try giveUp(events, of: number, because: "held_too_long", scheduler) == Self.turnRows
     }
 
     /// Turns waiting items dead that are not under way, and lets those behind them in their order go on. Returns how many.
     private func giveUp(
-        _ events: [UInt64], of number: Int64, because reason: String, _ board: Board
+        _ events: [UInt64], of number: Int64, because reason: String, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Int {
-        let ordering = board.standing(of: number)?.settings.ordering ?? .none
+        let ordering = scheduler.standing(of: number)?.settings.ordering ?? .none
         var chains: Set<Chain> = []
         var count = 0
-        for row in try find(events.map { DeliveryKey(event: $0, subscriber: number) }) where !board.isLeased(row.key) {
+        for row in try find(events.map { DeliveryKey(event: $0, subscriber: number) }) where !scheduler.isLeased(row.key) {
             let giveUp = statements.deliveries.giveUp
             giveUp.bind(Int64(row.key.event), at: 1)
             giveUp.bind(number, at: 2)
@@ -126,8 +126,8 @@ extension Writer {
             if let chain = Chain(ordering, subscriber: number, channel: row.channel) { chains.insert(chain) }
         }
         // Else they would count against what may wait, until the next start.
-        effects.append { [count] in board.forget([number: -count]) }
-        for chain in chains { try advance(chain, board: board) }
+        effects.append { [count] in scheduler.forget([number: -count]) }
+        for chain in chains { try advance(chain, scheduler: scheduler) }
         return count
     }
 
@@ -145,7 +145,7 @@ extension Writer {
     }
 
     /// What one stretch has made due.
-    private struct Revival {
+    private struct RescheduledBatch {
         var count = 0
         /// Those that were not waiting before, by endpoint.
         var lanes: [Int64: Int] = [:]
@@ -156,17 +156,17 @@ extension Writer {
         }
     }
 
-    private func isFree(_ key: DeliveryKey, _ board: Board) -> Bool {
-        board.standing(of: key.subscriber)?.state != .closed && !board.isLeased(key)
+    private func isFree(_ key: DeliveryKey, _ scheduler: DeliveryScheduler) -> Bool {
+        scheduler.standing(of: key.subscriber)?.state != .closed && !scheduler.isLeased(key)
     }
 
-    private func hasRoom(_ number: Int64, _ revival: Revival, _ board: Board) -> Bool {
-        board.standing(of: number).map { $0.waiting + revival.lanes[number, default: 0] < mostWaiting($0) } ?? true
+    private func hasRoom(_ number: Int64, _ revival: RescheduledBatch, _ scheduler: DeliveryScheduler) -> Bool {
+        scheduler.standing(of: number).map { $0.waiting + revival.lanes[number, default: 0] < mostWaiting($0) } ?? true
     }
 
-    private func revive(_ row: DeliveryRow, _ revival: inout Revival, _ board: Board) throws(SQLiteFailure) {
-        guard row.isWaiting || hasRoom(row.key.subscriber, revival, board) else { return }
-        let ordering = board.standing(of: row.key.subscriber)?.settings.ordering ?? .none
+    private func revive(_ row: DeliveryRow, _ revival: inout RescheduledBatch, _ scheduler: DeliveryScheduler) throws(SQLiteFailure) {
+        guard row.isWaiting || hasRoom(row.key.subscriber, revival, scheduler) else { return }
+        let ordering = scheduler.standing(of: row.key.subscriber)?.settings.ordering ?? .none
         let chain = Chain(ordering, subscriber: row.key.subscriber, channel: row.channel)
         let revive = statements.deliveries.revive
         revive.bind(Int64(row.key.event), at: 1)
@@ -176,30 +176,30 @@ extension Writer {
         revive.bind(chain?.number, at: 5)
         try revive.run()
         revival.add(row.key.subscriber, isNew: !row.isWaiting)
-        if let chain { try advance(chain, board: board) }
+        if let chain { try advance(chain, scheduler: scheduler) }
     }
 
-    private func finish(_ revival: Revival, _ board: Board) {
-        effects.append { [lanes = revival.lanes] in board.forget(lanes) }
+    private func finish(_ revival: RescheduledBatch, _ scheduler: DeliveryScheduler) {
+        effects.append { [lanes = revival.lanes] in scheduler.forget(lanes) }
     }
 
-    private func find(_ stretch: ReplayStretch, _ board: Board) throws(SQLiteFailure) -> ([DeliveryRow], ReplayStretch?)
+    private func find(_ stretch: ReplayBatch, _ scheduler: DeliveryScheduler) throws(SQLiteFailure) -> ([DeliveryRow], ReplayBatch?)
     {
         switch stretch.selection {
         case .ids(let ids, let app):
             let part = ids[Int(stretch.from)...].prefix(Self.turnRows)
-            return (try find(part, in: app), ReplayStretch(stretch.selection, from: UInt64(part.endIndex)))
+            return (try find(part, in: app), ReplayBatch(stretch.selection, from: UInt64(part.endIndex)))
         case .range(let subscriber, _, let before, let onlyFailed):
-            guard let number = board.number(of: subscriber) else { return ([], nil) }
+            guard let number = scheduler.number(of: subscriber) else { return ([], nil) }
             var events: [UInt64] = []
             for state in onlyFailed ? [StoredState.waiting, .dead] : [.waiting, .dead, .delivered] {
                 events += try statements.deliveries.walk.events(
-                    DeliveryWalk.Part(subscriber: number, state: state), after: stretch.from, before: before.rawValue,
+                    DeliveryScan.Part(subscriber: number, state: state), after: stretch.from, before: before.rawValue,
                     .oldestFirst, limit: Self.turnRows)
             }
             // Of three that begin at the same place, the earliest are certainly all there is up to the last of them.
             events = Array(events.sorted().prefix(Self.turnRows))
-            let next = events.count == Self.turnRows ? ReplayStretch(stretch.selection, from: events.last) : nil
+            let next = events.count == Self.turnRows ? ReplayBatch(stretch.selection, from: events.last) : nil
             return (try find(events.map { DeliveryKey(event: $0, subscriber: number) }), next)
         }
     }

@@ -2,7 +2,7 @@ import ChatModel
 import SQLite
 
 /// What a reader is asked: events of a set of channels, in time.
-struct EventsQuestion: Sendable {
+struct EventsQuery: Sendable {
     let channels: ChannelSet
     let after: Timetoken
     /// Included; the watermark.
@@ -26,7 +26,7 @@ extension Reader {
 
     /// Kept events in the order asked for. Near the end of the log one walk over everything is cheapest; further back each channel
     /// is sought by its index; and where there are too many of them the walk goes on, in bounded strides.
-    func events(_ question: EventsQuestion) throws(SQLiteFailure) -> Page<Event> {
+    func events(_ question: EventsQuery) throws(SQLiteFailure) -> Page<Event> {
         let isForFew = question.channels.prefixes.isEmpty && question.channels.names.count <= Self.seekAtOnce
         if isForFew, let channels = try separate(question.channels) { return try merge(channels, question) }
         let glance = try walk(question, most: Self.glance)
@@ -40,7 +40,7 @@ extension Reader {
         try walk(after: position, upTo: end, .oldestFirst, limit: limit, most: limit) { !EventRow.isFromElsewhere($0) }
     }
 
-    private func walk(_ question: EventsQuestion, most: Int) throws(SQLiteFailure) -> Page<Event> {
+    private func walk(_ question: EventsQuery, most: Int) throws(SQLiteFailure) -> Page<Event> {
         var isWanted = GenerationCache<Int64, Bool>(capacity: 8192)
         return try walk(
             after: question.after, upTo: question.upTo, question.order, limit: question.limit, most: most
@@ -101,7 +101,7 @@ extension Reader {
         return ids.count <= Self.separateMost ? Array(ids) : nil
     }
 
-    private func merge(_ channels: [Int64], _ question: EventsQuestion) throws(SQLiteFailure) -> Page<Event> {
+    private func merge(_ channels: [Int64], _ question: EventsQuery) throws(SQLiteFailure) -> Page<Event> {
         var times: [Int64] = []
         let isUpward = question.order == .oldestFirst
         for channel in channels {

@@ -11,7 +11,7 @@ extension Reader {
     func history(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Page<Event> {
         var page = Page<Event>(items: [])
         guard let channel = try names.id(of: request.channel) else { return page }
-        var sieve = Sieve(request, now: now)
+        var rowFilter = RowFilter(request, now: now)
         let rows = rows(of: request)
         bind(rows, channel, request, cutoff)
         var seen = 0
@@ -22,7 +22,7 @@ extension Reader {
             }
             seen += 1
             page.position = Timetoken(UInt64(row.integer(0)))
-            if try sieve.lets(row, names) { page.items.append(try EventRow.read(row, names)) }
+            if try rowFilter.lets(row, names) { page.items.append(try EventRow.read(row, names)) }
             return true
         }
         return page
@@ -32,11 +32,11 @@ extension Reader {
     func count(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Int {
         guard let channel = try names.id(of: request.channel) else { return 0 }
         if request.thread == .none { return try countBesideThreads(request, now: now, cutoff: cutoff) }
-        let sieve = Sieve(request, now: now)
-        guard sieve.isOfKindsAlone, request.thread == .any else {
+        let rowFilter = RowFilter(request, now: now)
+        guard rowFilter.isOfKindsAlone, request.thread == .any else {
             var upward = request
             upward.order = .oldestFirst
-            return try count(rows(of: upward), channel, request, sieve, cutoff)
+            return try count(rows(of: upward), channel, request, rowFilter, cutoff)
         }
         // The index alone answers; what has expired and is not yet removed is little, and has its own.
         let kinds = request.kinds.isEmpty ? -1 : request.kinds.reduce(Int64(0)) { $0 | 1 << Int64($1.rawValue) }
@@ -58,18 +58,18 @@ extension Reader {
         var all = request
         all.thread = .any
         all.countMost = .max
-        let replies = try count(statements.replies, channel, all, Sieve(all, now: now), cutoff)
+        let replies = try count(statements.replies, channel, all, RowFilter(all, now: now), cutoff)
         all.countMost = request.countMost > .max - replies ? .max : request.countMost + replies
         return min(try count(all, now: now, cutoff: cutoff) - replies, request.countMost)
     }
 
     private func count(
-        _ rows: Statement, _ channel: Int64, _ request: HistoryRequest, _ sieve: Sieve, _ cutoff: Timetoken
+        _ rows: Statement, _ channel: Int64, _ request: HistoryRequest, _ rowFilter: RowFilter, _ cutoff: Timetoken
     ) throws(SQLiteFailure) -> Int {
-        var (sieve, found) = (sieve, 0)
+        var (rowFilter, found) = (rowFilter, 0)
         bind(rows, channel, request, cutoff)
         try rows.forEachRow { (row) throws(SQLiteFailure) in
-            if try sieve.lets(row, names) { found += 1 }
+            if try rowFilter.lets(row, names) { found += 1 }
             return found < request.countMost
         }
         return found
@@ -92,7 +92,7 @@ extension Reader {
 }
 
 /// The conditions of a request that no index answers, held against a row before it is read in full.
-private struct Sieve {
+private struct RowFilter {
     private let kinds: Set<EventKind>
     private let types: [NamePattern]
     private let user: [UInt8]?

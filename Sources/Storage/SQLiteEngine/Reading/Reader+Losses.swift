@@ -2,7 +2,7 @@ import ChatModel
 import SQLite
 
 /// A question of a reader that resumes far back: whether retention has ended something that it has not had.
-struct LossQuestion: Sendable {
+struct LossQuery: Sendable {
     let channels: ChannelSet
     let types: [NamePattern]
     let after: Timetoken
@@ -34,12 +34,12 @@ extension Reader {
     private static let lookedAt = 20_000
 
     /// The newest event between the bounds that retention has ended, of these channels and types; nil when there is none.
-    func newestLoss(_ question: LossQuestion) throws(SQLiteFailure) -> Timetoken? {
+    func newestLoss(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let found = try [removed(question), expired(question), hidden(question)]
         return found.compactMap(\.self).max()
     }
 
-    private func removed(_ question: LossQuestion) throws(SQLiteFailure) -> Timetoken? {
+    private func removed(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let channels = question.channels
         if !channels.isAll, channels.prefixes.isEmpty {
             var newest: Timetoken?
@@ -63,7 +63,7 @@ extension Reader {
     }
 
     /// The newest event past the retention of its type that has not been removed yet.
-    private func expired(_ question: LossQuestion) throws(SQLiteFailure) -> Timetoken? {
+    private func expired(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let find = statements.losses.expired
         find.bind(Int64(question.now.rawValue), at: 1)
         find.bind(Int64(question.after.rawValue), at: 2)
@@ -71,7 +71,7 @@ extension Reader {
     }
 
     private func newest(
-        _ find: Statement, _ question: LossQuestion, isNewestFirst: Bool
+        _ find: Statement, _ question: LossQuery, isNewestFirst: Bool
     ) throws(SQLiteFailure) -> Timetoken? {
         var newest: Timetoken?
         var seen = 0
@@ -88,16 +88,16 @@ extension Reader {
     }
 
     /// The end of what the app's retention hides, when an event of these channels and types has not been removed yet.
-    private func hidden(_ question: LossQuestion) throws(SQLiteFailure) -> Timetoken? {
+    private func hidden(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let start = max(question.after, question.swept)
         guard question.hidden > start else { return nil }
         let page = try events(
-            EventsQuestion(channels: question.channels, after: start, upTo: question.hidden, limit: 250, now: .zero))
+            EventsQuery(channels: question.channels, after: start, upTo: question.hidden, limit: 250, now: .zero))
         let isLost = page.hasMore || page.items.contains { event in question.types.contains { $0.matches(event.type) } }
         return isLost ? question.hidden : nil
     }
 
-    private func isOfType(_ row: Statement, _ question: LossQuestion) throws(SQLiteFailure) -> Bool {
+    private func isOfType(_ row: Statement, _ question: LossQuery) throws(SQLiteFailure) -> Bool {
         let type = try names.type(row.integer(1))
         return question.types.contains { $0.matches(type) }
     }

@@ -66,7 +66,7 @@ struct ReaderStatements {
     let deliveryAt: Statement
     let subscriberByName: Statement
     let subscribersOfApp: Statement
-    let deliveryWalk: DeliveryWalk
+    let deliveryWalk: DeliveryScan
 
     init(_ database: Database) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> Statement { try database.prepare(sql) }
@@ -121,7 +121,7 @@ struct ReaderStatements {
         deliveryAt = try prepare("SELECT \(Statement.deliveryColumns) \(deliveries) WHERE d.tt=? AND d.ep=?")
         subscriberByName = try prepare("SELECT id, state FROM subscriber WHERE app=? AND name=?")
         subscribersOfApp = try prepare("SELECT id, state FROM subscriber WHERE app=?")
-        deliveryWalk = try DeliveryWalk(database)
+        deliveryWalk = try DeliveryScan(database)
         channelsBelow = try prepare("SELECT id FROM channel WHERE app=?1 AND name >= ?2 AND name < ?3 LIMIT ?4")
     }
 }

@@ -9,7 +9,7 @@ final class Readers: Sendable {
     private enum Place: Sendable {
         case pool(Monitor<Pool>)
         /// In memory there is one connection, the writer's.
-        case writer(Intake)
+        case writer(WriteQueue)
     }
 
     fileprivate struct Pool: Sendable {
@@ -28,8 +28,8 @@ final class Readers: Sendable {
     private let logger: Logger
 
     /// Readers in memory: jobs for the writer, done between its batches.
-    init(inMemory intake: Intake, settings: SQLiteEngineSettings) {
-        place = .writer(intake)
+    init(inMemory writeQueue: WriteQueue, settings: SQLiteEngineSettings) {
+        place = .writer(writeQueue)
         deadline = settings.limits.storeDeadline
         logger = settings.logger
     }
@@ -108,7 +108,7 @@ final class Readers: Sendable {
 
     private func offer(_ job: ReadJob) -> ChatError? {
         switch place {
-        case .writer(let intake): return intake.offer(job)
+        case .writer(let writeQueue): return writeQueue.offer(job)
         case .pool(let monitor):
             let refusal: ChatError? = monitor.withLock { pool in
                 guard !pool.isClosed else { return .closing }

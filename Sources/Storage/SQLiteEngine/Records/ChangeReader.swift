@@ -2,19 +2,19 @@ import ChatModel
 import Locking
 import SQLite
 
-extension RecordChanges: BacklogEntry {
+extension RecordChanges: ReplayEntry {
     var position: UInt64 { revision }
     var weight: Int { keys.reduce(64) { $0 + $1.id.utf8.count + 96 } }
 }
 
 /// One follower of the directory: where it stands, and how it goes on from there.
 final class ChangeReader: Sendable {
-    private let memory: Memory
+    private let engineState: EngineState
     private let readers: Readers
     private let position: Lock<Revision>
 
-    init(memory: Memory, readers: Readers, after revision: Revision) {
-        self.memory = memory
+    init(engineState: EngineState, readers: Readers, after revision: Revision) {
+        self.engineState = engineState
         self.readers = readers
         position = Lock(revision)
     }
@@ -23,14 +23,14 @@ final class ChangeReader: Sendable {
     func next() async -> RecordChanges? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
-            switch memory.changes.slice(after: here, limit: 1) {
+            switch engineState.changes.slice(after: here, limit: 1) {
             case .entries(let changes):
                 position.withLock { $0 = changes[0].revision }
                 return changes[0]
             case .behind:
                 if let changes = await refill(after: here) { return changes }
-                if memory.changes.isClosed { return nil }
-            case .empty: await memory.changes.wait(after: here)
+                if engineState.changes.isClosed { return nil }
+            case .empty: await engineState.changes.wait(after: here)
             case .closed: return nil
             }
         }
@@ -38,7 +38,7 @@ final class ChangeReader: Sendable {
     }
 
     private func refill(after here: Revision) async -> RecordChanges? {
-        let end = memory.changes.end
+        let end = engineState.changes.end
         do {
             let found = try await readers.run { (reader) throws(SQLiteFailure) in try reader.changes(after: here) }
             // Nothing left of what changed since: the records of those commits were changed again later, or long removed.

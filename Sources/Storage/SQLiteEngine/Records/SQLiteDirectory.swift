@@ -5,9 +5,9 @@ import SQLite
 
 /// Records of one file (`Directory`).
 struct SQLiteDirectory: Directory {
-    let memory: Memory
+    let engineState: EngineState
     let readers: Readers
-    let writing: Writing
+    let writerHandle: WriterHandle
 
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
         try await readers.run { (reader) throws(SQLiteFailure) in
@@ -24,7 +24,7 @@ struct SQLiteDirectory: Directory {
         let bytes =
             changes.reduce(0) { $0 + ($1.body?.count ?? 0) + $1.key.id.utf8.count + 64 }
             + events.reduce(0) { $0 + $1.weight }
-        return try await writing.run(drafts: changes.count + events.count, bytes: bytes) {
+        return try await writerHandle.run(drafts: changes.count + events.count, bytes: bytes) {
             (writer) throws(SQLiteFailure) in
             try writer.write(changes, events: events).map(\.records)
         }
@@ -34,7 +34,7 @@ struct SQLiteDirectory: Directory {
         _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         // What it comes to is not known before; about an event, and a record for each it looks at.
-        try await writing.run(drafts: keys.count + 1, bytes: (keys.count + 1) * 1024) {
+        try await writerHandle.run(drafts: keys.count + 1, bytes: (keys.count + 1) * 1024) {
             (writer) throws(SQLiteFailure) in
             try writer.decide(keys, decide)
         }
@@ -46,14 +46,14 @@ struct SQLiteDirectory: Directory {
     }
 
     func changes(after revision: Revision) async -> RecordChangeSequence {
-        let reader = ChangeReader(memory: memory, readers: readers, after: revision)
+        let reader = ChangeReader(engineState: engineState, readers: readers, after: revision)
         return RecordChangeSequence { await reader.next() }
     }
 
-    func revision() async throws(ChatError) -> Revision { memory.changes.end }
+    func revision() async throws(ChatError) -> Revision { engineState.changes.end }
 
     func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) {
-        memory.changeObservers.withLock { $0.append(body) }
+        engineState.changeObservers.withLock { $0.append(body) }
     }
 }
 

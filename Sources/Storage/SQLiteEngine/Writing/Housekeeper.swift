@@ -6,7 +6,7 @@ import SQLite
 /// wishes that wait go first, unless removal has been kept waiting for too long.
 final class Housekeeper {
     /// The kinds of removal, in the order of a round.
-    private enum Chore: CaseIterable { case outlived, expired, repeats, held, finished }
+    private enum RemovalKind: CaseIterable { case outlived, expired, repeats, held, finished }
 
     /// Uptime of the next turn.
     private(set) var nextTurn: UInt64
@@ -16,9 +16,9 @@ final class Housekeeper {
     private let interval: UInt64
     private let statements: HousekeepingStatements
     /// The chores this round has left.
-    private var left = Chore.allCases[...]
+    private var left = RemovalKind.allCases[...]
     /// Who asked for a whole round now.
-    private var waiting: [Promise<Void>] = []
+    private var waiting: [Completion<Void>] = []
 
     init(interval: Duration, statements: HousekeepingStatements) {
         self.interval = interval.nanoseconds
@@ -27,22 +27,22 @@ final class Housekeeper {
     }
 
     /// Does a whole round as soon as it may, then answers.
-    func hurry(_ promise: Promise<Void>) {
-        waiting.append(promise)
-        left = Chore.allCases[...]
+    func hurry(_ completion: Completion<Void>) {
+        waiting.append(completion)
+        left = RemovalKind.allCases[...]
         nextTurn = 0
     }
 
     /// One stretch of one chore.
     func turn(on writer: Writer) {
-        guard let chore = left.first else { return rest(.success(())) }
-        if left.count == Chore.allCases.count {
-            writer.memory.passing.sweep(now: writer.memory.now)
-            writer.memory.tailIndex.sweep()
+        guard let removalKind = left.first else { return rest(.success(())) }
+        if left.count == RemovalKind.allCases.count {
+            writer.engineState.passing.sweep(now: writer.engineState.now)
+            writer.engineState.tailIndex.sweep()
         }
         do throws(TurnFailure) {
             var isMoreLeft = false
-            try writer.maintain { (writer) throws(SQLiteFailure) in isMoreLeft = try remove(chore, writer) }
+            try writer.maintain { (writer) throws(SQLiteFailure) in isMoreLeft = try remove(removalKind, writer) }
             if !isMoreLeft { left = left.dropFirst() }
             nextTurn = uptimeNanoseconds()
             if left.isEmpty { rest(.success(())) }
@@ -53,8 +53,8 @@ final class Housekeeper {
     }
 
     /// - Returns: whether more of this kind is left.
-    private func remove(_ chore: Chore, _ writer: Writer) throws(SQLiteFailure) -> Bool {
-        switch chore {
+    private func remove(_ removalKind: RemovalKind, _ writer: Writer) throws(SQLiteFailure) -> Bool {
+        switch removalKind {
         case .outlived: try statements.removeOutlived(writer)
         case .expired: try statements.removeExpired(writer)
         case .repeats: try statements.forget(writer)
@@ -64,9 +64,9 @@ final class Housekeeper {
     }
 
     private func rest(_ result: Result<Void, ChatError>) {
-        left = Chore.allCases[...]
+        left = RemovalKind.allCases[...]
         nextTurn = uptimeNanoseconds() + interval
-        for promise in waiting { promise.answer(result) }
+        for completion in waiting { completion.answer(result) }
         waiting = []
     }
 }
@@ -137,15 +137,15 @@ struct HousekeepingStatements {
         buryClosed.bind(Int64(writer.now.rawValue), at: 1)
         try buryClosed.run()
         guard writer.database.changes < Writer.turnRows else { return true }
-        guard let board = writer.memory.board.withLock({ $0 }) else { return false }
-        let edge = writer.now.adding(.zero - writer.memory.limits.deliveriesKept)
-        for lane in board.patientLanes where try writer.buryAged(lane, before: edge, board: board) { return true }
+        guard let scheduler = writer.engineState.scheduler.withLock({ $0 }) else { return false }
+        let edge = writer.now.adding(.zero - writer.engineState.limits.deliveriesKept)
+        for lane in scheduler.patientLanes where try writer.buryAged(lane, before: edge, scheduler: scheduler) { return true }
         return false
     }
 
     /// Deliveries that are over, and records that are no more, for as long as a delivery is kept.
     func removeFinished(_ writer: Writer) throws(SQLiteFailure) -> Bool {
-        let edge = Int64(writer.now.adding(.zero - writer.memory.limits.deliveriesKept).rawValue)
+        let edge = Int64(writer.now.adding(.zero - writer.engineState.limits.deliveriesKept).rawValue)
         removeTombstones.bind(edge, at: 1)
         try removeTombstones.run()
         removeFinished.bind(edge, at: 1)
@@ -156,9 +156,9 @@ struct HousekeepingStatements {
     /// Events past their space's retention. Goes on from where the last round ended, so that spaces that keep for ever are
     /// not walked over again each time.
     func removeOutlived(_ writer: Writer) throws(SQLiteFailure) -> Bool {
-        for app in writer.memory.retention.limited {
-            let cutoff = writer.memory.retention.cutoff(of: app, now: writer.now)
-            let entry = writer.memory.retention.entry(of: app)
+        for app in writer.engineState.retention.limited {
+            let cutoff = writer.engineState.retention.cutoff(of: app, now: writer.now)
+            let entry = writer.engineState.retention.entry(of: app)
             guard cutoff > entry.swept, let id = try writer.names.id(of: app) else { continue }
             let from = Int64(entry.swept.rawValue)
             strideEnd.bind(from, at: 1)
@@ -171,7 +171,7 @@ struct HousekeepingStatements {
             noteSwept.bind(end, at: 1)
             noteSwept.bind(id, at: 2)
             try noteSwept.run()
-            writer.effects.append { [retention = writer.memory.retention] in
+            writer.effects.append { [retention = writer.engineState.retention] in
                 retention.update(app) { $0.swept = Timetoken(UInt64(end)) }
             }
             return true
@@ -213,7 +213,7 @@ struct HousekeepingStatements {
             noteNewestLoss.bind(try writer.names.id(of: app), at: 2)
             try noteNewestLoss.run()
             let loss = Timetoken(UInt64(timetoken))
-            writer.effects.append { [retention = writer.memory.retention] in
+            writer.effects.append { [retention = writer.engineState.retention] in
                 retention.update(app) { $0.newestLoss = max($0.newestLoss, loss) }
             }
         }
@@ -233,13 +233,13 @@ struct HousekeepingStatements {
 }
 
 /// Asks for a whole round of removal now.
-final class HousekeepingWish: Wish {
+final class HousekeepingRequest: WriteRequest {
     let since: UInt64
-    private let promise: Promise<Void>
+    private let completion: Completion<Void>
 
-    init(since: UInt64, promise: Promise<Void>) {
+    init(since: UInt64, completion: Completion<Void>) {
         self.since = since
-        self.promise = promise
+        self.completion = completion
     }
 
     var drafts: Int { 0 }
@@ -247,8 +247,8 @@ final class HousekeepingWish: Wish {
     var needsTransaction: Bool { false }
 
     func perform(on writer: Writer) throws(SQLiteFailure) {
-        writer.effects.append { [promise] in writer.housekeeper.hurry(promise) }
+        writer.effects.append { [completion] in writer.housekeeper.hurry(completion) }
     }
 
-    func fail(_ error: ChatError) { promise.answer(.failure(error)) }
+    func fail(_ error: ChatError) { completion.answer(.failure(error)) }
 }

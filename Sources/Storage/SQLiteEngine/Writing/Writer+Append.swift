@@ -46,7 +46,7 @@ extension Writer {
     private func place(_ draft: EventDraft, in past: Timetoken) throws(SQLiteFailure) -> Appended {
         var place = past
         // Retention has passed it already: it would never be looked at again, not to be removed either.
-        guard past > memory.retention.cutoff(of: draft.channel.app, now: now) else {
+        guard past > engineState.retention.cutoff(of: draft.channel.app, now: now) else {
             return Appended(event: Event(timetoken: past, draft: draft), isDuplicate: false)
         }
         while let present = try event(at: place) {
@@ -61,7 +61,7 @@ extension Writer {
 
     /// What lies at a place, of whatever app.
     private func event(at timetoken: Timetoken) throws(SQLiteFailure) -> Event? {
-        if let event = events.event(at: timetoken) ?? memory.tail.event(at: timetoken) { return event }
+        if let event = events.event(at: timetoken) ?? engineState.tail.event(at: timetoken) { return event }
         statements.findEvent.bind(Int64(timetoken.rawValue), at: 1)
         defer { statements.findEvent.reset() }
         return try statements.findEvent.step() ? try EventRow.read(statements.findEvent, names) : nil
@@ -85,7 +85,7 @@ extension Writer {
         statements.see.bind(channel, at: 1)
         statements.see.bind(key, at: 2)
         statements.see.bind(Int64(timetoken), at: 3)
-        statements.see.bind(Int64(Timetoken(timetoken).adding(memory.limits.repeatWindow).rawValue), at: 4)
+        statements.see.bind(Int64(Timetoken(timetoken).adding(engineState.limits.repeatWindow).rawValue), at: 4)
         statements.see.bind(Int64(now.rawValue), at: 5)
         try statements.see.run()
         guard database.changes == 0 else { return nil }
@@ -101,7 +101,7 @@ extension Writer {
     }
 
     private func event(at timetoken: Timetoken, in app: AppID) throws(SQLiteFailure) -> Event? {
-        try event(at: timetoken) ?? memory.passing.event(at: timetoken, in: app)
+        try event(at: timetoken) ?? engineState.passing.event(at: timetoken, in: app)
     }
 
     // MARK: Claims
@@ -125,12 +125,12 @@ extension Writer {
     }
 
     /// What was stored under the claim's key, if anything was.
-    func earlier(_ claim: Claim) throws(SQLiteFailure) -> Result<EarlierAppend?, ChatError> {
+    func earlier(_ claim: Claim) throws(SQLiteFailure) -> Result<RepeatedAppend?, ChatError> {
         guard let earlier = try find(claim) else { return .success(nil) }
         guard earlier.fingerprint == claim.fingerprint else { return .failure(.claimConflict) }
         var events: [Event?] = []
         for timetoken in earlier.timetokens { events.append(try event(at: timetoken, in: claim.app)) }
-        return .success(EarlierAppend(timetokens: earlier.timetokens, events: events, note: earlier.note))
+        return .success(RepeatedAppend(timetokens: earlier.timetokens, events: events, note: earlier.note))
     }
 
     private func remember(_ claim: Claim, _ timetokens: [Timetoken]) throws(SQLiteFailure) {

@@ -3,7 +3,7 @@ import SQLite
 
 extension Writer {
     /// One stretch of a deletion.
-    struct DeletedStretch: Sendable {
+    struct DeletionBatch: Sendable {
         /// Of the rows removed, those a reader could have seen.
         var visible = 0
         /// Where to go on; nil when all is done.
@@ -15,15 +15,15 @@ extension Writer {
 
     /// Removes the first events of a channel between the bounds. The rows go at once: a mark on them would have to be asked
     /// for by every read, and a second pass would have to remove them anyway.
-    func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> DeletedStretch {
-        guard let id = try names.id(of: channel) else { return DeletedStretch() }
-        let cutoff = memory.retention.cutoff(of: channel.app, now: now)
+    func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> DeletionBatch {
+        guard let id = try names.id(of: channel) else { return DeletionBatch() }
+        let cutoff = engineState.retention.cutoff(of: channel.app, now: now)
         let find = statements.findDoomed
         find.bind(id, at: 1)
         find.bind(Int64(clamping: after.rawValue), at: 2)
         find.bind(Int64(clamping: before.rawValue), at: 3)
         find.bind(Self.turnRows, at: 4)
-        var stretch = DeletedStretch()
+        var stretch = DeletionBatch()
         var doomed: [Int64] = []
         let time = now
         try find.forEachRow { row in
@@ -37,9 +37,9 @@ extension Writer {
             try statements.deleteEvent.run()
         }
         let gone = Set(doomed)
-        effects.append { [memory] in
-            memory.tail.remove { $0.retention == .kept && gone.contains(Int64($0.timetoken.rawValue)) }
-            memory.tailIndex.reset()
+        effects.append { [engineState] in
+            engineState.tail.remove { $0.retention == .kept && gone.contains(Int64($0.timetoken.rawValue)) }
+            engineState.tailIndex.reset()
         }
         if doomed.count == Self.turnRows, let last = doomed.last { stretch.next = Timetoken(UInt64(last)) }
         return stretch
@@ -60,9 +60,9 @@ extension Writer {
             try statements.dropBodies.run()
         }
         guard !gone.isEmpty else { return }
-        effects.append { [memory, gone] in
-            memory.tail.remove { $0.retention == .kept && gone.contains($0.timetoken) }
-            memory.tailIndex.reset()
+        effects.append { [engineState, gone] in
+            engineState.tail.remove { $0.retention == .kept && gone.contains($0.timetoken) }
+            engineState.tailIndex.reset()
         }
     }
 
@@ -81,8 +81,8 @@ extension Writer {
         statements.setRetention.bind(age?.timetokenTicks, at: 1)
         statements.setRetention.bind(try id(of: app), at: 2)
         try statements.setRetention.run()
-        effects.append { [memory] in
-            memory.retention.update(app) { $0.age = age }
+        effects.append { [engineState] in
+            engineState.retention.update(app) { $0.age = age }
         }
     }
 }

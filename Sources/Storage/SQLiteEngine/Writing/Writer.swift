@@ -12,14 +12,14 @@ final class Writer {
     let database: Database
     let names: NameTable
     let statements: WriterStatements
-    let memory: Memory
+    let engineState: EngineState
     let logger: Logger
     let housekeeper: Housekeeper
-    private let intake: Intake
-    private let condition: StoreCondition
+    private let writeQueue: WriteQueue
+    private let condition: StoreHealth
 
     /// The end of the log, as this turn moves it; means something while it is held.
-    var mark: LogEnd.Mark
+    var mark: TimetokenAllocator.Mark
     private var isEndHeld = false
     /// Whether this turn's end is to be shown though no event came to lie before it.
     private var showsEnd = false
@@ -43,11 +43,11 @@ final class Writer {
     var answers: [() -> Void] = []
 
     init(
-        database: Database, memory: Memory, intake: Intake, condition: StoreCondition, settings: SQLiteEngineSettings
+        database: Database, engineState: EngineState, writeQueue: WriteQueue, condition: StoreHealth, settings: SQLiteEngineSettings
     ) throws(SQLiteFailure) {
         self.database = database
-        self.memory = memory
-        self.intake = intake
+        self.engineState = engineState
+        self.writeQueue = writeQueue
         self.condition = condition
         logger = settings.logger
         logPages = settings.logPages
@@ -55,16 +55,16 @@ final class Writer {
             interval: settings.housekeepingInterval, statements: try HousekeepingStatements(database))
         names = try NameTable(database)
         statements = try WriterStatements(database)
-        mark = memory.end.hold()
-        memory.end.release(mark, showing: [], now: .zero)
-        revision = memory.changes.end
+        mark = engineState.end.hold()
+        engineState.end.release(mark, showing: [], now: .zero)
+        revision = engineState.changes.end
     }
 
     /// Works until the intake says finish. Calls `drained` when everything it was ever given is done.
     func run(reader: Reader, drained: () -> Void) {
         while true {
-            switch intake.next(housekeepingAt: housekeeper.nextTurn, patience: housekeeper.patience) {
-            case .batch(let wishes): process(wishes)
+            switch writeQueue.next(housekeepingAt: housekeeper.nextTurn, patience: housekeeper.patience) {
+            case .batch(let requests): process(requests)
             case .reads(let jobs): for job in jobs { job.run(reader) }
             case .housekeeping: housekeeper.turn(on: self)
             case .drained:
@@ -77,34 +77,34 @@ final class Writer {
 
     // MARK: Batches
 
-    private func process(_ wishes: [any Wish]) {
+    private func process(_ requests: [any WriteRequest]) {
         do throws(TurnFailure) {
-            try turn(wishes)
+            try turn(requests)
         } catch {
-            recover(from: error, wishes)
+            recover(from: error, requests)
         }
-        intake.land()
+        writeQueue.land()
         checkpointIfLong()
     }
 
     /// Runs the wishes in one transaction, if any of them needs one, and makes them visible.
-    func turn(_ wishes: [any Wish]) throws(TurnFailure) {
+    func turn(_ requests: [any WriteRequest]) throws(TurnFailure) {
         begin()
-        let drafts = wishes.reduce(0) { $0 + $1.drafts }
+        let drafts = requests.reduce(0) { $0 + $1.drafts }
         if drafts > 0 { holdEnd() }
         defer { releaseEnd(showing: []) }
         let mayReach = max(mark.last, now.rawValue) + UInt64(drafts) + 1
         let mustReserve = drafts > 0 && mayReach > mark.reserved
-        let isDurable = mustReserve || wishes.contains { $0.needsTransaction }
+        let isDurable = mustReserve || requests.contains { $0.needsTransaction }
         guard isDurable else {
             do throws(SQLiteFailure) {
-                for wish in wishes { try wish.perform(on: self) }
+                for request in requests { try request.perform(on: self) }
             } catch {
                 throw TurnFailure(error)
             }
             // Callers that were told "nothing was stored" must not see their events appear after all.
-            guard intake.mayCommit() else { throw TurnFailure.givenUp }
-            intake.countCallers()
+            guard writeQueue.mayCommit() else { throw TurnFailure.givenUp }
+            writeQueue.countCallers()
             publish()
             return
         }
@@ -112,13 +112,13 @@ final class Writer {
         do throws(TurnFailure) {
             try inTransaction { () throws(SQLiteFailure) in
                 if mustReserve { try reserve(upTo: mayReach + Self.reserve) }
-                for wish in wishes { try wish.perform(on: self) }
+                for request in requests { try request.perform(on: self) }
             }
         } catch {
             mark.reserved = before
             throw error
         }
-        intake.countCallers()
+        writeQueue.countCallers()
         publish()
     }
 
@@ -136,7 +136,7 @@ final class Writer {
     }
 
     private func begin() {
-        now = max(memory.now, Timetoken(mark.last))
+        now = max(engineState.now, Timetoken(mark.last))
         events = []
         changed = []
         showsEnd = false
@@ -152,7 +152,7 @@ final class Writer {
             abandon()
             throw TurnFailure(error)
         }
-        guard intake.mayCommit() else {
+        guard writeQueue.mayCommit() else {
             abandon()
             throw TurnFailure.givenUp
         }
@@ -169,11 +169,11 @@ final class Writer {
     private func abandon() {
         database.rollback()
         names.forget()
-        revision = memory.changes.end
+        revision = engineState.changes.end
     }
 
     private func publish() {
-        for change in changed { memory.publish(change) }
+        for change in changed { engineState.publish(change) }
         // Before anybody is answered: who emits again at once may find it free.
         releaseEnd(showing: events, evenNone: showsEnd)
         for effect in effects { effect() }
@@ -186,18 +186,18 @@ final class Writer {
 
     /// A failure of the store fails everybody; one that a single wish may have caused (a value too large, a constraint)
     /// makes each wish run alone, so that only the guilty one fails.
-    private func recover(from failure: TurnFailure, _ wishes: [any Wish]) {
-        guard failure.isOneWishesFault, wishes.count > 1 else {
+    private func recover(from failure: TurnFailure, _ requests: [any WriteRequest]) {
+        guard failure.isOneWishesFault, requests.count > 1 else {
             report(failure)
-            for wish in wishes { wish.fail(failure.answer) }
+            for request in requests { request.fail(failure.answer) }
             return
         }
-        for wish in wishes {
+        for request in requests {
             do throws(TurnFailure) {
-                try turn([wish])
+                try turn([request])
             } catch {
                 report(error)
-                wish.fail(error.answer)
+                request.fail(error.answer)
             }
         }
     }
@@ -210,7 +210,7 @@ final class Writer {
     // MARK: Timetokens
 
     private func holdEnd() {
-        mark = memory.end.hold()
+        mark = engineState.end.hold()
         now = max(now, Timetoken(mark.last))
         isEndHeld = true
     }
@@ -218,7 +218,7 @@ final class Writer {
     private func releaseEnd(showing events: [Event], evenNone: Bool = false) {
         guard isEndHeld else { return }
         isEndHeld = false
-        memory.end.release(mark, showing: events, evenNone: evenNone, now: now)
+        engineState.end.release(mark, showing: events, evenNone: evenNone, now: now)
     }
 
     /// Takes a place for nobody, behind which the watermark will be: what is put before it can be read then. While the end
@@ -256,7 +256,7 @@ final class Writer {
 
     /// The last act: the head exactly, so that the next start goes on from here and not from the reserve, and an empty log.
     private func settle() {
-        memory.end.close()
+        engineState.end.close()
         do throws(TurnFailure) {
             begin()
             holdEnd()
@@ -269,7 +269,7 @@ final class Writer {
 
     /// Writes and takes back as much as the largest event: fails where its append would.
     func probe() throws(SQLiteFailure) {
-        try database.execute("INSERT INTO probe VALUES (zeroblob(\(memory.limits.dataBytes))); DELETE FROM probe")
+        try database.execute("INSERT INTO probe VALUES (zeroblob(\(engineState.limits.dataBytes))); DELETE FROM probe")
     }
 
     // MARK: Checkpoints
@@ -286,7 +286,7 @@ final class Writer {
         do throws(SQLiteFailure) {
             if pages < logPages.tooLong { pagesWhenBusy = 0 }
             if isTooLong { database.busyTimeout = Self.readersWait }
-            defer { if isTooLong { database.busyTimeout = memory.limits.storeDeadline } }
+            defer { if isTooLong { database.busyTimeout = engineState.limits.storeDeadline } }
             try database.checkpoint(isTooLong ? .restart : .passive)
         } catch  where error.kind == .busy {
             // A reader holds an old snapshot: one of ours lets go of it within its deadline, a backup once it is made. Not

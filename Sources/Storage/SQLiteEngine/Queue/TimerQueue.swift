@@ -1,13 +1,13 @@
 import Locking
 
-/// Something that waits for a moment in an ``Agenda``.
+/// Something that waits for a moment in an ``TimerQueue``.
 protocol Scheduled: AnyObject, Sendable {
     /// The moment at which it stands in the agenda; nil: it does not. The agenda's to change.
     var agendaDue: UInt64? { get set }
 }
 
 /// Who can do something when: the earliest first.
-struct Agenda<Member: Scheduled>: Sendable {
+struct TimerQueue<Member: Scheduled>: Sendable {
     private struct Entry: Sendable, Comparable {
         let due: UInt64
         let member: Member
@@ -69,6 +69,6 @@ final class LaneGroup: @unchecked Sendable, Scheduled {
     /// Attempts under way: the sum of the lanes' `leased`, without those that are pulled.
     var leased = 0
     /// By what its lanes can do next. One look finds that an app holds its share, however many lanes it has.
-    var agenda = Agenda<Lane>()
+    var timerQueue = TimerQueue<Lane>()
     var agendaDue: UInt64?
 }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import SQLiteEngine
 
-@Suite("The board of the queue") struct BoardTests {
+@Suite("The board of the queue") struct DeliverySchedulerTests {
     @Test("has a place free again when an attempt was recorded after all, whose outcome had been given up")
     func lateCommit() throws {
-        var state = BoardState(fence: 0)
+        var state = SchedulerState(fence: 0)
         let subscriber = SubscriberID("wh", in: AppID("app"))
         state.become(
             StoredSubscriber(
@@ -19,7 +19,7 @@ import Testing
                 PlannedDelivery(id: "dlv_\(event)", subscriber: subscriber, event: event, type: "t", channel: "c"),
                 due: 1, to: 1)
         }
-        let demand = Board.Demand(limit: 9, capacity: 9)
+        let demand = DeliveryScheduler.TakeRequest(limit: 9, capacity: 9)
         let first = try #require(state.grant(demand, now: 1, uptime: 1).0.first)
         // As the call that records it begins, and as it ends when nobody can tell what became of it.
         state.leases[first.key]?.isFinishing = true
@@ -33,7 +33,7 @@ import Testing
 
     @Test("looks at an app that holds its share once, however many of its lanes have something due")
     func satedApp() throws {
-        var state = BoardState(fence: 0)
+        var state = SchedulerState(fence: 0)
         for number in 1...500 as ClosedRange<Int64> {
             let subscriber = SubscriberID("wh_\(number)", in: AppID("app"))
             state.become(
@@ -45,13 +45,13 @@ import Testing
                     to: number)
             }
         }
-        let demand = Board.Demand(limit: 100, capacity: 80)
+        let demand = DeliveryScheduler.TakeRequest(limit: 100, capacity: 80)
         #expect(state.grant(demand, now: 1, uptime: 1).0.count == 70)
         let lanes = try #require(state.groups[AppID("app")])
         let stood = lanes.agenda.count
         #expect(state.grant(demand, now: 1, uptime: 1).0.isEmpty)
         #expect(lanes.agenda.count == stood && stood >= 430, "none was taken out and put back")
-        #expect(state.grant(Board.Demand(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
+        #expect(state.grant(DeliveryScheduler.TakeRequest(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
         // Nobody else's: another app gets what is left.
         let other = SubscriberID("wh", in: AppID("other"))
         state.become(
@@ -63,7 +63,7 @@ import Testing
     @Test("does not pile up entries of a lane that has a retry far ahead and much to do until then")
     func agendaStaysSmall() {
         final class Member: @unchecked Sendable, Scheduled { var agendaDue: UInt64? }
-        var agenda = Agenda<Member>()
+        var agenda = TimerQueue<Member>()
         let (busy, quiet) = (Member(), Member())
         agenda.enlist(quiet, due: 4000)
         for _ in 0..<10_000 {
@@ -87,13 +87,13 @@ import Testing
         let lease = try #require(try await queue.take(1, wait: .zero).first)
         let attempt = DeliveryAttempt(at: 5, status: 500, error: "http_5xx", durationMilliseconds: 1)
         let handedIn = [(lease: lease, outcome: DeliveryOutcome(.retry(at: 9), attempt: attempt))]
-        let first = queue.board.beginFinish(handedIn)
-        queue.board.abandonFinish(first)
-        let second = queue.board.beginFinish(handedIn)
+        let first = queue.scheduler.beginFinish(handedIn)
+        queue.scheduler.abandonFinish(first)
+        let second = queue.scheduler.beginFinish(handedIn)
         var recorded: [Bool] = []
         for keys in [first, second] {
-            recorded += try await queue.writing.run { [board = queue.board] (writer) throws(SQLiteFailure) in
-                .success(try writer.finish(handedIn, keys, board: board))
+            recorded += try await queue.writing.run { [scheduler = queue.scheduler] (writer) throws(SQLiteFailure) in
+                .success(try writer.finish(handedIn, keys, scheduler: scheduler))
             }
         }
         #expect(recorded == [true, false])

@@ -2,7 +2,7 @@ import Locking
 import Synchronization
 
 /// Something with a place in a growing order.
-protocol BacklogEntry: Sendable {
+protocol ReplayEntry: Sendable {
     /// Everything up to here is told once this entry is.
     var position: UInt64 { get }
     /// What it weighs in memory, roughly, in bytes.
@@ -12,7 +12,7 @@ protocol BacklogEntry: Sendable {
 /// The newest entries of a sequence, in memory, for those who follow it. Bounded; who is further behind reads the file.
 ///
 /// Each follower keeps its own position, so a slow one costs nobody anything.
-final class Backlog<Entry: BacklogEntry>: Sendable {
+final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
     fileprivate struct State: Sendable {
         var entries: [Entry] = []
         /// Index of the oldest entry still held; the array is cut when a quarter of it is gone.
@@ -137,7 +137,7 @@ final class Backlog<Entry: BacklogEntry>: Sendable {
     }
 }
 
-extension Backlog.State {
+extension ReplayBuffer.State {
     fileprivate mutating func dropOldest() {
         bytes -= entries[first].weight
         start = entries[first].position

@@ -2,7 +2,7 @@ import ChatModel
 import SQLite
 
 /// What somebody wants written, waiting for the writer. Handed over whole; nobody touches it in between.
-protocol Wish: AnyObject, Sendable {
+protocol WriteRequest: AnyObject, Sendable {
     /// Against the bounds of the intake and of one batch.
     var drafts: Int { get }
     var bytes: Int { get }
@@ -18,14 +18,14 @@ protocol Wish: AnyObject, Sendable {
 }
 
 /// Drafts to append.
-final class AppendWish: Wish {
+final class AppendRequest: WriteRequest {
     let draftsToPlace: [EventDraft]
     let claim: Claim?
     let revision: Revision?
     let bytes: Int
     let since: UInt64
     let needsTransaction: Bool
-    private let promise: Promise<AppendOutcome>
+    private let completion: Completion<AppendOutcome>
 
     init(
         _ drafts: [EventDraft], claim: Claim?, revision: Revision?, since: UInt64,
@@ -37,44 +37,44 @@ final class AppendWish: Wish {
         self.since = since
         bytes = drafts.reduce(0) { $0 + $1.weight }
         needsTransaction = claim != nil || drafts.contains { $0.retention == .kept || $0.deduplicationKey != nil }
-        promise = Promise(continuation)
+        completion = Completion(continuation)
     }
 
     var drafts: Int { draftsToPlace.count }
 
     func perform(on writer: Writer) throws(SQLiteFailure) {
         let result = try writer.append(draftsToPlace, claim: claim, unlessChangedSince: revision)
-        writer.answers.append { [promise] in promise.answer(result) }
+        writer.answers.append { [completion] in completion.answer(result) }
     }
 
-    func fail(_ error: ChatError) { promise.answer(.failure(error)) }
+    func fail(_ error: ChatError) { completion.answer(.failure(error)) }
 }
 
 /// Any other piece of work for the writer.
-final class WriterJob<Value: Sendable>: Wish {
+final class WriteJob<Value: Sendable>: WriteRequest {
     let drafts: Int
     let bytes: Int
     let since: UInt64
     let needsTransaction: Bool
     private let body: @Sendable (Writer) throws(SQLiteFailure) -> Result<Value, ChatError>
-    private let promise: Promise<Value>
+    private let completion: Completion<Value>
 
     init(
-        drafts: Int = 0, bytes: Int = 0, since: UInt64, needsTransaction: Bool = true, promise: Promise<Value>,
+        drafts: Int = 0, bytes: Int = 0, since: UInt64, needsTransaction: Bool = true, completion: Completion<Value>,
         _ body: @escaping @Sendable (Writer) throws(SQLiteFailure) -> Result<Value, ChatError>
     ) {
         self.drafts = drafts
         self.bytes = bytes
         self.since = since
         self.needsTransaction = needsTransaction
-        self.promise = promise
+        self.completion = completion
         self.body = body
     }
 
     func perform(on writer: Writer) throws(SQLiteFailure) {
         let result = try body(writer)
-        writer.answers.append { [promise] in promise.answer(result) }
+        writer.answers.append { [completion] in completion.answer(result) }
     }
 
-    func fail(_ error: ChatError) { promise.answer(.failure(error)) }
+    func fail(_ error: ChatError) { completion.answer(.failure(error)) }
 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The writer waits for callers of the last batch to come again; it must not wait for those who don't.
-@Suite("The writer") struct GatheringTests {
+@Suite("The writer") struct AttemptBatcherTests {
     @Test("answers few callers after many, and one after few", arguments: Place.allCases)
     func fewAfterMany(_ place: Place) async throws {
         let folder = try TemporaryFolder()

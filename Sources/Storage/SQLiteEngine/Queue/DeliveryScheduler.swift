@@ -4,7 +4,7 @@ import SQLite
 
 /// The queue in memory: what is due when, who holds a lease, who waits for work. The file is the truth; this is what makes
 /// it quick. Changes of rows arrive here after their commit, on the writer's thread and in its order.
-final class Board: Sendable {
+final class DeliveryScheduler: Sendable {
     /// How long a lease lasts.
     static let leaseNanoseconds: UInt64 = 60_000_000_000
     /// The clock is looked at this often while somebody waits for a due time: a stepped clock is noticed.
@@ -53,7 +53,7 @@ final class Board: Sendable {
     }
 
     /// How a lane stands.
-    struct Standing: Sendable {
+    struct LaneSnapshot: Sendable {
         let settings: LaneSettings
         let isReordering: Bool
         let waiting: Int
@@ -67,7 +67,7 @@ final class Board: Sendable {
     }
 
     /// What somebody who takes has room for.
-    struct Demand: Sendable {
+    struct TakeRequest: Sendable {
         /// Attempts wanted now.
         let limit: Int
         /// Attempts that may be under way at once, whoever makes them.
@@ -75,30 +75,30 @@ final class Board: Sendable {
         /// The one endpoint that is pulled; nil: those that are not.
         var lane: Int64?
         /// How long its leases last, in nanoseconds.
-        var lease = Board.leaseNanoseconds
+        var lease = DeliveryScheduler.leaseNanoseconds
     }
 
-    struct Taker: Sendable {
-        let demand: Demand
+    struct TakeWaiter: Sendable {
+        let demand: TakeRequest
         let deadline: UInt64
         let continuation: CheckedContinuation<[Grant], Never>
     }
 
-    private let state: Lock<BoardState>
+    private let state: Lock<SchedulerState>
     private let clock: WallClock
-    private let writing: Writing
-    private let gathering = Gathering()
+    private let writerHandle: WriterHandle
+    private let batcher = AttemptBatcher()
 
     /// - Parameter life: how often the file was opened: fences of an earlier life are none of this one's, so its leases are
     ///   refused, whoever comes with one (those who pull carry theirs around outside).
     init(
-        lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock, writing: Writing
+        lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock, writerHandle: WriterHandle
     ) {
-        var state = BoardState(fence: life << 40)
+        var state = SchedulerState(fence: life << 40)
         for (subscriber, waiting) in lanes { state.insert(subscriber, waiting: waiting) }
         self.state = Lock(state)
         self.clock = clock
-        self.writing = writing
+        self.writerHandle = writerHandle
     }
 
     // MARK: What the writer asks
@@ -106,14 +106,14 @@ final class Board: Sendable {
     func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
 
     /// The lane as the last commit left it.
-    func standing(of number: Int64) -> Standing? { state.withLock { $0.lanes[number].map(Standing.init) } }
+    func standing(of number: Int64) -> LaneSnapshot? { state.withLock { $0.lanes[number].map(LaneSnapshot.init) } }
 
     /// The lanes of attempts that are to be recorded; nil where the lease was lost. The same until the writer's next commit.
-    func standings(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [Standing?] {
+    func standings(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [LaneSnapshot?] {
         state.withLock { state in
             zip(attempts, keys).map { attempt, key in
                 guard let key, state.leases[key]?.fence == attempt.lease.fence else { return nil }
-                return state.lanes[key.subscriber].map(Standing.init)
+                return state.lanes[key.subscriber].map(LaneSnapshot.init)
             }
         }
     }
@@ -220,17 +220,17 @@ final class Board: Sendable {
                 key.flatMap { state.lanes[$0.subscriber]?.settings.ordering } ?? .none != .none
             }
         }
-        if isAwaited { return write(gathering.due(at: .max) + [finished]) }
-        let (ready, callAt) = gathering.add(finished)
+        if isAwaited { return write(batcher.due(at: .max) + [finished]) }
+        let (ready, callAt) = batcher.add(finished)
         write(ready)
-        if let callAt { writing.clerk.call(at: callAt) }
+        if let callAt { writerHandle.deadlineThread.call(at: callAt) }
     }
 
     /// Has everything recorded that waits for company.
-    func flush() { write(gathering.due(at: .max)) }
+    func flush() { write(batcher.due(at: .max)) }
 
     private func write(_ finished: [FinishedAttempts]) {
-        if !finished.isEmpty { writing.submit(FinishWish(finished, board: self, since: writing.uptime())) }
+        if !finished.isEmpty { writerHandle.submit(FinishRequest(finished, scheduler: self, since: writerHandle.uptime())) }
     }
 
     /// The attempts could not be recorded: the leases stand as before.
@@ -245,7 +245,7 @@ final class Board: Sendable {
 
     /// - Returns: false if the lease is over.
     func renew(_ key: DeliveryKey, fence: UInt64, for duration: Duration) -> Bool {
-        let until = writing.uptime() + duration.nanoseconds
+        let until = writerHandle.uptime() + duration.nanoseconds
         return state.withLock { state in
             guard state.leases[key]?.fence == fence else { return false }
             state.leases[key]?.until = until
@@ -276,11 +276,11 @@ final class Board: Sendable {
     // MARK: Takers
 
     /// What is due now, leased; nothing if nothing is. Waits for what must be read from the file, and no longer.
-    func take(_ demand: Demand) async throws(ChatError) -> [Grant] {
+    func take(_ demand: TakeRequest) async throws(ChatError) -> [Grant] {
         while true {
             let (grants, lanes, expired) = state.withLock { state in
                 state.isClosed
-                    ? ([], [], []) : state.grants(demand, now: clock.now.rawValue, uptime: writing.uptime())
+                    ? ([], [], []) : state.grants(demand, now: clock.now.rawValue, uptime: writerHandle.uptime())
             }
             // Waited for by who could be given them again.
             let isForUs = demand.lane.map { lane in expired.contains { $0.key.subscriber == lane } } ?? false
@@ -292,8 +292,8 @@ final class Board: Sendable {
             if !expired.isEmpty { try await record(expired) }
             for lane in lanes {
                 do throws(ChatError) {
-                    try await writing.run(needsTransaction: false) { (writer) throws(SQLiteFailure) in
-                        try writer.fetchLane(lane, board: self)
+                    try await writerHandle.run(needsTransaction: false) { (writer) throws(SQLiteFailure) in
+                        try writer.fetchLane(lane, scheduler: self)
                         return .success(())
                     }
                 } catch {
@@ -305,7 +305,7 @@ final class Board: Sendable {
     }
 
     /// As ``take(_:)``, waiting until there is something, the time is over, the task cancelled or the queue closed.
-    func take(_ demand: Demand, within wait: Duration) async throws(ChatError) -> [Grant] {
+    func take(_ demand: TakeRequest, within wait: Duration) async throws(ChatError) -> [Grant] {
         let now = try await take(demand)
         guard now.isEmpty, wait > .zero else { return now }
         let deadline = uptimeNanoseconds() + wait.nanoseconds
@@ -315,10 +315,10 @@ final class Board: Sendable {
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let taker = Taker(demand: demand, deadline: deadline, continuation: continuation)
+                let waiter = TakeWaiter(demand: demand, deadline: deadline, continuation: continuation)
                 let isOver = state.withLock { state in
                     if state.isClosed || Task.isCancelled { return true }
-                    state.wait(taker, ticket)
+                    state.wait(waiter, ticket)
                     return false
                 }
                 if isOver { return continuation.resume(returning: []) }
@@ -348,49 +348,49 @@ final class Board: Sendable {
     /// - Parameter everyone: also those who wait for an endpoint where nothing has changed, when it is time to look at them.
     func serve(everyone: Bool = true) {
         let real = uptimeNanoseconds()
-        write(gathering.due(at: real))
+        write(batcher.due(at: real))
         let (served, fetches, expired, next) = state.withLock { state in
             let everyone = everyone && state.nextRound <= real
             let changed = everyone ? Set(state.pullers.keys) : state.woken
-            var served: [(Taker, [Grant])] = []
+            var served: [(TakeWaiter, [Grant])] = []
             var fetches: [Int64] = []
             var expired: [ExpiredLease] = []
-            for (ticket, taker) in state.waiting(for: changed) {
+            for (ticket, waiter) in state.waiting(for: changed) {
                 let (grants, lanes, ended) = state.grants(
-                    taker.demand, now: clock.now.rawValue, uptime: writing.uptime())
+                    waiter.demand, now: clock.now.rawValue, uptime: writerHandle.uptime())
                 fetches += lanes
                 expired += ended
-                guard !grants.isEmpty || taker.deadline <= real else { continue }
-                state.leave(ticket, taker.demand)
-                served.append((taker, grants))
+                guard !grants.isEmpty || waiter.deadline <= real else { continue }
+                state.leave(ticket, waiter.demand)
+                served.append((waiter, grants))
             }
             // The others were looked at when they came, or when something changed for them.
             let next = nextCall(state, changed.union(state.woken), real)
             state.nextRound = min(everyone ? .max : state.nextRound, next ?? .max)
             return (served, fetches, expired, state.nextRound)
         }
-        for (taker, grants) in served { taker.continuation.resume(returning: grants) }
+        for (waiter, grants) in served { waiter.continuation.resume(returning: grants) }
         if !expired.isEmpty { expire(expired) }
         for lane in fetches { fetch(lane) }
-        if next != .max { writing.clerk.call(at: next) }
+        if next != .max { writerHandle.deadlineThread.call(at: next) }
         // The clerk remembers one moment: an earlier call may have covered the one that finished attempts wait for.
-        if let due = gathering.nextDue { writing.clerk.call(at: due) }
+        if let due = batcher.nextDue { writerHandle.deadlineThread.call(at: due) }
     }
 
     func close() {
-        let takers = state.withLock { state in
+        let waiters = state.withLock { state in
             state.isClosed = true
-            defer { (state.takers, state.pullers) = ([:], [:]) }
-            return Array(state.takers.values) + state.pullers.values.flatMap(\.values)
+            defer { (state.waiters, state.pullers) = ([:], [:]) }
+            return Array(state.waiters.values) + state.pullers.values.flatMap(\.values)
         }
-        for taker in takers { taker.continuation.resume(returning: []) }
+        for waiter in waiters { waiter.continuation.resume(returning: []) }
     }
 
     /// Has the writer read a lane's items from the file.
-    private func fetch(_ lane: Int64) { writing.submit(FetchWish(lane, board: self, since: writing.uptime())) }
+    private func fetch(_ lane: Int64) { writerHandle.submit(LaneFetchRequest(lane, scheduler: self, since: writerHandle.uptime())) }
 
     @discardableResult
-    private func change<Result: Sendable>(_ body: (inout BoardState) -> Result) -> Result {
+    private func change<Result: Sendable>(_ body: (inout SchedulerState) -> Result) -> Result {
         let (result, hasTakers) = state.withLock { state in (body(&state), state.isAwaited) }
         if hasTakers { serve(everyone: false) }
         return result
@@ -398,13 +398,13 @@ final class Board: Sendable {
 
     /// Has leases recorded that ran out where that is an attempt.
     private func expire(_ leases: [ExpiredLease]) {
-        writing.submit(ExpiryWish(leases, board: self, since: writing.uptime()))
+        writerHandle.submit(ExpiryRequest(leases, scheduler: self, since: writerHandle.uptime()))
     }
 
     private func record(_ leases: [ExpiredLease]) async throws(ChatError) {
         do throws(ChatError) {
-            try await writing.run { (writer) throws(SQLiteFailure) in
-                try writer.expire(leases, board: self)
+            try await writerHandle.run { (writer) throws(SQLiteFailure) in
+                try writer.expire(leases, scheduler: self)
                 return .success(())
             }
         } catch {
@@ -415,11 +415,11 @@ final class Board: Sendable {
 
     /// When somebody who waits for what is pushed, or at these lanes, may be served or sent away, on the machine's uptime
     /// clock.
-    private func nextCall(_ state: BoardState, _ lanes: Set<Int64>, _ real: UInt64) -> UInt64? {
+    private func nextCall(_ state: SchedulerState, _ lanes: Set<Int64>, _ real: UInt64) -> UInt64? {
         let lanes = lanes.filter { state.pullers[$0] != nil }
         guard let first = state.firstDeadline(at: lanes) else { return nil }
         let pulled = lanes.lazy.compactMap { state.lanes[$0]?.nextDue }.min()
-        guard let due = [state.agenda.firstDue, pulled].lazy.compactMap(\.self).min() else {
+        guard let due = [state.timerQueue.firstDue, pulled].lazy.compactMap(\.self).min() else {
             return state.leases.isEmpty ? first : min(first, real + Self.clockCheck)
         }
         let now = clock.now.rawValue

@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 
 /// How the store did last, for `health()`.
-final class StoreCondition: Sendable {
+final class StoreHealth: Sendable {
     enum State: Sendable {
         case works
         case failed(ChatError)

@@ -3,7 +3,7 @@ import Locking
 
 /// Where callers leave their wishes and the writer picks them up, all that wait at once. Bounded: past the limits callers
 /// are refused at once, because a queue that only grows answers nobody in time.
-final class Intake: Sendable {
+final class WriteQueue: Sendable {
     /// At most this much goes into one transaction, so that no batch makes its callers wait long.
     fileprivate static let batchDrafts = 2000
     fileprivate static let batchBytes = 4 * 1024 * 1024
@@ -14,7 +14,7 @@ final class Intake: Sendable {
 
     /// What the writer is to do next.
     enum Order: Sendable {
-        case batch([any Wish])
+        case batch([any WriteRequest])
         case reads([ReadJob])
         case housekeeping
         /// Everything accepted is done; write the last things down.
@@ -23,7 +23,7 @@ final class Intake: Sendable {
     }
 
     fileprivate struct State: Sendable {
-        var wishes: [any Wish] = []
+        var requests: [any WriteRequest] = []
         var reads: [ReadJob] = []
         var drafts = 0
         var bytes = 0
@@ -41,7 +41,7 @@ final class Intake: Sendable {
     }
 
     fileprivate struct Flight: Sendable {
-        let wishes: [any Wish]
+        let requests: [any WriteRequest]
         var isCommitting = false
         var isGivenUp = false
     }
@@ -59,17 +59,17 @@ final class Intake: Sendable {
     ///
     /// Wishes without drafts come from the engine's own parts (deliveries, cursors), whose number is bounded by leases and
     /// planners; refusing them would repeat what has already been sent.
-    func offer(_ wish: any Wish) -> (refusal: ChatError?, isFirst: Bool) {
+    func offer(_ request: any WriteRequest) -> (refusal: ChatError?, isFirst: Bool) {
         let answer: (refusal: ChatError?, isFirst: Bool, wakes: Bool) = monitor.withLock { state in
             guard state.phase == .open else { return (.closing, false, false) }
-            if wish.drafts > 0, !state.wishes.isEmpty || state.flight != nil {
-                guard state.drafts + wish.drafts <= limits.waitingDrafts,
-                    state.bytes + wish.bytes <= limits.waitingBytes
+            if request.drafts > 0, !state.requests.isEmpty || state.flight != nil {
+                guard state.drafts + request.drafts <= limits.waitingDrafts,
+                    state.bytes + request.bytes <= limits.waitingBytes
                 else { return (.overloaded, false, false) }
             }
-            state.wishes.append(wish)
-            state.drafts += wish.drafts
-            state.bytes += wish.bytes
+            state.requests.append(request)
+            state.drafts += request.drafts
+            state.bytes += request.bytes
             defer { state.isWatched = true }
             return (nil, !state.isWatched, state.wakesWriter())
         }
@@ -114,10 +114,10 @@ final class Intake: Sendable {
                 defer { state.reads = [] }
                 return .done(.reads(state.reads))
             }
-            if state.phase == .open, now >= housekeepingAt, state.wishes.isEmpty || now - housekeepingAt > patience {
+            if state.phase == .open, now >= housekeepingAt, state.requests.isEmpty || now - housekeepingAt > patience {
                 return .done(.housekeeping)
             }
-            if !state.wishes.isEmpty {
+            if !state.requests.isEmpty {
                 if state.mustGather(now, Self.gatherNanoseconds) { return .sleepUntil(state.gatherUntil) }
                 return .done(.batch(state.takeBatch()))
             }
@@ -147,7 +147,7 @@ final class Intake: Sendable {
     /// The batch is done, and nobody answered yet: counts who is there, to know how many may come together next.
     func countCallers() {
         monitor.withLock { state in
-            state.enough = ((state.flight?.wishes.count ?? 0) + state.wishes.count) * 3 / 4
+            state.enough = ((state.flight?.requests.count ?? 0) + state.requests.count) * 3 / 4
         }
     }
 
@@ -160,25 +160,25 @@ final class Intake: Sendable {
     ///
     /// - Returns: wishes that were not begun or whose commit was not sent; wishes whose commit is under way; and whether
     ///   anything still waits, so that the clerk looks again.
-    func overdue(since moment: UInt64) -> (unstored: [any Wish], unknown: [any Wish], isBusy: Bool) {
+    func overdue(since moment: UInt64) -> (unstored: [any WriteRequest], unknown: [any WriteRequest], isBusy: Bool) {
         monitor.withLock { state in
-            var unstored: [any Wish] = []
-            var unknown: [any Wish] = []
-            let late = state.wishes.prefix { $0.since < moment }.count
+            var unstored: [any WriteRequest] = []
+            var unknown: [any WriteRequest] = []
+            let late = state.requests.prefix { $0.since < moment }.count
             if late > 0 {
-                unstored = Array(state.wishes.prefix(late))
-                state.wishes.removeFirst(late)
-                for wish in unstored { state.leave(wish) }
+                unstored = Array(state.requests.prefix(late))
+                state.requests.removeFirst(late)
+                for request in unstored { state.leave(request) }
             }
-            if let flight = state.flight, !flight.isGivenUp, let oldest = flight.wishes.first, oldest.since < moment {
+            if let flight = state.flight, !flight.isGivenUp, let oldest = flight.requests.first, oldest.since < moment {
                 if flight.isCommitting {
-                    unknown = flight.wishes.filter { $0.since < moment }
+                    unknown = flight.requests.filter { $0.since < moment }
                 } else {
-                    unstored += flight.wishes
+                    unstored += flight.requests
                     state.flight?.isGivenUp = true
                 }
             }
-            state.isWatched = !state.wishes.isEmpty || state.flight != nil
+            state.isWatched = !state.requests.isEmpty || state.flight != nil
             return (unstored, unknown, state.isWatched)
         }
     }
@@ -187,10 +187,10 @@ final class Intake: Sendable {
     var waiting: (drafts: Int, bytes: Int) { monitor.withLock { ($0.drafts, $0.bytes) } }
 }
 
-extension Intake.State {
+extension WriteQueue.State {
     /// Whether more wishes are worth waiting for.
     fileprivate mutating func mustGather(_ now: UInt64, _ patience: UInt64) -> Bool {
-        guard phase == .open, wishes.count <= enough else { return false }
+        guard phase == .open, requests.count <= enough else { return false }
         if gatherUntil == 0 { gatherUntil = now + patience }
         guard now < gatherUntil else { return false }
         wakesAbove = enough
@@ -199,38 +199,38 @@ extension Intake.State {
 
     /// Whether the wish that has just come is the one the writer sleeps for.
     fileprivate mutating func wakesWriter() -> Bool {
-        guard wishes.count > wakesAbove else { return false }
+        guard requests.count > wakesAbove else { return false }
         wakesAbove = .max
         return true
     }
 
-    fileprivate mutating func takeBatch() -> [any Wish] {
-        var batch: [any Wish]
-        if max(drafts, wishes.count) <= Intake.batchDrafts, bytes <= Intake.batchBytes {
-            batch = wishes
-            wishes = []
+    fileprivate mutating func takeBatch() -> [any WriteRequest] {
+        var batch: [any WriteRequest]
+        if max(drafts, requests.count) <= WriteQueue.batchDrafts, bytes <= WriteQueue.batchBytes {
+            batch = requests
+            requests = []
             drafts = 0
             bytes = 0
         } else {
             var takenDrafts = 0
             var takenBytes = 0
             let count =
-                wishes.prefix { wish in
-                    takenDrafts += max(1, wish.drafts)
-                    takenBytes += wish.bytes
-                    return takenDrafts <= Intake.batchDrafts && takenBytes <= Intake.batchBytes
+                requests.prefix { request in
+                    takenDrafts += max(1, request.drafts)
+                    takenBytes += request.bytes
+                    return takenDrafts <= WriteQueue.batchDrafts && takenBytes <= WriteQueue.batchBytes
                 }.count
-            batch = Array(wishes.prefix(max(1, count)))
-            wishes.removeFirst(batch.count)
-            for wish in batch { leave(wish) }
+            batch = Array(requests.prefix(max(1, count)))
+            requests.removeFirst(batch.count)
+            for request in batch { leave(request) }
         }
         gatherUntil = 0
-        flight = Intake.Flight(wishes: batch)
+        flight = WriteQueue.Flight(requests: batch)
         return batch
     }
 
-    fileprivate mutating func leave(_ wish: any Wish) {
-        drafts -= wish.drafts
-        bytes -= wish.bytes
+    fileprivate mutating func leave(_ request: any WriteRequest) {
+        drafts -= request.drafts
+        bytes -= request.bytes
     }
 }

@@ -4,20 +4,20 @@ import Logging
 import Synchronization
 
 /// What the engine keeps in memory beside the file: shared by the writer, the readers and the callers.
-final class Memory: Sendable {
+final class EngineState: Sendable {
     let tail: Tail
     let tailIndex: TailIndex
     let passing: PassingEvents
     let positions: AppPositions
-    let end: LogEnd
+    let end: TimetokenAllocator
     let retention: RetentionTable
-    let changes: Backlog<RecordChanges>
+    let changes: ReplayBuffer<RecordChanges>
     /// Those who hear of each change of records before it can be seen.
     let changeObservers = Lock<[@Sendable (RecordChanges) -> Void]>([])
     let clock: WallClock
     let limits: Limits
     /// The queue in memory, once there is one: removal tells it what it has taken away.
-    let board = Lock<Board?>(nil)
+    let scheduler = Lock<DeliveryScheduler?>(nil)
 
     init(settings: SQLiteEngineSettings, start: Heads, retention: RetentionTable) {
         tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)
@@ -28,10 +28,10 @@ final class Memory: Sendable {
             tail.publish(Commit(events: [], watermark: now))
         }
         tailIndex = TailIndex(capacity: settings.tailBytes)
-        changes = Backlog(capacity: 1024 * 1024, start: start.revision)
+        changes = ReplayBuffer(capacity: 1024 * 1024, start: start.revision)
         passing = PassingEvents(limits: settings.limits)
         positions = AppPositions(start: tail.watermark)
-        end = LogEnd(tail: tail, passing: passing, positions: positions)
+        end = TimetokenAllocator(tail: tail, passing: passing, positions: positions)
         self.retention = retention
         clock = settings.clock
         limits = settings.limits

@@ -7,12 +7,12 @@ struct FinishedAttempts: Sendable {
     let attempts: [(lease: Lease, outcome: DeliveryOutcome)]
     /// None where the lease was lost.
     let keys: [DeliveryKey?]
-    let promise: Promise<[Bool]>
+    let completion: Completion<[Bool]>
 }
 
 /// Finished attempts that wait a moment for others, so that one commit serves many: nobody is in a hurry to read that a
 /// delivery has arrived, and a commit costs as much as several deliveries.
-final class Gathering: Sendable {
+final class AttemptBatcher: Sendable {
     /// How long the first one waits, and how many do not wait longer.
     static let patience: UInt64 = 10_000_000
     private static let enough = 128
@@ -57,14 +57,14 @@ final class Gathering: Sendable {
 }
 
 /// Records gathered attempts in one commit.
-final class FinishWish: Wish {
+final class FinishRequest: WriteRequest {
     let since: UInt64
     private let finished: [FinishedAttempts]
-    private let board: Board
+    private let scheduler: DeliveryScheduler
 
-    init(_ finished: [FinishedAttempts], board: Board, since: UInt64) {
+    init(_ finished: [FinishedAttempts], scheduler: DeliveryScheduler, since: UInt64) {
         self.finished = finished
-        self.board = board
+        self.scheduler = scheduler
         self.since = since
     }
 
@@ -74,12 +74,12 @@ final class FinishWish: Wish {
 
     func perform(on writer: Writer) throws(SQLiteFailure) {
         for one in finished {
-            let recorded = try writer.finish(one.attempts, one.keys, board: board)
-            writer.answers.append { one.promise.answer(.success(recorded)) }
+            let recorded = try writer.finish(one.attempts, one.keys, scheduler: scheduler)
+            writer.answers.append { one.completion.answer(.success(recorded)) }
         }
     }
 
     func fail(_ error: ChatError) {
-        for one in finished { one.promise.answer(.failure(error)) }
+        for one in finished { one.completion.answer(.failure(error)) }
     }
 }

@@ -2,15 +2,15 @@ import ChatModel
 import SQLite
 
 /// The way to the writer's thread.
-struct Writing: Sendable {
-    let intake: Intake
-    let clerk: Clerk
+struct WriterHandle: Sendable {
+    let writeQueue: WriteQueue
+    let deadlineThread: DeadlineThread
     let uptime: @Sendable () -> UInt64
 
-    func submit(_ wish: any Wish) {
-        let (refusal, isFirst) = intake.offer(wish)
-        if let refusal { wish.fail(refusal) }
-        if isFirst { clerk.watch() }
+    func submit(_ request: any WriteRequest) {
+        let (refusal, isFirst) = writeQueue.offer(request)
+        if let refusal { request.fail(refusal) }
+        if isFirst { deadlineThread.watch() }
     }
 
     /// Runs `body` on the writer, in the next batch's transaction; returns after its commit.
@@ -22,9 +22,9 @@ struct Writing: Sendable {
     ) async throws(ChatError) -> Value {
         let result = await withUnsafeContinuation { continuation in
             submit(
-                WriterJob(
+                WriteJob(
                     drafts: drafts, bytes: bytes, since: uptime(), needsTransaction: needsTransaction,
-                    promise: Promise(continuation), body))
+                    completion: Completion(continuation), body))
         }
         return try result.get()
     }

@@ -3,7 +3,7 @@ import Locking
 
 /// A thread that watches the clock for everybody: deadlines of what waits for the writer, and whatever else is due later.
 /// It sleeps while there is nothing to watch.
-final class Clerk: Sendable {
+final class DeadlineThread: Sendable {
     fileprivate struct State: Sendable {
         /// Uptime at which to look next.
         var wakeAt: UInt64 = .max
@@ -62,7 +62,7 @@ final class Clerk: Sendable {
     static var nextTick: UInt64 { uptimeNanoseconds() + tick }
 }
 
-extension Clerk.State {
+extension DeadlineThread.State {
     /// True when it is time to look, false when there is no more to do.
     fileprivate mutating func rouse() -> MonitorAnswer<Bool> {
         if isStopped { return .done(false) }

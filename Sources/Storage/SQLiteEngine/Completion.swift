@@ -4,7 +4,7 @@ import Synchronization
 /// The one answer somebody awaits. The writer and the clerk's deadline may both want to give it: the first one does.
 ///
 /// So the continuation need not be a checked one, which would allocate a watchman of its own for each append.
-final class Promise<Value: Sendable>: Sendable {
+final class Completion<Value: Sendable>: Sendable {
     private let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
     private let isAnswered = Atomic(false)
 

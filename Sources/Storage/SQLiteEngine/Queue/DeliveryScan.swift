@@ -2,7 +2,7 @@ import ChatModel
 import SQLite
 
 /// Rows of one endpoint in one state by their events, straight out of the index `delivery_state`: a page costs what it shows.
-struct DeliveryWalk {
+struct DeliveryScan {
     /// Whose rows, and which.
     struct Part: Sendable {
         let subscriber: Int64

@@ -6,7 +6,7 @@ import Locking
 /// The writer holds it from a batch's first place until the batch is visible or taken back. While nobody holds it,
 /// passing events get their places on the thread of whoever emits them: they have no disk to wait for, and nothing
 /// with an earlier place is still invisible.
-final class LogEnd: Sendable {
+final class TimetokenAllocator: Sendable {
     /// The last timetoken given out, and the file's word up to where they may have been.
     struct Mark: Sendable {
         /// Never goes back; a batch taken back leaves a gap.

@@ -24,13 +24,13 @@ struct Batch: Sendable {
 }
 
 /// What the board knows, and what it does about it under its lock.
-struct BoardState: Sendable {
+struct SchedulerState: Sendable {
     var lanes: [Int64: Lane] = [:]
     var numbers: [SubscriberID: Int64] = [:]
     var groups: [AppID: LaneGroup] = [:]
     /// Apps by what their lanes can do next.
-    var agenda = Agenda<LaneGroup>()
-    var leases: [DeliveryKey: Board.Held] = [:]
+    var timerQueue = TimerQueue<LaneGroup>()
+    var leases: [DeliveryKey: DeliveryScheduler.Held] = [:]
     /// Attempts that have more than one lease, by their number.
     var batches: [UInt64: Batch] = [:]
     /// Attempts that are under way or not yet recorded, without those that are pulled.
@@ -44,9 +44,9 @@ struct BoardState: Sendable {
     /// Bytes that the lanes' facts may still take.
     var factRoom = 32 * 1024 * 1024
     var fence: UInt64
-    var takers: [UInt64: Board.Taker] = [:]
+    var waiters: [UInt64: DeliveryScheduler.TakeWaiter] = [:]
     /// Those who wait for one pulled endpoint, by its number; and the endpoints of these that have changed.
-    var pullers: [Int64: [UInt64: Board.Taker]] = [:]
+    var pullers: [Int64: [UInt64: DeliveryScheduler.TakeWaiter]] = [:]
     var woken: Set<Int64> = []
     var nextTaker: UInt64 = 0
     /// When those who wait at pulled endpoints are all to be looked at again, on the machine's uptime clock.
@@ -54,7 +54,7 @@ struct BoardState: Sendable {
     var isClosed = false
 }
 
-extension BoardState {
+extension SchedulerState {
     /// Puts the lane into the agenda for what it can do next.
     mutating func enlist(_ number: Int64) {
         if let lane = lanes[number] { enlist(lane) }
@@ -66,8 +66,8 @@ extension BoardState {
             return
         }
         guard let due = lane.nextDue else { return }
-        lane.group.agenda.enlist(lane, due: due)
-        agenda.enlist(lane.group, due: due)
+        lane.group.timerQueue.enlist(lane, due: due)
+        timerQueue.enlist(lane.group, due: due)
     }
 
     mutating func become(_ stored: StoredSubscriber) {
@@ -130,14 +130,14 @@ extension BoardState {
 
     /// Leases what is due, lane by lane in turns, oldest due first; and names the lanes whose items must be fetched.
     mutating func grant(
-        _ demand: Board.Demand, now: UInt64, uptime: UInt64
-    ) -> ([Board.Grant], [Int64]) {
+        _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
+    ) -> ([DeliveryScheduler.Grant], [Int64]) {
         endLeases(uptime)
         noteClock(now)
         if let lane = demand.lane { return pull(lane, demand, now: now, uptime: uptime) }
         // Asked after each change of the queue, most often while nobody may have anything.
         guard attempts < demand.capacity else { return ([], []) }
-        var grants: [Board.Grant] = []
+        var grants: [DeliveryScheduler.Grant] = []
         var attempts = 0
         var fetches: [Int64] = []
         // Apps and lanes that hold their share stand aside for the others, and are back in the agenda afterwards.
@@ -148,17 +148,17 @@ extension BoardState {
             // Another turn for those that have more.
             for lane in served { enlist(lane) }
             served.removeAll(keepingCapacity: true)
-            while attempts < demand.limit, let app = agenda.pop(by: now) {
+            while attempts < demand.limit, let app = timerQueue.pop(by: now) {
                 guard isShare(app.leased, of: demand.capacity) else {
                     satedApps.append(app)
                     continue
                 }
-                if let lane = app.agenda.pop(by: now), !lane.settings.isPulled {
+                if let lane = app.timerQueue.pop(by: now), !lane.settings.isPulled {
                     if isShare(app.leased + lane.leased, of: demand.capacity) {
                         switch lane.grant(now: now) {
                         case .item(let item):
                             attempts += 1
-                            let term = Board.Term(from: uptime, lasting: Board.leaseNanoseconds)
+                            let term = DeliveryScheduler.Term(from: uptime, lasting: DeliveryScheduler.leaseNanoseconds)
                             attempt(item, lane.number, now: now, term, &grants)
                         case .fetch: fetches.append(lane.number)
                         case .nothing: break
@@ -168,22 +168,22 @@ extension BoardState {
                         satedLanes.append(lane)
                     }
                 }
-                agenda.enlist(app, due: app.agenda.firstDue)
+                timerQueue.enlist(app, due: app.timerQueue.firstDue)
             }
         } while !served.isEmpty
         for lane in satedLanes { enlist(lane) }
-        for app in satedApps { agenda.enlist(app, due: app.agenda.firstDue) }
+        for app in satedApps { timerQueue.enlist(app, due: app.timerQueue.firstDue) }
         return (grants, fetches)
     }
 
     /// What is due at one endpoint that is pulled.
     private mutating func pull(
-        _ number: Int64, _ demand: Board.Demand, now: UInt64, uptime: UInt64
-    ) -> ([Board.Grant], [Int64]) {
-        var grants: [Board.Grant] = []
+        _ number: Int64, _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
+    ) -> ([DeliveryScheduler.Grant], [Int64]) {
+        var grants: [DeliveryScheduler.Grant] = []
         while grants.count < demand.limit {
             switch lanes[number]?.grant(now: now) {
-            case .item(let item): begin(item, number, Board.Term(from: uptime, lasting: demand.lease), &grants)
+            case .item(let item): begin(item, number, DeliveryScheduler.Term(from: uptime, lasting: demand.lease), &grants)
             case .fetch: return (grants, [number])
             case .nothing, nil: return (grants, [])
             }
@@ -193,7 +193,7 @@ extension BoardState {
 
     /// Begins an attempt at an item, and at those that go with it.
     private mutating func attempt(
-        _ item: DueItem, _ number: Int64, now: UInt64, _ term: Board.Term, _ grants: inout [Board.Grant]
+        _ item: DueItem, _ number: Int64, now: UInt64, _ term: DeliveryScheduler.Term, _ grants: inout [DeliveryScheduler.Grant]
     ) {
         attempts += 1
         let first = grants.count
@@ -210,7 +210,7 @@ extension BoardState {
 
     @discardableResult
     private mutating func begin(
-        _ item: DueItem, _ number: Int64, _ term: Board.Term, _ grants: inout [Board.Grant]
+        _ item: DueItem, _ number: Int64, _ term: DeliveryScheduler.Term, _ grants: inout [DeliveryScheduler.Grant]
     ) -> UInt64 {
         count(1, number, isPulled: lanes[number]?.settings.isPulled ?? false)
         let batch = fence + 1
@@ -220,8 +220,8 @@ extension BoardState {
 
     /// Another lease of an attempt that is under way.
     mutating func join(
-        _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: Board.Term, isInLine: Bool,
-        _ grants: inout [Board.Grant]
+        _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: DeliveryScheduler.Term, isInLine: Bool,
+        _ grants: inout [DeliveryScheduler.Grant]
     ) {
         batches[batch, default: Batch(running: 1, leases: 1)].running += 1
         batches[batch]?.leases += 1
@@ -229,13 +229,13 @@ extension BoardState {
     }
 
     private mutating func lease(
-        _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: Board.Term, isInLine: Bool,
-        _ grants: inout [Board.Grant]
+        _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: DeliveryScheduler.Term, isInLine: Bool,
+        _ grants: inout [DeliveryScheduler.Grant]
     ) {
         guard let lane = lanes[number] else { return }
         fence += 1
         let key = DeliveryKey(event: item.event, subscriber: number)
-        leases[key] = Board.Held(
+        leases[key] = DeliveryScheduler.Held(
             item: item, fence: fence, batch: batch, since: term.since, until: term.until, isInLine: isInLine,
             isPulled: lane.settings.isPulled)
         lane.leases += 1
@@ -243,13 +243,13 @@ extension BoardState {
         let planned = lane.takeFacts(of: item.event)
         factRoom += planned?.weight ?? 0
         grants.append(
-            Board.Grant(key: key, subscriber: lane.subscriber, item: item, planned: planned, fence: fence, batch: batch))
+            DeliveryScheduler.Grant(key: key, subscriber: lane.subscriber, item: item, planned: planned, fence: fence, batch: batch))
     }
 
     // MARK: Ends
 
     /// A lease's outcome is there; with the last one of an attempt, the endpoint is free for its next.
-    mutating func stop(_ key: DeliveryKey, _ held: Board.Held) {
+    mutating func stop(_ key: DeliveryKey, _ held: DeliveryScheduler.Held) {
         if let running = batches[held.batch]?.running {
             batches[held.batch]?.running = running - 1
             guard running == 1 else { return }
@@ -259,7 +259,7 @@ extension BoardState {
     }
 
     /// As it was before ``stop(_:_:)``.
-    mutating func resume(_ key: DeliveryKey, _ held: Board.Held) {
+    mutating func resume(_ key: DeliveryKey, _ held: DeliveryScheduler.Held) {
         leases[key]?.isFinishing = false
         ends.push(LeaseEnd(until: held.until, key: key))
         if let running = batches[held.batch]?.running {
@@ -269,7 +269,7 @@ extension BoardState {
         count(1, key.subscriber, isPulled: held.isPulled)
     }
 
-    mutating func settle(_ attempts: [(key: DeliveryKey, ending: Board.Ending)]) {
+    mutating func settle(_ attempts: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)]) {
         for (key, ending) in attempts {
             guard let held = leases[key] else { continue }
             // Under way again, because the outcome of a slow commit was given up: now it is known.
@@ -321,7 +321,7 @@ extension BoardState {
         lastNow = now
     }
 
-    mutating func release(_ key: DeliveryKey, _ held: Board.Held, isGone: Bool) {
+    mutating func release(_ key: DeliveryKey, _ held: DeliveryScheduler.Held, isGone: Bool) {
         if !held.isFinishing { stop(key, held) }
         drop(key)
         if isGone {
@@ -335,41 +335,41 @@ extension BoardState {
 
 // MARK: Those who wait
 
-extension BoardState {
+extension SchedulerState {
     /// What is due, the lanes to fetch, and the leases that ran out and are to be recorded.
     mutating func grants(
-        _ demand: Board.Demand, now: UInt64, uptime: UInt64
-    ) -> ([Board.Grant], [Int64], expired: [ExpiredLease]) {
+        _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
+    ) -> ([DeliveryScheduler.Grant], [Int64], expired: [ExpiredLease]) {
         let (grants, lanes) = grant(demand, now: now, uptime: uptime)
         defer { expired = [] }
         return (grants, lanes, expired)
     }
 
-    mutating func wait(_ taker: Board.Taker, _ ticket: UInt64) {
-        if let lane = taker.demand.lane {
-            pullers[lane, default: [:]][ticket] = taker
+    mutating func wait(_ waiter: DeliveryScheduler.TakeWaiter, _ ticket: UInt64) {
+        if let lane = waiter.demand.lane {
+            pullers[lane, default: [:]][ticket] = waiter
             woken.insert(lane)
         } else {
-            takers[ticket] = taker
+            waiters[ticket] = waiter
         }
     }
 
     @discardableResult
-    mutating func leave(_ ticket: UInt64, _ demand: Board.Demand) -> Board.Taker? {
-        guard let lane = demand.lane else { return takers.removeValue(forKey: ticket) }
-        let taker = pullers[lane]?.removeValue(forKey: ticket)
+    mutating func leave(_ ticket: UInt64, _ demand: DeliveryScheduler.TakeRequest) -> DeliveryScheduler.TakeWaiter? {
+        guard let lane = demand.lane else { return waiters.removeValue(forKey: ticket) }
+        let waiter = pullers[lane]?.removeValue(forKey: ticket)
         if pullers[lane]?.isEmpty == true { pullers[lane] = nil }
-        return taker
+        return waiter
     }
 
     /// Whether somebody may be served by what has just changed.
-    var isAwaited: Bool { !takers.isEmpty || !woken.isEmpty }
+    var isAwaited: Bool { !waiters.isEmpty || !woken.isEmpty }
 
     /// Who may be served: those who wait for whatever is due, and those of these endpoints.
-    mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, Board.Taker)] {
-        var found = takers.map { ($0.key, $0.value) }
+    mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, DeliveryScheduler.TakeWaiter)] {
+        var found = waiters.map { ($0.key, $0.value) }
         for lane in lanes {
-            for (ticket, taker) in pullers[lane] ?? [:] { found.append((ticket, taker)) }
+            for (ticket, waiter) in pullers[lane] ?? [:] { found.append((ticket, waiter)) }
         }
         woken = []
         return found
@@ -378,7 +378,7 @@ extension BoardState {
     /// When the first of them has waited long enough: of those who wait for whatever is due, and those of these endpoints.
     func firstDeadline(at lanes: Set<Int64>) -> UInt64? {
         let pulled = lanes.lazy.compactMap { pullers[$0] }.flatMap(\.values).map(\.deadline).min()
-        return [takers.values.lazy.map(\.deadline).min(), pulled].lazy.compactMap(\.self).min()
+        return [waiters.values.lazy.map(\.deadline).min(), pulled].lazy.compactMap(\.self).min()
     }
 }
 
