@@ -9,53 +9,53 @@ import Testing
         init(_ name: String) { self.name = name }
     }
 
-    private func lane(_ admission: Lanes<Item>.Admission) -> Lanes<Item>.Lane? {
+    private func lane(_ admission: HostLimits<Item>.Admission) -> HostLimits<Item>.Lane? {
         switch admission {
         case .start(let lane), .wait(let lane): lane
         case .refuse: nil
         }
     }
 
-    private func starts(_ admission: Lanes<Item>.Admission) -> Bool {
+    private func starts(_ admission: HostLimits<Item>.Admission) -> Bool {
         if case .start = admission { true } else { false }
     }
 
     @Test("start up to the limit of a host, and others beside it")
     func hostLimit() {
-        var lanes = Lanes<Item>(limit: 10, hostLimit: 2, waitingLimit: 10)
-        let admissions = ["a", "a", "a", "b"].map { lanes.admit(Item($0), to: $0) }
+        var hostLimits = HostLimits<Item>(limit: 10, hostLimit: 2, waitingLimit: 10)
+        let admissions = ["a", "a", "a", "b"].map { hostLimits.admit(Item($0), to: $0) }
         #expect(admissions.map(starts) == [true, true, false, true])
-        #expect(lanes.next() == nil)
+        #expect(hostLimits.next() == nil)
     }
 
     @Test("start who waited when a place comes free")
     func release() throws {
-        var lanes = Lanes<Item>(limit: 10, hostLimit: 1, waitingLimit: 10)
-        let first = try #require(lane(lanes.admit(Item("1"), to: "a")))
-        _ = lanes.admit(Item("2"), to: "a")
-        _ = lanes.admit(Item("3"), to: "a")
-        lanes.release(first)
-        let started = lanes.next()
+        var hostLimits = HostLimits<Item>(limit: 10, hostLimit: 1, waitingLimit: 10)
+        let first = try #require(lane(hostLimits.admit(Item("1"), to: "a")))
+        _ = hostLimits.admit(Item("2"), to: "a")
+        _ = hostLimits.admit(Item("3"), to: "a")
+        hostLimits.release(first)
+        let started = hostLimits.next()
         let next = try #require(started)
         #expect(next.0.name == "2")
-        #expect(lanes.next() == nil)
+        #expect(hostLimits.next() == nil)
         // A newcomer does not overtake.
-        lanes.release(next.1)
-        #expect(!starts(lanes.admit(Item("4"), to: "a")))
-        #expect(lanes.next()?.0.name == "3")
+        hostLimits.release(next.1)
+        #expect(!starts(hostLimits.admit(Item("4"), to: "a")))
+        #expect(hostLimits.next()?.0.name == "3")
     }
 
     @Test("serve hosts in turn when all wait for the common limit")
     func turns() throws {
-        var lanes = Lanes<Item>(limit: 1, hostLimit: 5, waitingLimit: 100)
-        var running = try #require(lane(lanes.admit(Item("first"), to: "x")))
+        var hostLimits = HostLimits<Item>(limit: 1, hostLimit: 5, waitingLimit: 100)
+        var running = try #require(lane(hostLimits.admit(Item("first"), to: "x")))
         for number in 0..<3 {
-            for host in ["a", "b", "c"] { _ = lanes.admit(Item("\(host)\(number)"), to: host) }
+            for host in ["a", "b", "c"] { _ = hostLimits.admit(Item("\(host)\(number)"), to: host) }
         }
         var order: [String] = []
         for _ in 0..<9 {
-            lanes.release(running)
-            let started = lanes.next()
+            hostLimits.release(running)
+            let started = hostLimits.next()
             let (item, lane) = try #require(started)
             order.append(item.name)
             running = lane
@@ -65,51 +65,51 @@ import Testing
 
     @Test("refuse who would wait beyond the limit, and take them again when someone withdrew")
     func waitingLimit() throws {
-        var lanes = Lanes<Item>(limit: 1, hostLimit: 1, waitingLimit: 1)
-        _ = lanes.admit(Item("1"), to: "a")
+        var hostLimits = HostLimits<Item>(limit: 1, hostLimit: 1, waitingLimit: 1)
+        _ = hostLimits.admit(Item("1"), to: "a")
         let second = Item("2")
-        let waiting = try #require(lane(lanes.admit(second, to: "a")))
-        #expect(lane(lanes.admit(Item("3"), to: "a")) == nil)
-        #expect(lane(lanes.admit(Item("3"), to: "b")) == nil)
-        lanes.withdraw(second, from: waiting)
-        lanes.withdraw(second, from: waiting)
-        #expect(lane(lanes.admit(Item("4"), to: "a")) != nil)
-        #expect(lane(lanes.admit(Item("5"), to: "a")) == nil)
+        let waiting = try #require(lane(hostLimits.admit(second, to: "a")))
+        #expect(lane(hostLimits.admit(Item("3"), to: "a")) == nil)
+        #expect(lane(hostLimits.admit(Item("3"), to: "b")) == nil)
+        hostLimits.withdraw(second, from: waiting)
+        hostLimits.withdraw(second, from: waiting)
+        #expect(lane(hostLimits.admit(Item("4"), to: "a")) != nil)
+        #expect(lane(hostLimits.admit(Item("5"), to: "a")) == nil)
     }
 
     @Test("hand out everyone who waits when it ends")
     func drain() throws {
-        var lanes = Lanes<Item>(limit: 1, hostLimit: 1, waitingLimit: 10)
-        _ = lanes.admit(Item("running"), to: "a")
-        for host in ["a", "b", "b"] { _ = lanes.admit(Item(host), to: host) }
-        #expect(lanes.drain().map(\.name).sorted() == ["a", "b", "b"])
-        #expect(lanes.drain().isEmpty)
+        var hostLimits = HostLimits<Item>(limit: 1, hostLimit: 1, waitingLimit: 10)
+        _ = hostLimits.admit(Item("running"), to: "a")
+        for host in ["a", "b", "b"] { _ = hostLimits.admit(Item(host), to: host) }
+        #expect(hostLimits.drain().map(\.name).sorted() == ["a", "b", "b"])
+        #expect(hostLimits.drain().isEmpty)
     }
 
     @Test("never exceed their limits and lose nobody, whatever the order of events")
     func random() {
         var random = SeededGenerator()
         let seed = random.seed
-        var lanes = Lanes<Item>(limit: 5, hostLimit: 2, waitingLimit: 20)
-        var active: [(String, Lanes<Item>.Lane)] = []
-        var waiting: [(Item, Lanes<Item>.Lane)] = []
+        var hostLimits = HostLimits<Item>(limit: 5, hostLimit: 2, waitingLimit: 20)
+        var active: [(String, HostLimits<Item>.Lane)] = []
+        var waiting: [(Item, HostLimits<Item>.Lane)] = []
         for _ in 0..<20_000 {
             switch random.below(5) {
             case 0, 1:
                 let item = Item("h\(random.below(4))")
-                switch lanes.admit(item, to: item.name) {
+                switch hostLimits.admit(item, to: item.name) {
                 case .start(let lane): active.append((item.name, lane))
                 case .wait(let lane): waiting.append((item, lane))
                 case .refuse: #expect(waiting.count == 20, "seed \(seed)")
                 }
             case 2 where !waiting.isEmpty:
                 let (item, lane) = waiting.remove(at: random.below(waiting.count))
-                lanes.withdraw(item, from: lane)
+                hostLimits.withdraw(item, from: lane)
             case 3, 4:
-                if !active.isEmpty { lanes.release(active.remove(at: random.below(active.count)).1) }
+                if !active.isEmpty { hostLimits.release(active.remove(at: random.below(active.count)).1) }
             default: break
             }
-            while let (item, lane) = lanes.next() {
+            while let (item, lane) = hostLimits.next() {
                 waiting.removeAll { $0.0 === item }
                 active.append((item.name, lane))
             }

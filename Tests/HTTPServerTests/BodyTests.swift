@@ -81,7 +81,7 @@ import Testing
 
     @Test("that is too large is told of, with what came before it") func toldOfTooLarge() async throws {
         let told = Lock<[String]>([])
-        var manners = RouteManners()
+        var manners = RouteOptions()
         manners.noteTooLarge = { request in
             let (id, header) = (request.parameters["id"] ?? "", request.headers["X-Name"] ?? "")
             told.withLock { $0.append("\(id) \(request.path) \(header) \(request.body.bytes.count)") }

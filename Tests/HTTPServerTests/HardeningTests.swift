@@ -298,9 +298,9 @@ import Testing
                 return wire
             }
             waiting.waitBlocking { $0 == 3 }
-            let turnedAway = try server.wire().answer()
-            #expect(turnedAway.status == 503)
-            #expect(turnedAway["Retry-After"] == "1")
+            let rejectedConnections = try server.wire().answer()
+            #expect(rejectedConnections.status == 503)
+            #expect(rejectedConnections["Retry-After"] == "1")
             gate.open()
             for wire in atWork { #expect(try wire.answer().text == "done") }
         }

@@ -129,7 +129,7 @@ import Testing
     func crossSite() async {
         var router = Router(cors: CORSPolicy(origins: .loopback))
         router.refusesCrossSite = true
-        router.add(.get, "/x", manners: RouteManners(cors: CORSPolicy(origins: .any))) { _ in .text("x") }
+        router.add(.get, "/x", manners: RouteOptions(cors: CORSPolicy(origins: .any))) { _ in .text("x") }
         let site = ("Sec-Fetch-Site", "cross-site")
         let foreign: [[(String, String)]] = [
             [site], [site, ("Origin", "https://evil.example")], [site, ("Origin", "null")],
@@ -153,7 +153,7 @@ import Testing
             let request = Request(.get, "/x", headers: Headers(fields.map { (name: $0.0, value: $0.1) }))
             #expect(await router.respond(to: request).status == 200, "\(fields)")
         }
-        var page = RouteManners()
+        var page = RouteOptions()
         page.isPage = true
         router.add(.get, "/page", manners: page) { _ in .text("page") }
         let link = [site, ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]

@@ -432,11 +432,11 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         options.deadlines.streamStall = .milliseconds(100)
         try await withStage(options: options) { stage in
             let (_, connection) = try await stage.open(receiveBuffer: 4096)
-            await #expect(throws: StreamConnection.Closed(reason: .tooSlow)) {
+            await #expect(throws: StreamConnection.StreamClosedError(reason: .tooSlow)) {
                 for _ in 0..<400 { try await connection.sendPage([UInt8](repeating: 0x61, count: 100_000)) }
             }
             stage.reasons.waitBlocking { $0 == [.tooSlow] }
-            await #expect(throws: StreamConnection.Closed(reason: .tooSlow)) { try await connection.sendPage([1]) }
+            await #expect(throws: StreamConnection.StreamClosedError(reason: .tooSlow)) { try await connection.sendPage([1]) }
         }
     }
 

@@ -204,11 +204,11 @@ private final class EncryptedWire: @unchecked Sendable {
         let gone = Observed(0)
         try await withTLS { router, loop in
             router.add(.get, "/late") { _ in
-                .late(LateOpening { reply in loop.post { reply.complete(.text("late")) } })
+                .late(DeferredStart { reply in loop.post { reply.complete(.text("late")) } })
             }
             router.add(.get, "/never") { _ in
                 .late(
-                    LateOpening { reply in
+                    DeferredStart { reply in
                         reply.onGone { gone.update { $0 += 1 } }
                         opened.update { $0 += 1 }
                     })

@@ -62,8 +62,8 @@ private struct PollAnswer {
 private struct SilentVoice: PollVoice {
     func shows(_ event: Event) -> Bool { true }
     func isInForce(_ order: PollOrder) -> Bool { true }
-    func answer(_ batch: PollBatch, to reply: LateReply) {}
-    func refuse(_ error: ChatError, to reply: LateReply) {}
+    func answer(_ batch: PollBatch, to reply: DeferredResponse) {}
+    func refuse(_ error: ChatError, to reply: DeferredResponse) {}
 }
 
 @Suite("A held poll", .timeLimit(.minutes(2))) struct HeldPollTests {

@@ -30,7 +30,7 @@ struct Assembly: Sendable {
     let exporter: TraceExporter?
 
     init(
-        _ configuration: Configuration, on claimed: ClaimedAddress, engine: any Engine, loop: Loop, logger: Logger
+        _ configuration: Configuration, on claimed: ReservedAddress, engine: any Engine, loop: Loop, logger: Logger
     ) throws {
         self.configuration = configuration
         inForce = Lock(configuration)
@@ -64,7 +64,7 @@ struct Assembly: Sendable {
         api = NativeAPI(
             service: service, webhooks: webhooks, inbound: inbound, polls: polls, publicURL: configuration.publicURL)
         var router = Router(problemBaseURL: configuration.problemBaseURL, cors: configuration.corsPolicy)
-        router.door = RequestDoor(tracer: service.tracer, logger: Logger(label: "requests")).pass
+        router.middleware = RequestMiddleware(tracer: service.tracer, logger: Logger(label: "requests")).pass
         api.addRoutes(to: &router)
         router.hosts = configuration.hostPolicy
         router.refusesCrossSite = configuration.isDevelopment

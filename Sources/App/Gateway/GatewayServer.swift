@@ -44,7 +44,7 @@ public struct GatewayServer: Sendable {
     ) async throws {
         seedJSON()
         // Before the data directory is touched: a second gateway by mistake leaves no trace.
-        let claimed = try ClaimedAddress(host: configuration.listenHost, port: UInt16(configuration.listenPort))
+        let claimed = try ReservedAddress(host: configuration.listenHost, port: UInt16(configuration.listenPort))
         let loop = try Loop(name: "parley-loop")
         try loop.start()
         defer { loop.stop() }

@@ -12,7 +12,7 @@ public enum Dashboard {
                 isDevelopment && file.name == "index.html"
                 ? developmentPage(file) : Answer(file.tag, .fixed(file.bytes))
             // Pages of other sites may take the library from here. It holds nothing of anybody's.
-            var manners = RouteManners(
+            var manners = RouteOptions(
                 cors: file.name.hasPrefix("parley") ? CORSPolicy(origins: isDevelopment ? .loopback : .any) : nil)
             manners.isPage = file.name.hasSuffix(".html")
             router.add(.get, RoutePattern(stringLiteral: file.path), manners: manners) { request in

@@ -18,7 +18,7 @@ actor HeldPoll: FeedSink {
     private var unseen: [Event] = []
     /// Past it the next poll looks through the log.
     private static let unseenMost = 256
-    private var reply: LateReply?
+    private var reply: DeferredResponse?
     private var isOver = false
 
     init(_ polls: HeldPolls, _ order: PollOrder) {
@@ -66,7 +66,7 @@ actor HeldPoll: FeedSink {
     }
 
     /// The client waits from now on. False when it had its answer at once, because something came meanwhile.
-    func wait(with reply: LateReply) -> Bool {
+    func wait(with reply: DeferredResponse) -> Bool {
         self.reply = reply
         guard arrived.isEmpty, !isOver else {
             finish()
@@ -98,7 +98,7 @@ actor HeldPoll: FeedSink {
     /// what has come to it meanwhile this one has seen nothing.
     func sendAgain() { answer(PollBatch([], limit: order.limit, upTo: order.after)) }
 
-    func sendAgain(with reply: LateReply) {
+    func sendAgain(with reply: DeferredResponse) {
         self.reply = reply
         sendAgain()
     }

@@ -148,7 +148,7 @@ extension HeldPolls {
             return .now(PollBatch(missed, limit: order.limit, upTo: upTo))
         }
         return .later(
-            LateOpening { reply in
+            DeferredStart { reply in
                 self.assumeIsolated { $0.hold(poll, reply) }
             } onDrop: {
                 self.loop.post { poll.assumeIsolated { $0.leave() } }
@@ -215,7 +215,7 @@ extension HeldPolls {
     }
 
     /// The poll's client waits from now on; what was asked before may have changed while the log was read.
-    private func hold(_ poll: HeldPoll, _ reply: LateReply) {
+    private func hold(_ poll: HeldPoll, _ reply: DeferredResponse) {
         guard !isOutdated(poll.order) else { return poll.assumeIsolated { $0.sendAgain(with: reply) } }
         guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
         let (caller, address) = (poll.order.caller, reply.remoteAddress)

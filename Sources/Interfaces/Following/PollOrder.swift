@@ -42,8 +42,8 @@ public protocol PollVoice: Sendable {
     func isInForce(_ order: PollOrder) -> Bool
     /// Whether the next poll of the same client may be refused where this one was let in: it is answered with nothing.
     var isToBeAskedAgain: Bool { get }
-    func answer(_ batch: PollBatch, to reply: LateReply)
-    func refuse(_ error: ChatError, to reply: LateReply)
+    func answer(_ batch: PollBatch, to reply: DeferredResponse)
+    func refuse(_ error: ChatError, to reply: DeferredResponse)
     /// The poll is over, whether it was answered, refused or given up by its client.
     func ended()
 }
@@ -72,5 +72,5 @@ public enum PollOutcome: Sendable {
     /// There is something to say, or nothing to wait for.
     case now(PollBatch)
     /// It is answered by its voice.
-    case later(LateOpening)
+    case later(DeferredStart)
 }

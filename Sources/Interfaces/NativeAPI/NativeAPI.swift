@@ -249,7 +249,7 @@ public struct NativeAPI: Sendable {
         router.add(
             .post, "/v1/sources/{id}/requests/{request}/replay", body: smallBody,
             handler: asAdministrator("source.replay", replaySourceRequest, repeating: .notedFirst))
-        var manners = RouteManners()
+        var manners = RouteOptions()
         manners.noteTooLarge = noteTooLargePost
         for address: RoutePattern in ["/in/{source}", "/in/{app}/{source}"] {
             router.add(.post, address, body: inboundBody, manners: manners, handler: asAnybody(postInbound))

@@ -112,8 +112,8 @@ public struct PubNubAPI: Sendable {
     /// What `/time/0` says, and the third element of a refused publish: the clock, which tells nothing of anybody's events.
     static func now(_ service: ChatService) -> Timetoken { service.clock.now }
 
-    private func manners(_ family: ErrorFamily) -> RouteManners {
-        var manners = RouteManners(
+    private func manners(_ family: ErrorFamily) -> RouteOptions {
+        var manners = RouteOptions(
             cors: CORSPolicy(
                 origins: origins,
                 // By name for browsers that know no star, and for the one field that a star does not stand for.

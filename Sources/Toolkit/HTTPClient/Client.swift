@@ -23,10 +23,10 @@ public final class Client: Sendable {
     public init(options: ClientOptions = ClientOptions()) throws(ClientError) {
         if let failure = Multi.startFailure { throw ClientError(message: failure) }
         self.options = options
-        mailbox = Mailbox(wakeSignal: try WakeSignal())
-        let engine = try Engine(options: options, mailbox: mailbox)
+        mailbox = Mailbox(eventFD: try EventFD())
+        let transferLoop = try TransferLoop(options: options, mailbox: mailbox)
         let isStarted = startThread(name: "http-client") { [mailbox] in
-            engine.run()
+            transferLoop.run()
             mailbox.finish()
         }
         guard isStarted else { throw ClientError(message: "the system has no thread to give") }

@@ -49,7 +49,7 @@ public struct ClientIdentity: Sendable, Equatable {
     /// Has the very library that will use it read it. Takes about a millisecond, and seconds where nothing goes on: not for
     /// a thread that others wait for.
     public func check() throws(ClientIdentityError) {
-        guard let probe = IdentityProbe() else { throw ClientIdentityError(.notChecked) }
+        guard let probe = ClientIdentityCheck() else { throw ClientIdentityError(.notChecked) }
         if let authorities { try probe.read(authorities: authorities, or: .authorities) }
         if let pair {
             // Read as authorities first: trying the pair does not tell which of the two is at fault.

@@ -40,7 +40,7 @@ public struct Request: Sendable {
     public var body: RequestBody
 
     /// Where those who answer it note what they learn; nil when nobody will report on it.
-    public var notes: RequestNotes?
+    public var notes: RequestAnnotations?
 
     /// A request made by hand, for calling a ``Router`` without a socket.
     ///

@@ -46,7 +46,7 @@ public struct Response: Sendable {
     }
 
     /// An answer that somebody else gives, later.
-    public static func late(_ opening: LateOpening) -> Response {
+    public static func late(_ opening: DeferredStart) -> Response {
         Response(status: 200, headers: [], body: .late(opening))
     }
 }

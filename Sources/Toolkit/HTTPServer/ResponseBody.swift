@@ -10,8 +10,8 @@ public enum ResponseBody: Sendable {
     case pieces(Pieces)
     /// A live stream; see ``StreamOpening``.
     case stream(StreamOpening)
-    /// An answer that is not known yet: its status and header fields come with it. See ``LateOpening``.
-    case late(LateOpening)
+    /// An answer that is not known yet: its status and header fields come with it. See ``DeferredStart``.
+    case late(DeferredStart)
 
     /// A body made from any asynchronous sequence of byte arrays.
     public static func pieces<S: AsyncSequence & Sendable>(_ sequence: S) -> ResponseBody where S.Element == [UInt8] {
@@ -37,7 +37,7 @@ public enum ResponseBody: Sendable {
 public struct StreamOpening: Sendable {
     /// Header fields after those the server adds by itself.
     public let headers: [(name: String, value: String)]
-    private let handover: Handover<StreamConnection>
+    private let handover: OneShotTransfer<StreamConnection>
 
     /// Exactly one of both is called.
     ///
@@ -49,7 +49,7 @@ public struct StreamOpening: Sendable {
         onDrop: @escaping @Sendable () -> Void = {}
     ) {
         self.headers = headers
-        handover = Handover(onOpen: onOpen, onDrop: onDrop)
+        handover = OneShotTransfer(onOpen: onOpen, onDrop: onDrop)
     }
 
     func open(_ connection: StreamConnection) { handover.open(connection) }

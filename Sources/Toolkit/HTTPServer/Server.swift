@@ -10,37 +10,37 @@ public final class Server: Sendable {
 
     public let options: ServerOptions
     public let loop: Loop
-    private let engine: Engine
+    private let core: ServerCore
 
     /// - Parameters:
     ///   - claimed: where to listen, claimed already; nil: ``start()`` claims the address of the options.
     ///   - loop: started by the caller, and stopped by the caller once ``run(onDrain:)`` has returned.
     public init(
-        options: ServerOptions, on claimed: ClaimedAddress? = nil, router: Router, loop: Loop, logger: Logger
+        options: ServerOptions, on claimed: ReservedAddress? = nil, router: Router, loop: Loop, logger: Logger
     ) {
         self.options = options
         self.loop = loop
-        engine = Engine(options: options, on: claimed, router: router, loop: loop, logger: logger)
+        core = ServerCore(options: options, on: claimed, router: router, loop: loop, logger: logger)
     }
 
     /// Binds and begins to answer. Throws ``ServerError`` when the address is taken or the certificate unusable.
     public func start() async throws {
-        try await engine.start()
+        try await core.start()
     }
 
     /// Where it listens; `nil` before ``start()``.
-    public var address: Address? { engine.address }
+    public var address: Address? { core.address }
 
     /// Serves until the calling task is cancelled, then stops in good order: no new connections; `onDrain`, in which
     /// the owner says good-bye on its streams; requests under way get the drain time to finish; what is left of
     /// streams is closed. Nothing of this server is left when it returns.
     public func run(onDrain: @escaping @Sendable () async -> Void = {}) async throws {
-        try await engine.run(onDrain: onDrain)
+        try await core.run(onDrain: onDrain)
     }
 
     /// Exchanges the policy that holds where a route has none of its own, for requests that begin from now on.
     public func replace(cors: CORSPolicy) async throws {
-        try await engine.onLoop { [engine] in engine.router.cors = cors }
+        try await core.onLoop { [core] in core.router.cors = cors }
     }
 
     /// Reads certificate and key again, for handshakes that begin from now on; without TLS nothing happens.
@@ -48,9 +48,9 @@ public final class Server: Sendable {
     /// - Throws: ``ServerError`` where they cannot be used; then those in use stay.
     public func reloadCertificate() async throws {
         guard let files = options.tls else { return }
-        try await engine.onLoop { [engine] in engine.identities.append(try TLSIdentity(files)) }
+        try await core.onLoop { [core] in core.identities.append(try TLSIdentity(files)) }
     }
 
     /// The counters now.
-    public var metrics: ServerMetrics { get async { await engine.metrics() } }
+    public var metrics: ServerMetrics { get async { await core.metrics() } }
 }

@@ -190,7 +190,7 @@ private struct NativePollVoice: PollVoice {
         streams.assumeIsolated { $0.isInForce(order.caller, order.selection) }
     }
 
-    func answer(_ batch: PollBatch, to reply: LateReply) {
+    func answer(_ batch: PollBatch, to reply: DeferredResponse) {
         guard let inclusion, !batch.events.isEmpty else {
             return reply.complete(streams.assumeIsolated { $0.pollPrint.answer(batch) })
         }
@@ -206,7 +206,7 @@ private struct NativePollVoice: PollVoice {
         }
     }
 
-    func refuse(_ error: ChatError, to reply: LateReply) { reply.fail(Problem(error)) }
+    func refuse(_ error: ChatError, to reply: DeferredResponse) { reply.fail(Problem(error)) }
 
     /// From now on, if asked for: its user is present on the channels it hears.
     func begin(_ selection: Selection) async {

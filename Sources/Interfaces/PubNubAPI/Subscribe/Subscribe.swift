@@ -101,9 +101,9 @@ private final class SubscribeVoice: PollVoice {
 
     private var tokenFault: WireError? { app.flatMap { shown?.fault(in: $0, service) } }
 
-    func answer(_ batch: PollBatch, to reply: LateReply) { reply.complete(print.answer(batch, to: reader)) }
+    func answer(_ batch: PollBatch, to reply: DeferredResponse) { reply.complete(print.answer(batch, to: reader)) }
 
-    func refuse(_ error: ChatError, to reply: LateReply) {
+    func refuse(_ error: ChatError, to reply: DeferredResponse) {
         // A token's end is told in the words that the next call would get.
         let reason = error.code == .unauthorized ? tokenFault : nil
         reply.complete((reason ?? WireError(error)).response(in: .subscribe, at: .zero))

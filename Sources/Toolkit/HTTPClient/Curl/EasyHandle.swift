@@ -10,7 +10,7 @@ final class EasyHandle {
     let curl: UnsafeMutableRawPointer
     /// What the callbacks work for; set while the handle is in the multi handle.
     var transfer: Transfer?
-    private let engine: Unmanaged<Engine>
+    private let transferLoop: Unmanaged<TransferLoop>
     private let errorText: UnsafeMutablePointer<CChar>
     /// Whether the last transfer had an identity, a method that had to be told, and which deadline: they are still set.
     private var hasIdentity = false
@@ -20,10 +20,10 @@ final class EasyHandle {
     private let authorityDirectory: String?
 
     /// - Returns: `nil` when there is no memory.
-    init?(engine: Engine, options: ClientOptions, multi: Multi) {
+    init?(transferLoop: TransferLoop, options: ClientOptions, multi: Multi) {
         guard let curl = curl_easy_init() else { return nil }
         self.curl = curl
-        self.engine = .passUnretained(engine)
+        self.transferLoop = .passUnretained(transferLoop)
         authorityDirectory = options.caFile == nil ? Self.systemDirectory : nil
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -191,12 +191,12 @@ final class EasyHandle {
 
     private func body(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let transfer else { return 0 }
-        return engine._withUnsafeGuaranteedRef { $0.received(body: bytes, for: transfer) }
+        return transferLoop._withUnsafeGuaranteedRef { $0.received(body: bytes, for: transfer) }
     }
 
     private func header(_ line: UnsafeRawBufferPointer) -> Int {
         guard let transfer else { return 0 }
-        return engine._withUnsafeGuaranteedRef { $0.received(header: line, for: transfer) }
+        return transferLoop._withUnsafeGuaranteedRef { $0.received(header: line, for: transfer) }
     }
 
     /// A receiver that answers without end fills what the kernel holds for us before its connection is closed: megabytes for
@@ -217,7 +217,7 @@ final class EasyHandle {
         guard let transfer, let candidate, let address = shim_sockaddr(candidate).flatMap(IPAddress.init) else {
             return shim_bad_socket
         }
-        let isPermitted = engine._withUnsafeGuaranteedRef {
+        let isPermitted = transferLoop._withUnsafeGuaranteedRef {
             $0.options.addressGuard.permits(address, isPlain: transfer.url.scheme == .http)
         }
         guard isPermitted else {
@@ -230,7 +230,7 @@ final class EasyHandle {
             transfer.socketError = errno
             return shim_bad_socket
         }
-        engine._withUnsafeGuaranteedRef {
+        transferLoop._withUnsafeGuaranteedRef {
             boundReceiving(on: descriptor, $0.options)
             $0.multi.own(descriptor)
         }
@@ -241,7 +241,7 @@ final class EasyHandle {
     /// one. Where it never was, every connection has been checked by it. One that is refused is closed.
     private func mayRequest(at address: UnsafePointer<CChar>?) -> Bool {
         guard let transfer else { return false }
-        let addressGuard = engine._withUnsafeGuaranteedRef { $0.options.addressGuard }
+        let addressGuard = transferLoop._withUnsafeGuaranteedRef { $0.options.addressGuard }
         guard addressGuard.generation > 0 else { return true }
         guard let address = address.flatMap({ IPAddress(String(cString: $0)) }) else { return false }
         if addressGuard.permits(address, isPlain: transfer.url.scheme == .http) { return true }

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 
-extension Engine {
+extension TransferLoop {
     /// What libcurl's result means; `nil` where reading was stopped on purpose and the answer is good.
     func failure(of transfer: Transfer, _ code: CURLcode, _ handle: EasyHandle) -> OutboundFailure? {
         if code == CURLE_WRITE_ERROR, transfer.response.reachedBodyLimit { return nil }

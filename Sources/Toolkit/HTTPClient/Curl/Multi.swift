@@ -29,7 +29,7 @@ final class Multi {
     /// - Parameters:
     ///   - wakeSignal: reported by ``wait(until:)`` as an event of no socket.
     ///   - connections: the most connections kept, in use or idle.
-    init(wakeSignal: WakeSignal, connections: Int) throws(ClientError) {
+    init(eventFD: EventFD, connections: Int) throws(ClientError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard poll >= 0 else { throw ClientError.system("epoll_create1") }
         guard let curl = curl_multi_init() else {
@@ -56,7 +56,7 @@ final class Multi {
         guard codes.allSatisfy({ $0 == CURLM_OK }) else {
             throw ClientError(message: "multi handle refused its options")
         }
-        guard control(EPOLL_CTL_ADD, wakeSignal.descriptor, edge) else { throw ClientError.system("epoll_ctl") }
+        guard control(EPOLL_CTL_ADD, eventFD.descriptor, edge) else { throw ClientError.system("epoll_ctl") }
     }
 
     deinit { end() }

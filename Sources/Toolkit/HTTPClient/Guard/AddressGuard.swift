@@ -66,7 +66,7 @@ public struct AddressGuard: Sendable {
         guard isEnabled else { return url }
         if url.hasUserinfo { throw URLRefusal(.userinfo) }
         if url.hasFragment { throw URLRefusal(.fragment) }
-        if !RefusedPorts.permit(url.port) { throw URLRefusal(.port) }
+        if !BlockedPorts.permit(url.port) { throw URLRefusal(.port) }
         try review(url.host, isPlain: scheme == .http)
         return url
     }

@@ -20,9 +20,9 @@ final class Mailbox: Sendable {
     }
 
     private let state = Lock(State())
-    let wakeSignal: WakeSignal
+    let eventFD: EventFD
 
-    init(wakeSignal: WakeSignal) { self.wakeSignal = wakeSignal }
+    init(eventFD: EventFD) { self.eventFD = eventFD }
 
     /// Hands commands to the loop, all or none; `false` once the client is shutting down.
     func post(_ commands: [Command]) -> Bool {
@@ -32,7 +32,7 @@ final class Mailbox: Sendable {
             defer { state.loopSleeps = false }
             return (true, state.loopSleeps)
         }
-        if mustWake { wakeSignal.raise() }
+        if mustWake { eventFD.raise() }
         return accepted
     }
 
@@ -49,7 +49,7 @@ final class Mailbox: Sendable {
     /// Refuses further commands and tells the loop to stop.
     func close() {
         state.withLock { $0.isClosed = true }
-        wakeSignal.raise()
+        eventFD.raise()
     }
 
     /// The loop has stopped.

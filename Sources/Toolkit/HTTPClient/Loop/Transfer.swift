@@ -20,13 +20,13 @@ final class Transfer: @unchecked Sendable {
     /// Where it stands between the task and the wire.
     enum Phase {
         case posted
-        case waiting(Lanes<Transfer>.Lane)
-        case active(Lanes<Transfer>.Lane, EasyHandle)
+        case waiting(HostLimits<Transfer>.Lane)
+        case active(HostLimits<Transfer>.Lane, EasyHandle)
         case finished
     }
 
     let url: OutboundURL
-    let image: RequestImage
+    let image: PreparedRequest
     let identity: ClientIdentity?
     /// `nil` for a stream.
     let totalTimeout: Duration?
@@ -58,7 +58,7 @@ final class Transfer: @unchecked Sendable {
         guard request.tls == nil || url.scheme == .https else {
             throw OutboundFailure(.requestInvalid, detail: "a client certificate or authorities need https")
         }
-        image = try RequestImage(request)
+        image = try PreparedRequest(request)
         identity = request.tls
         self.totalTimeout = totalTimeout
         self.idleTimeout = idleTimeout

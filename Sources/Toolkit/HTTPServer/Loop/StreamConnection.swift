@@ -26,7 +26,7 @@ public final class StreamConnection: @unchecked Sendable {
     }
 
     /// Thrown by ``sendPage(_:)`` when the stream is over.
-    public struct Closed: Error, Sendable, Equatable {
+    public struct StreamClosedError: Error, Sendable, Equatable {
         public let reason: CloseReason
 
         public init(reason: CloseReason) {
@@ -141,7 +141,7 @@ extension StreamConnection {
     /// Sends a page of history and returns when the client has read most of it: whoever produces pages goes no faster
     /// than the client reads.
     ///
-    /// - Throws: ``Closed`` when the stream ends, `.tooSlow` when the client takes nothing for the stall time;
+    /// - Throws: ``StreamClosedError`` when the stream ends, `.tooSlow` when the client takes nothing for the stall time;
     ///   `CancellationError` when the task was cancelled before.
     public func sendPage(_ page: [UInt8]) async throws {
         try Task.checkCancellation()
@@ -302,9 +302,9 @@ extension StreamConnection {
     private var isBlocked: Bool { entry.map { $0.place & StreamEntry.blocked != 0 } ?? false }
 
     private func startPage(_ page: [UInt8], _ continuation: CheckedContinuation<Void, any Error>) {
-        guard state == .open else { return continuation.resume(throwing: Closed(reason: reason ?? .finished)) }
+        guard state == .open else { return continuation.resume(throwing: StreamClosedError(reason: reason ?? .finished)) }
         guard takeUnsent(), enqueue(page) else {
-            return continuation.resume(throwing: Closed(reason: reason ?? .tooSlow))
+            return continuation.resume(throwing: StreamClosedError(reason: reason ?? .tooSlow))
         }
         guard backlog.count - backlogSent > limits.lowMarkBytes else { return continuation.resume() }
         pageWaiters.append(continuation)
@@ -427,7 +427,7 @@ extension StreamConnection: LoopSource {
         stallTimer = nil
         outlet.close(reason)
         loop.delivery.statistics.closed += 1
-        resumePages(.failure(Closed(reason: reason)))
+        resumePages(.failure(StreamClosedError(reason: reason)))
         loop.afterThisTurn { [self] in
             releaseHandler?(self)
             releaseHandler = nil

@@ -64,12 +64,12 @@ final class BodyPump: @unchecked Sendable {
         } else if let outcome {
             continuation.resume(with: outcome.map { nil })
         } else if waiting != nil {
-            continuation.resume(throwing: SecondReader())
+            continuation.resume(throwing: BodyAlreadyReadError())
         } else {
             waiting = continuation
         }
     }
 
     /// A body is read once, by one task.
-    struct SecondReader: Error {}
+    struct BodyAlreadyReadError: Error {}
 }

@@ -3,23 +3,23 @@ import Glibc
 
 /// The library's way into Swift. All of them run on the loop's thread, inside `MHD_run` or `MHD_stop_daemon`.
 ///
-/// The context is the ``Engine``, which outlives its daemon. A connection's context is its ``Peer`` and a request's slot
+/// The context is the ``ServerCore``, which outlives its daemon. A connection's context is its ``HTTPConnection`` and a request's slot
 /// its ``Exchange``; each is retained when put there and released in the one callback that takes it away.
 enum Callbacks {
-    private static func engine(_ context: UnsafeMutableRawPointer?) -> Engine {
-        Unmanaged<Engine>.fromOpaque(context!).takeUnretainedValue()
+    private static func core(_ context: UnsafeMutableRawPointer?) -> ServerCore {
+        Unmanaged<ServerCore>.fromOpaque(context!).takeUnretainedValue()
     }
 
     /// A connection begins or ends.
     static let connection: MHD_NotifyConnectionCallback = { context, connection, slot, code in
         guard let connection, let slot else { return }
         if code == .CONNECTION_NOTIFY_STARTED {
-            guard let peer = engine(context).connectionStarted(connection) else { return }
+            guard let peer = core(context).connectionStarted(connection) else { return }
             slot.pointee = Unmanaged.passRetained(peer).toOpaque()  // released below
         } else if let raw = slot.pointee {
             slot.pointee = nil
-            let peer = Unmanaged<Peer>.fromOpaque(raw).takeRetainedValue()  // retained above
-            engine(context).connectionEnded(peer)
+            let peer = Unmanaged<HTTPConnection>.fromOpaque(raw).takeRetainedValue()  // retained above
+            core(context).connectionEnded(peer)
         }
     }
 
@@ -28,8 +28,8 @@ enum Callbacks {
         @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
             context, target, connection in
             guard let target, let connection, let raw = shim_connection_context(connection) else { return nil }
-            let peer = Unmanaged<Peer>.fromOpaque(raw).takeUnretainedValue()
-            let exchange = Exchange(engine: engine(context), peer: peer, connection: connection, target: target)
+            let peer = Unmanaged<HTTPConnection>.fromOpaque(raw).takeUnretainedValue()
+            let exchange = Exchange(core: core(context), peer: peer, connection: connection, target: target)
             // Ends the query before the library parses it. The library keeps a record of each parameter in the connection's
             // memory, which many short parameters would fill, and nothing is answered then. `Exchange` has copied the query
             // and parses it itself.
@@ -62,6 +62,6 @@ enum Callbacks {
         }
 
     static let log: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> Void = { context, message in
-        if let message { engine(context).log(message) }
+        if let message { core(context).log(message) }
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// One libmicrohttpd daemon, driven by the loop: it has no thread and no listening socket of its own.
 ///
-/// Connections come in by `add`, the library reads and writes them, and calls back into ``Engine``. Closed once, on the
+/// Connections come in by `add`, the library reads and writes them, and calls back into ``ServerCore``. Closed once, on the
 /// loop, when no connection is suspended any more: with one left the library would abort the process.
 final class Daemon {
     private let daemon: OpaquePointer
@@ -11,7 +11,7 @@ final class Daemon {
     private let options: DaemonOptions
     private let loop: Loop
     private var source: SourceID?
-    private var readiness: Readiness?
+    private var readiness: DaemonReadiness?
 
     /// Set when a connection was resumed: the library looks for those only when it runs, and nothing else would make it.
     var needsRun = false
@@ -21,21 +21,21 @@ final class Daemon {
     /// Whether the library has work that no descriptor will announce.
     private(set) var isPending = false
 
-    private final class Readiness: LoopSource {
+    private final class DaemonReadiness: LoopSource {
         var isReady = false
         func ready(_ events: UInt32) { isReady = true }
     }
 
-    init(engine: Engine, loop: Loop, limits: ServerOptions.Limits) throws(ServerError) {
+    init(core: ServerCore, loop: Loop, limits: ServerOptions.Limits) throws(ServerError) {
         self.loop = loop
         options = DaemonOptions(
-            context: Unmanaged.passUnretained(engine).toOpaque(), isSecure: engine.isSecure, limits: limits)
+            context: Unmanaged.passUnretained(core).toOpaque(), isSecure: core.isSecure, limits: limits)
         guard let daemon = options.start() else {
-            throw .daemon(engine.lastWords ?? "no reason given")
+            throw .daemon(core.lastWords ?? "no reason given")
         }
         self.daemon = daemon
         descriptor = shim_daemon_epoll_descriptor(daemon)
-        let readiness = Readiness()
+        let readiness = DaemonReadiness()
         do {
             source = try loop.watch(descriptor, for: 1 /* EPOLLIN */, readiness)
             self.readiness = readiness

@@ -5,8 +5,8 @@
 /// themselves out.
 struct DeadlineQueue {
     private let allowance: Int64
-    private(set) var first: Unmanaged<Peer>?
-    private var last: Unmanaged<Peer>?
+    private(set) var first: Unmanaged<HTTPConnection>?
+    private var last: Unmanaged<HTTPConnection>?
 
     init(allowance: Duration) {
         self.allowance = allowance.wholeNanoseconds
@@ -15,7 +15,7 @@ struct DeadlineQueue {
     /// The time of the one whose turn is next.
     var next: MonotonicTime? { first?._withUnsafeGuaranteedRef { $0.deadline } }
 
-    mutating func append(_ peer: Peer, now: MonotonicTime) {
+    mutating func append(_ peer: HTTPConnection, now: MonotonicTime) {
         peer.deadline = MonotonicTime(nanoseconds: now.nanoseconds &+ allowance)
         peer.previous = last
         peer.next = nil
@@ -28,7 +28,7 @@ struct DeadlineQueue {
         last = new
     }
 
-    mutating func remove(_ peer: Peer) {
+    mutating func remove(_ peer: HTTPConnection) {
         if let previous = peer.previous {
             previous._withUnsafeGuaranteedRef { $0.next = peer.next }
         } else {

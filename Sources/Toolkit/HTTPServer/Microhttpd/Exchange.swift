@@ -9,8 +9,8 @@ import Glibc
 final class Exchange: @unchecked Sendable {
     // Safe to share: touched only by the loop's thread; its task runs there too.
 
-    let engine: Engine
-    let peer: Peer
+    let core: ServerCore
+    let peer: HTTPConnection
     let connection: OpaquePointer
     private let target: [UInt8]
 
@@ -20,11 +20,11 @@ final class Exchange: @unchecked Sendable {
     private var plan: RoutePlan?
     private var query = Query()
     private var fields = HeadFields()
-    private var intake: BodyIntake?
+    private var intake: BodyReceiver?
     private var pump: BodyPump?
     private var task: Task<Void, Never>?
     /// Who gives the answer, when nobody has by the time the handler is done.
-    private var late: LateReply?
+    private var late: DeferredResponse?
     /// The answer, once it is known. Before the body has ended the rest of it is thrown away.
     private var decision: Response?
     private var drained = 0
@@ -33,14 +33,14 @@ final class Exchange: @unchecked Sendable {
     private var isOver = false
 
     /// - Parameter target: the library's memory; copied.
-    init(engine: Engine, peer: Peer, connection: OpaquePointer, target: UnsafePointer<CChar>) {
-        self.engine = engine
+    init(core: ServerCore, peer: HTTPConnection, connection: OpaquePointer, target: UnsafePointer<CChar>) {
+        self.core = core
         self.peer = peer
         self.connection = connection
         self.target = Array(
             UnsafeRawBufferPointer(start: target, count: strlen(target)))
         peer.exchange = self
-        engine.move(peer, to: .header)
+        core.move(peer, to: .header)
     }
 }
 
@@ -53,24 +53,24 @@ extension Exchange {
         path: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
     ) -> MHD_Result {
         hasBegun = true
-        engine.requestBegan()
+        core.requestBegan()
         let headerSize = shim_connection_header_size(connection)
-        var reader = HeadReader(connection, version: version, size: headerSize)
+        var reader = RequestHeadParser(connection, version: version, size: headerSize)
         isHTTP10 = strcmp(version, "HTTP/1.0") == 0
         reader.checkFraming(isHTTP10: isHTTP10, end: UnsafeRawPointer(method) + headerSize)
         let method = HTTPMethod(rawValue: String(cString: method))
         let parts = RequestTarget(target)
         let client =
-            engine.options.isTrustedProxy.map { peer.address.client(reader.headers, isTrusted: $0) } ?? peer.address
+            core.options.isTrustedProxy.map { peer.address.client(reader.headers, isTrusted: $0) } ?? peer.address
         let head = Request.Head(
-            id: reader.requestID ?? engine.makeRequestID(), method: method, path: parts.path,
+            id: reader.requestID ?? core.makeRequestID(), method: method, path: parts.path,
             queryText: parts.queryText, headers: reader.headers, remoteAddress: client,
-            isSecure: engine.isSecure, receivedAt: .now)
+            isSecure: core.isSecure, receivedAt: .now)
         self.head = head
         fields = reader.fields
         peer.received &+= UInt64(headerSize) &+ fields.bodyBytesOnWire
         query = parts.query
-        let plan = engine.router.plan(method: method, path: parts.path, headers: head.headers)
+        let plan = core.router.plan(method: method, path: parts.path, headers: head.headers)
         self.plan = plan
         if let problem = fields.framingProblem { return refuse(problem) }
         if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
@@ -89,7 +89,7 @@ extension Exchange {
         guard !isAbandoned else { return .NO }
         guard decision == nil, let intake else { return discard(size) }
         let (used, verdict) = intake.offer(bytes)
-        engine.receivedBody(used)
+        core.receivedBody(used)
         size.pointee -= used
         switch verdict {
         case .goOn:
@@ -110,7 +110,7 @@ extension Exchange {
         if decision == nil { finishBody() }
         if decision == nil, task == nil { startHandler(body: RequestBody(bytes: intake?.collected ?? [])) }
         // A handler that only asked an actor of this loop is done as soon as that has had its turn.
-        if decision == nil { engine.loop.runJobs(atMost: 16) { self.decision != nil || self.isAbandoned } }
+        if decision == nil { core.loop.runJobs(atMost: 16) { self.decision != nil || self.isAbandoned } }
         guard !isAbandoned else { return .NO }
         guard let decision else {
             suspend()
@@ -131,7 +131,7 @@ extension Exchange {
         pump = nil
         intake = nil
         peer.exchange = nil
-        if code == .REQUEST_TERMINATED_COMPLETED_OK { engine.move(peer, to: .idle) }
+        if code == .REQUEST_TERMINATED_COMPLETED_OK { core.move(peer, to: .idle) }
     }
 }
 
@@ -155,7 +155,7 @@ extension Exchange {
             // Before anything of it is read: a client that asks first (Expect) need not send it at all.
             return refuse(.contentTooLarge(limit: limit))
         }
-        engine.move(peer, to: .body)
+        core.move(peer, to: .body)
         guard decision == nil else { return .YES }
         var inflate: Inflate?
         if let coding = fields.contentEncoding {
@@ -167,13 +167,13 @@ extension Exchange {
             guard inflate != nil else { return refuse(.unsupportedContentEncoding(coding)) }
         }
         if case .streamed = plan.bodyPolicy {
-            let pump = BodyPump(loop: engine.loop)
+            let pump = BodyPump(loop: core.loop)
             pump.onRoom = { [unowned self] in resume() }
             self.pump = pump
         }
-        intake = BodyIntake(
+        intake = BodyReceiver(
             limit: limit, inflate: inflate, trustsCoding: plan.manners.trustsContentEncoding, pump: pump,
-            expected: fields.contentLength, engine: engine)
+            expected: fields.contentLength, core: core)
         if let pump { startHandler(body: RequestBody(pump: pump)) }
         guard let decision, decision.isSmall, !fields.isShort else { return .YES }
         return refuse(decision)
@@ -187,25 +187,25 @@ extension Exchange {
     /// The answer is known before the body has ended: reads on for a while so that the connection can be kept.
     private func discard(_ size: UnsafeMutablePointer<Int>) -> MHD_Result {
         drained += size.pointee
-        engine.receivedBody(size.pointee)
+        core.receivedBody(size.pointee)
         size.pointee = 0
-        engine.move(peer, to: .body)
+        core.move(peer, to: .body)
         guard let decision, decision.isSmall else { return .YES }
-        if engine.isSecure { return drained > Self.longestDiscard ? .NO : .YES }
+        if core.isSecure { return drained > Self.longestDiscard ? .NO : .YES }
         return drained > RoutePlan.refusedBodyLimit ? refuse(decision) : .YES
     }
 
     /// Whether the body comes fast enough to be waited for.
-    private func keepsPace(_ intake: BodyIntake) -> Bool {
-        engine.move(peer, to: .body)
+    private func keepsPace(_ intake: BodyReceiver) -> Bool {
+        core.move(peer, to: .body)
         guard let head else { return true }
         let taken = ContinuousClock.now - head.receivedAt
-        guard taken > engine.options.deadlines.bodyGrace, pump == nil else { return true }
-        return Double(intake.wireLength) >= taken / .seconds(1) * Double(engine.options.deadlines.bodyMinimumRate)
+        guard taken > core.options.deadlines.bodyGrace, pump == nil else { return true }
+        return Double(intake.wireLength) >= taken / .seconds(1) * Double(core.options.deadlines.bodyMinimumRate)
     }
 
     private func oversize(headerSize: Int, method: HTTPMethod) -> Problem? {
-        let limits = engine.options.limits
+        let limits = core.options.limits
         // Method, two spaces, target, "HTTP/1.1".
         let lineSize = method.rawValue.utf8.count + target.count + 10
         if lineSize > limits.requestLineBytes { return .targetTooLong(limit: limits.requestLineBytes) }
@@ -220,16 +220,16 @@ extension Exchange {
         guard let head, let plan else { return }
         var request = Request(head: head, query: query, body: body)
         request.parameters = plan.parameters
-        engine.move(peer, to: pump == nil ? .working : .body)
-        engine.handlerBegan()
-        task = Task.immediate(executorPreference: engine.tasks) { [self] in
+        core.move(peer, to: pump == nil ? .working : .body)
+        core.handlerBegan()
+        task = Task.immediate(executorPreference: core.tasks) { [self] in
             do {
                 let response = try await plan.handler(request)
                 decide(response.isLong ? await response.compressed(for: request.headers) : response)
             } catch {
                 failed(error)
             }
-            engine.handlerEnded()
+            core.handlerEnded()
         }
         // A task that is over already need not be kept.
         if decision != nil { task = nil }
@@ -238,7 +238,7 @@ extension Exchange {
     private func failed(_ error: any Error) {
         if error is CancellationError, isOver || isAbandoned { return }
         guard let problem = error as? Problem else {
-            engine.logFailure(error, of: head)
+            core.logFailure(error, of: head)
             return decide(response(to: .internalError))
         }
         decide(response(to: problem))
@@ -254,16 +254,16 @@ extension Exchange {
     private func suspend() {
         guard !isSuspended else { return }
         isSuspended = true
-        engine.move(peer, to: .working)
-        engine.suspended(self)
+        core.move(peer, to: .working)
+        core.suspended(self)
         MHD_suspend_connection(connection)
     }
 
     private func resume() {
         guard isSuspended, !isOver else { return }
         isSuspended = false
-        engine.resumed(self)
-        if pump != nil { engine.move(peer, to: .body) }
+        core.resumed(self)
+        if pump != nil { core.move(peer, to: .body) }
         MHD_resume_connection(connection)
     }
 
@@ -285,7 +285,7 @@ extension Exchange {
     }
 
     func response(to problem: Problem) -> Response {
-        engine.router.answer(to: problem, plan: plan, requestID: head?.id ?? "")
+        core.router.answer(to: problem, plan: plan, requestID: head?.id ?? "")
     }
 }
 
@@ -297,37 +297,37 @@ extension Exchange {
 
     private func refuse(_ response: Response) -> MHD_Result {
         decision = response
-        if engine.isSecure {
+        if core.isSecure {
             // The library's answer would be lost in the reset that closing on unread input brings, and its socket cannot
             // be taken over: a body of bearable length is read to its end first.
             guard fields.framingProblem != nil || !fields.hasBody else { return .YES }
-            return engine.queue(finished(response), isHead: head?.method == .head, on: self, closing: true)
+            return core.queue(finished(response), isHead: head?.method == .head, on: self, closing: true)
         }
-        return engine.takeOver(self, saying: finished(response))
+        return core.takeOver(self, saying: finished(response))
     }
 
     private func reply(_ response: Response) -> MHD_Result {
         guard let head else { return .NO }
         if case .stream(let opening) = response.body, head.method != .head {
-            return engine.openStream(opening, for: self, headers: finished(response).headers)
+            return core.openStream(opening, for: self, headers: finished(response).headers)
         }
         if case .late(let opening) = response.body { return open(opening, head) }
         let complete = finished(response)
-        engine.move(peer, to: .reply)
-        return engine.queue(complete, isHead: head.method == .head, on: self, closing: false)
+        core.move(peer, to: .reply)
+        return core.queue(complete, isHead: head.method == .head, on: self, closing: false)
     }
 
     /// Asks for the answer again, of somebody who may not have it yet: then waits on a socket of our own, or as for a
     /// handler.
-    private func open(_ opening: LateOpening, _ head: Request.Head) -> MHD_Result {
+    private func open(_ opening: DeferredStart, _ head: Request.Head) -> MHD_Result {
         guard let plan else { return .NO }
-        let reply = LateReply(
-            engine.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
-            engine: engine)
+        let reply = DeferredResponse(
+            core.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
+            core: core)
         opening.open(reply)
         decision = reply.answer
         if let answer = reply.answer { return self.reply(answer) }
-        if canLeave(head), engine.park(reply, of: self, isLast: head.asksToClose) { return .NO }
+        if canLeave(head), core.park(reply, of: self, isLast: head.asksToClose) { return .NO }
         late = reply
         guard !peer.hasEnded else { return .NO }
         reply.settle(in: .suspended(self))
@@ -338,14 +338,14 @@ extension Exchange {
 
     /// Whether libmicrohttpd may forget the connection and be given it again: it must know nothing of it that we do not.
     private func canLeave(_ head: Request.Head) -> Bool {
-        guard !engine.isSecure, !isHTTP10, head.method != .head, !engine.isDraining else { return false }
+        guard !core.isSecure, !isHTTP10, head.method != .head, !core.isDraining else { return false }
         return !peer.hasReadAhead
     }
 
     /// With what every answer carries; counted and observed.
     func finished(_ response: Response) -> Response {
         guard let head, let plan else { return response }
-        return engine.router.finished(response, for: head, plan: plan)
+        return core.router.finished(response, for: head, plan: plan)
     }
 }
 

@@ -20,7 +20,7 @@ final class Listener: LoopSource {
     ///   - accepted: takes a connected socket over; false when no more should be taken in this turn.
     ///   - exhausted: told the `errno` when sockets cannot be accepted for want of resources.
     init(
-        options: ServerOptions, on claimed: ClaimedAddress, loop: Loop,
+        options: ServerOptions, on claimed: ReservedAddress, loop: Loop,
         accepted: @escaping (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool,
         exhausted: @escaping (Int32) -> Void
     ) throws(ServerError) {

@@ -10,8 +10,8 @@ final class PieceSource: @unchecked Sendable {
     // Safe to share: touched only by the loop's thread; its task runs there too.
 
     private let pieces: ResponseBody.Pieces
-    private let engine: Engine
-    private let peer: Peer
+    private let core: ServerCore
+    private let peer: HTTPConnection
     private let isChunked: Bool
     private var task: Task<Void, Never>?
     private var piece: [UInt8] = []
@@ -22,7 +22,7 @@ final class PieceSource: @unchecked Sendable {
 
     init(_ pieces: ResponseBody.Pieces, exchange: Exchange) {
         self.pieces = pieces
-        engine = exchange.engine
+        core = exchange.core
         peer = exchange.peer
         isChunked = !exchange.isHTTP10
     }
@@ -44,7 +44,7 @@ final class PieceSource: @unchecked Sendable {
         if taken == piece.count, let producer {
             self.producer = nil
             producer.resume()
-            engine.loop.runJobs(atMost: 16) { self.taken < self.piece.count || self.outcome != nil }
+            core.loop.runJobs(atMost: 16) { self.taken < self.piece.count || self.outcome != nil }
         }
         if taken < piece.count {
             let count = min(room, piece.count - taken)
@@ -52,7 +52,7 @@ final class PieceSource: @unchecked Sendable {
                 UnsafeMutableRawPointer(buffer).copyMemory(from: $0.baseAddress! + taken, byteCount: count)
             }
             taken += count
-            engine.move(peer, to: .reply)
+            core.move(peer, to: .reply)
             return count
         }
         switch outcome {
@@ -60,15 +60,15 @@ final class PieceSource: @unchecked Sendable {
         case .success, .failure: return peer.endInReader(buffer)
         case nil:
             isSuspended = true
-            engine.move(peer, to: .working)
-            engine.suspended(self)
+            core.move(peer, to: .working)
+            core.suspended(self)
             MHD_suspend_connection(peer.connection)
             return 0
         }
     }
 
     private func start() {
-        task = Task.immediate(executorPreference: engine.tasks) { [self] in
+        task = Task.immediate(executorPreference: core.tasks) { [self] in
             do {
                 try await pieces.forEach { try await self.offer($0) }
                 end(.success(()))
@@ -82,10 +82,10 @@ final class PieceSource: @unchecked Sendable {
         try Task.checkCancellation()
         guard !piece.isEmpty else { return }
         try await withCheckedThrowingContinuation { continuation in
-            if engine.loop.isCurrent {
+            if core.loop.isCurrent {
                 take(piece, continuation)
             } else {
-                engine.loop.post { self.take(piece, continuation) }
+                core.loop.post { self.take(piece, continuation) }
             }
         }
     }
@@ -102,7 +102,7 @@ final class PieceSource: @unchecked Sendable {
         guard self.outcome == nil else { return }
         self.outcome = outcome
         if case .failure(let error) = outcome, !(error is CancellationError) {
-            engine.logger.error("answer broken off", metadata: ["error": "\(error)"])
+            core.logger.error("answer broken off", metadata: ["error": "\(error)"])
         }
         resume()
     }
@@ -110,8 +110,8 @@ final class PieceSource: @unchecked Sendable {
     private func resume() {
         guard isSuspended else { return }
         isSuspended = false
-        engine.resumed(self)
-        engine.move(peer, to: .reply)
+        core.resumed(self)
+        core.move(peer, to: .reply)
         MHD_resume_connection(peer.connection)
     }
 
@@ -124,7 +124,7 @@ final class PieceSource: @unchecked Sendable {
     }
 }
 
-extension PieceSource: Parked {
+extension PieceSource: Suspendable {
     func abandon() {
         end(.failure(CancellationError()))
         task?.cancel()

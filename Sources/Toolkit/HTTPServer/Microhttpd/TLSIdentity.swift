@@ -112,7 +112,7 @@ extension Callbacks {
         ) -> Int32 = { session, _, _, _, _, chain, length, key in
             guard let connection = gnutls_session_get_ptr(session), let chain, let length, let key,
                 let raw = shim_connection_context(OpaquePointer(connection)),
-                let identity = Unmanaged<Peer>.fromOpaque(raw).takeUnretainedValue().engine.identities.last
+                let identity = Unmanaged<HTTPConnection>.fromOpaque(raw).takeUnretainedValue().core.identities.last
             else { return -1 }
             identity.present(chain, length, key)
             return 0

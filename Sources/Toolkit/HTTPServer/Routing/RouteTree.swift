@@ -5,12 +5,12 @@
 struct RouteTree: Sendable {
     /// What was found at the end of a path: the methods there, and which of its bytes filled the holes.
     struct Match {
-        var endpoint: Endpoint
+        var endpoint: RouteMethods
         var captures: [Range<Int>]
     }
 
     /// The methods of one pattern.
-    struct Endpoint: Sendable {
+    struct RouteMethods: Sendable {
         private(set) var methods: [HTTPMethod] = []
         private var plans: [RoutePlan] = []
 
@@ -24,7 +24,7 @@ struct RouteTree: Sendable {
         }
 
         var pattern: RoutePattern? { plans.first?.pattern }
-        var manners: RouteManners { plans.first?.manners ?? RouteManners() }
+        var manners: RouteOptions { plans.first?.manners ?? RouteOptions() }
     }
 
     private struct Node: Sendable {
@@ -32,7 +32,7 @@ struct RouteTree: Sendable {
         var literals: [(text: [UInt8], node: Int)] = []
         var parameter: Int?
         var rest: Int?
-        var endpoint: Endpoint?
+        var endpoint: RouteMethods?
     }
 
     private var nodes: [Node] = [Node()]
@@ -42,7 +42,7 @@ struct RouteTree: Sendable {
         for segment in route.pattern.segments {
             node = child(of: node, for: segment)
         }
-        var endpoint = nodes[node].endpoint ?? Endpoint()
+        var endpoint = nodes[node].endpoint ?? RouteMethods()
         precondition(
             endpoint.plan(for: route.method) == nil, "\(route.method.rawValue) \(route.pattern) was added twice")
         endpoint.add(

@@ -7,14 +7,14 @@ public struct Router: Sendable {
     public typealias Handler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
     /// What comes between the server and a handler, and calls it.
-    public typealias Door = nonisolated(nonsending) @Sendable (Request, RoutePattern, Handler) async throws -> Response
+    public typealias Middleware = nonisolated(nonsending) @Sendable (Request, RoutePattern, Handler) async throws -> Response
 
     /// One entry of the routing table.
     public struct Route: Sendable {
         public let method: HTTPMethod
         public let pattern: RoutePattern
         public let body: BodyPolicy
-        let manners: RouteManners
+        let manners: RouteOptions
         let handler: Handler
     }
 
@@ -41,12 +41,12 @@ public struct Router: Sendable {
     /// Refuses, on every path and whatever a route's own ``CORSPolicy``, what a browser sends for a page of another site that
     /// ``cors`` does not name: images, links and forms, which browsers send without asking. Browsers mark such requests with
     /// `Sec-Fetch-Site: cross-site` (Fetch Metadata), which no script can set or remove. A link to a page
-    /// (``RouteManners/isPage``) is followed.
+    /// (``RouteOptions/isPage``) is followed.
     public var refusesCrossSite = false
     /// Answers paths that no route knows; the default is a 404 problem.
     public var notFound: Handler
     /// Stands before the handlers of all routes that are added after it was set: for what concerns every request alike.
-    public var door: Door?
+    public var middleware: Middleware?
     /// Told about every answer.
     public var observer: (@Sendable (Outcome) -> Void)?
     /// Every route in the order of addition.
@@ -65,10 +65,10 @@ public struct Router: Sendable {
     /// error.
     public mutating func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
-        manners: RouteManners = RouteManners(), handler: @escaping Handler
+        manners: RouteOptions = RouteOptions(), handler: @escaping Handler
     ) {
         var handler = handler
-        if let door { handler = { [inner = handler] in try await door($0, pattern, inner) } }
+        if let middleware { handler = { [inner = handler] in try await middleware($0, pattern, inner) } }
         let route = Route(method: method, pattern: pattern, body: body, manners: manners, handler: handler)
         routes.append(route)
         tree.insert(route)
@@ -80,12 +80,12 @@ final class RoutePlan: Sendable {
     let pattern: RoutePattern?
     let parameters: PathParameters
     let bodyPolicy: BodyPolicy
-    let manners: RouteManners
+    let manners: RouteOptions
     let handler: Router.Handler
 
     init(
         pattern: RoutePattern?, parameters: PathParameters = PathParameters(), bodyPolicy: BodyPolicy,
-        manners: RouteManners, handler: @escaping Router.Handler
+        manners: RouteOptions, handler: @escaping Router.Handler
     ) {
         self.pattern = pattern
         self.parameters = parameters
@@ -108,7 +108,7 @@ final class RoutePlan: Sendable {
 
     /// A plan that only answers.
     fileprivate convenience init(
-        _ pattern: RoutePattern?, manners: RouteManners = RouteManners(), answering handler: @escaping Router.Handler
+        _ pattern: RoutePattern?, manners: RouteOptions = RouteOptions(), answering handler: @escaping Router.Handler
     ) {
         self.init(
             pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit), manners: manners, handler: handler)
@@ -192,7 +192,7 @@ extension Router {
         headers.contains("Origin") && headers.contains("Access-Control-Request-Method")
     }
 
-    private static func methods(at endpoint: RouteTree.Endpoint) -> [HTTPMethod] {
+    private static func methods(at endpoint: RouteTree.RouteMethods) -> [HTTPMethod] {
         var methods = endpoint.methods
         if methods.contains(.get), !methods.contains(.head) { methods.append(.head) }
         if !methods.contains(.options) { methods.append(.options) }

@@ -4,7 +4,7 @@ internal import CCurl
 ///
 /// libcurl keeps pointers to the header list and the body until the transfer is over. Built by the task that sends, so
 /// that the one loop thread copies nothing; one allocation in place of two for each header.
-struct RequestImage: ~Copyable {
+struct PreparedRequest: ~Copyable {
     /// How a request with this method and body is asked of libcurl.
     enum Shape { case get, head, withoutBody, withBody }
 

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What is handed over once, or dropped: exactly one of both closures is called.
-final class Handover<Taken>: Sendable {
+final class OneShotTransfer<Taken>: Sendable {
     private let onOpen: @Sendable (Taken) -> Void
     private let onDrop: @Sendable () -> Void
     private let isOpen = Atomic(false)

@@ -1,5 +1,5 @@
 /// In what a route differs from the others of its router: where one server speaks several wire languages.
-public struct RouteManners: Sendable {
+public struct RouteOptions: Sendable {
     /// In place of the router's: whose pages may call it.
     public var cors: CORSPolicy?
     /// Whether the segments of the path are decoded for the handler. One that reads ``Request/path`` itself can say in its

@@ -3,7 +3,7 @@ import Glibc
 
 /// An answer in libmicrohttpd's form. Its reference is given up when this value ends; the library holds its own while
 /// it sends.
-struct LibraryReply: ~Copyable {
+struct MHDResponse: ~Copyable {
     private let response: OpaquePointer
     private let status: UInt32
     private let connection: OpaquePointer
@@ -39,7 +39,7 @@ struct LibraryReply: ~Copyable {
     }
 
     /// The answer of a stream that the library carries.
-    init?(_ answer: Response, outlet: LibraryOutlet, exchange: Exchange) {
+    init?(_ answer: Response, outlet: MHDStreamOutlet, exchange: Exchange) {
         guard let made = outlet.makeResponse() else { return nil }
         response = made
         status = UInt32(clamping: answer.status)

@@ -6,7 +6,7 @@ import Glibc
 /// Closing a socket with unread input resets the connection, and a client that is still sending its too large body would
 /// lose the very answer that tells it so (RFC 9112, 9.6). So: write the answer, close our half, read and throw away what
 /// still comes, within bounds, then close.
-final class Lingering: LoopSource {
+final class LingeringSocket: LoopSource {
     private static let discardLimit = 1024 * 1024
 
     private let descriptor: Int32
@@ -21,7 +21,7 @@ final class Lingering: LoopSource {
     static func begin(
         descriptor: Int32, loop: Loop, reply: [UInt8], deadline: Duration, onClose: @escaping () -> Void
     ) {
-        let lingering = Lingering(descriptor: descriptor, loop: loop, reply: reply, onClose: onClose)
+        let lingering = LingeringSocket(descriptor: descriptor, loop: loop, reply: reply, onClose: onClose)
         guard lingering.write() else { return lingering.close() }
         do {
             let events = EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
@@ -77,4 +77,4 @@ final class Lingering: LoopSource {
     }
 }
 
-extension Lingering: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.
+extension LingeringSocket: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.

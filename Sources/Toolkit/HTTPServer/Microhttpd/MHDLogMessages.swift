@@ -1,7 +1,7 @@
 import Glibc
 
 /// Which of libmicrohttpd's messages are about one client rather than about this machine.
-enum LibraryMessages {
+enum MHDLogMessages {
     private static let routine: [StaticString] = [
         "Error processing request", "Socket has been disconnected", "Connection was closed", "Connection socket is",
         "Failed to send", "Closing connection", "Too large value of", "Failed to parse", "Too late",

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// An eventfd by which a task ends the loop's wait. Watched edge-triggered, so it never has to be read.
-final class WakeSignal: Sendable {
+final class EventFD: Sendable {
     let descriptor: Int32
 
     /// - Throws: when the system has no descriptor to give.

@@ -6,7 +6,7 @@ import Testing
 /// A server whose `/late` is answered when the test says so.
 private struct Waiting: Sendable {
     let server: Fixture
-    let replies: Observed<[LateReply]>
+    let replies: Observed<[DeferredResponse]>
     let gone: Observed<Int>
 
     func hasOpened(_ count: Int) -> Bool { replies.waitBlocking { $0.count == count } }
@@ -23,10 +23,10 @@ private struct Waiting: Sendable {
 
 private func withWaiting(
     options: ServerOptions = ServerOptions(), cors: CORSPolicy = CORSPolicy(),
-    onDrain: @escaping @Sendable ([LateReply], Loop) async -> Void = { _, _ in },
+    onDrain: @escaping @Sendable ([DeferredResponse], Loop) async -> Void = { _, _ in },
     adjust: (inout Router) -> Void = { _ in }, body: @escaping @Sendable (Waiting) async throws -> Void
 ) async throws {
-    let replies = Observed<[LateReply]>([])
+    let replies = Observed<[DeferredResponse]>([])
     let gone = Observed(0)
     let loops = Observed<[Loop]>([])
     try await withAsyncServer(
@@ -35,7 +35,7 @@ private func withWaiting(
         loops.update { $0 = [loop] }
         router.add(.get, "/late") { _ in
             .late(
-                LateOpening { reply in
+                DeferredStart { reply in
                     reply.onGone { gone.update { $0 += 1 } }
                     replies.update { $0.append(reply) }
                 })
@@ -50,7 +50,7 @@ private func withWaiting(
     }
 }
 
-@Suite("A late answer", .timeLimit(.minutes(2))) struct LateReplyTests {
+@Suite("A late answer", .timeLimit(.minutes(2))) struct DeferredResponseTests {
     @Test("is given when it comes, and the connection goes on, again and again")
     func keepsConnection() async throws {
         try await withWaiting { waiting in
@@ -80,7 +80,7 @@ private func withWaiting(
     @Test("that is known at once is an ordinary one")
     func atOnce() async throws {
         try await withWaiting(adjust: { router in
-            router.add(.get, "/now") { _ in .late(LateOpening { $0.complete(.text("now", status: 404)) }) }
+            router.add(.get, "/now") { _ in .late(DeferredStart { $0.complete(.text("now", status: 404)) }) }
         }) { waiting in
             let wire = try waiting.server.wire()
             let answer = try wire.ask("GET", "/now")
@@ -303,7 +303,7 @@ private func withWaiting(
                 } onCancel: {
                     left.update { $0 += 1 }
                 }
-                return .late(LateOpening { reply in reply.onGone { gone.update { $0 += 1 } } })
+                return .late(DeferredStart { reply in reply.onGone { gone.update { $0 += 1 } } })
             }
         }) { waiting in
             let wire = try waiting.server.wire()
@@ -344,7 +344,7 @@ private func withWaiting(
                     entered.update { $0 += 1 }
                     await gate.pass()
                     return .late(
-                        LateOpening { _ in
+                        DeferredStart { _ in
                             Issue.record("opened")
                         } onDrop: {
                             dropped.update { $0 += 1 }

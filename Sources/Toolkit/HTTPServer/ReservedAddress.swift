@@ -3,7 +3,7 @@ import Locking
 
 /// An address that this process has bound and does not listen on yet: nobody else can take it, and who connects to it is
 /// refused. A program claims its address first, so that a taken one is reported before anything else is done.
-public final class ClaimedAddress: Sendable {
+public final class ReservedAddress: Sendable {
     /// -1 once a server has it.
     private let descriptor: Lock<Int32>
     let endpoint: SocketAddress

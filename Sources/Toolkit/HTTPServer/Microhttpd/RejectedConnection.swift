@@ -2,8 +2,8 @@ internal import CLinux
 import Glibc
 
 /// A client for whom there is no room: the first line of what it asks is awaited for a moment, so that it is refused in the
-/// words of that (``RouteManners/refusal``). Some clients never come back after a 503.
-final class TurnedAway: LoopSource {
+/// words of that (``RouteOptions/refusal``). Some clients never come back after a 503.
+final class RejectedConnection: LoopSource {
     private let descriptor: Int32
     private let loop: Loop
     private let longest: Int
@@ -20,7 +20,7 @@ final class TurnedAway: LoopSource {
     static func begin(
         descriptor: Int32, loop: Loop, longest: Int, deadline: Duration, onLine: @escaping ([UInt8]) -> Void
     ) {
-        let client = TurnedAway(descriptor: descriptor, loop: loop, longest: longest, onLine: onLine)
+        let client = RejectedConnection(descriptor: descriptor, loop: loop, longest: longest, onLine: onLine)
         do {
             let events = EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
             client.source = try loop.watch(descriptor, for: events, client)
@@ -60,4 +60,4 @@ final class TurnedAway: LoopSource {
     }
 }
 
-extension TurnedAway: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.
+extension RejectedConnection: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.

@@ -6,7 +6,7 @@ import Glibc
 /// It reads a certificate and its key once a connection stands, and authorities when it waits for the answer to its hello
 /// (in some versions both at once). So it is given a connection, to a socket of our own, whose other end is closed before
 /// the hello. What is tried is the very code that will read them later.
-final class IdentityProbe {
+final class ClientIdentityCheck {
     private let curl: UnsafeMutableRawPointer
     private let listener: Listener
 

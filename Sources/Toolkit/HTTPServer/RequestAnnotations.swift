@@ -1,7 +1,7 @@
 import Locking
 
 /// What is learnt of a request on its way, for whoever reports on it afterwards. Only made when somebody will.
-public final class RequestNotes: Sendable {
+public final class RequestAnnotations: Sendable {
     private let name = Lock<String?>(nil)
 
     public init() {}

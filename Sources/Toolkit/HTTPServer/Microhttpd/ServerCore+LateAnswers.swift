@@ -3,7 +3,7 @@ import Glibc
 
 // MARK: - Late answers
 
-extension Engine {
+extension ServerCore {
     /// What is answered in one turn at most: thousands may be waiting for the same event, and everybody else for them.
     private static let lateAnswersPerTurn = 256
 
@@ -11,10 +11,10 @@ extension Engine {
     /// `MHD_NO`. False when there are no descriptors left.
     ///
     /// - Parameter isLast: whether the connection ends with the answer.
-    func park(_ reply: LateReply, of exchange: Exchange, isLast: Bool) -> Bool {
+    func park(_ reply: DeferredResponse, of exchange: Exchange, isLast: Bool) -> Bool {
         guard let descriptor = duplicate(exchange.peer) else { return false }
-        let socket = ParkedSocket(
-            descriptor: descriptor, reply: reply, received: exchange.peer.received, isLast: isLast, engine: self)
+        let socket = DeferredSocket(
+            descriptor: descriptor, reply: reply, received: exchange.peer.received, isLast: isLast, core: self)
         reply.settle(in: .parked(socket))
         parkedSockets[ObjectIdentifier(socket)] = socket
         countAddress(reply.peer)
@@ -28,7 +28,7 @@ extension Engine {
     }
 
     /// An answer has come. It is sent outside the library's callbacks, because the connection goes back to it then.
-    func answered(_ socket: ParkedSocket) { answeredSockets.append(socket) }
+    func answered(_ socket: DeferredSocket) { answeredSockets.append(socket) }
 
     func sendLateAnswers() {
         guard !answeredSockets.isEmpty else { return }
@@ -37,14 +37,14 @@ extension Engine {
         for socket in due where !socket.isOver { sendAnswer(on: socket) }
     }
 
-    private func sendAnswer(on socket: ParkedSocket) {
+    private func sendAnswer(on socket: DeferredSocket) {
         guard let answer = socket.reply.answer else { return }
         let response = router.finished(answer, in: socket.reply.context)
         let isLast = socket.isLast || isDraining
         response.body.withWholeBytes { body in
             counters.bodyBytesSent += UInt64(body.count)
             let hasLength = response.status != 204 && response.status != 304
-            let head = RawReply.head(
+            let head = RawResponse.head(
                 status: response.status, headers: response.headers, contentLength: hasLength ? body.count : nil,
                 requestID: socket.reply.requestID, date: date.updated(), closing: isLast)
             guard isLast else { return socket.send(head, body) }
@@ -55,7 +55,7 @@ extension Engine {
     }
 
     /// The answer is out: the library has the connection again, for the next request.
-    func giveBack(_ socket: ParkedSocket, _ descriptor: Int32) {
+    func giveBack(_ socket: DeferredSocket, _ descriptor: Int32) {
         released(socket)
         guard let daemon, !isDraining else {
             Glibc.close(descriptor)
@@ -68,7 +68,7 @@ extension Engine {
         _ = daemon.add(descriptor, &address, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
-    func released(_ socket: ParkedSocket) {
+    func released(_ socket: DeferredSocket) {
         parkedSockets[ObjectIdentifier(socket)] = nil
         uncountAddress(socket.reply.peer)
         if isDraining { checkDrained() }

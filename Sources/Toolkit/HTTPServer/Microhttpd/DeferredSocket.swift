@@ -5,38 +5,38 @@ import Glibc
 ///
 /// Only its end is watched for. What the client may send meanwhile (a next request, ahead of time) stays in the socket
 /// and is read when the library has the connection again.
-final class ParkedSocket {
+final class DeferredSocket {
     let descriptor: Int32
-    let reply: LateReply
+    let reply: DeferredResponse
     /// How many bytes of requests the connection has carried.
     let received: UInt64
     /// Whether the connection ends with the answer.
     let isLast: Bool
-    private unowned let engine: Engine
+    private unowned let core: ServerCore
     private var source: SourceID?
     private(set) var isOver = false
     private var unsent: ArraySlice<UInt8> = []
     private var stallTimer: LoopTimer?
 
-    init(descriptor: Int32, reply: LateReply, received: UInt64, isLast: Bool, engine: Engine) {
+    init(descriptor: Int32, reply: DeferredResponse, received: UInt64, isLast: Bool, core: ServerCore) {
         self.descriptor = descriptor
         self.reply = reply
         self.received = received
         self.isLast = isLast
-        self.engine = engine
+        self.core = core
     }
 
     /// Edge-triggered, and told at once of an end that came before.
     func watch(also events: UInt32 = 0) throws(ServerError) {
-        source = try engine.loop.watch(descriptor, for: events | EPOLLRDHUP.rawValue | EPOLLET.rawValue, self)
+        source = try core.loop.watch(descriptor, for: events | EPOLLRDHUP.rawValue | EPOLLET.rawValue, self)
     }
 
     private func unwatch() {
-        if let source { engine.loop.unwatch(source, descriptor: descriptor) }
+        if let source { core.loop.unwatch(source, descriptor: descriptor) }
         source = nil
     }
 
-    func answer() { engine.answered(self) }
+    func answer() { core.answered(self) }
 
     /// Says an answer, of which the connection goes on with the next request.
     func send(_ head: [UInt8], _ body: UnsafeRawBufferPointer) {
@@ -71,7 +71,7 @@ final class ParkedSocket {
     /// A client that takes nothing of its answer for the time an answer may stand still is cut.
     private func watchForStall() {
         let left = unsent.count
-        stallTimer = engine.loop.schedule(after: engine.options.deadlines.replyIdle) { [weak self] in
+        stallTimer = core.loop.schedule(after: core.options.deadlines.replyIdle) { [weak self] in
             guard let self, !unsent.isEmpty else { return }
             unsent.count == left ? close() : watchForStall()
         }
@@ -79,7 +79,7 @@ final class ParkedSocket {
 
     /// The library must be the only one that watches it, or an end would be noticed twice.
     private func giveBack() {
-        engine.giveBack(self, leave())
+        core.giveBack(self, leave())
     }
 
     /// Gives the descriptor up, watched by nobody.
@@ -93,7 +93,7 @@ final class ParkedSocket {
         guard !isOver else { return }
         end()
         Glibc.close(descriptor)
-        engine.released(self)
+        core.released(self)
         reply.gone()
     }
 
@@ -105,9 +105,9 @@ final class ParkedSocket {
     }
 }
 
-extension ParkedSocket: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.
+extension DeferredSocket: @unchecked Sendable {}  // Safe to share: used by its loop's thread only.
 
-extension ParkedSocket: LoopSource {
+extension DeferredSocket: LoopSource {
     func ready(_ events: UInt32) {
         guard !isOver else { return }
         guard events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) == 0 else { return close() }

@@ -4,11 +4,11 @@ internal import Locking
 /// The loop: takes commands from the mailbox, drives libcurl, hands out answers.
 ///
 /// Made by ``Client`` and given to its thread, which alone touches it from then on; that makes it safe to send there.
-final class Engine: @unchecked Sendable {
+final class TransferLoop: @unchecked Sendable {
     let options: ClientOptions
     let multi: Multi
     private let mailbox: Mailbox
-    private var lanes: Lanes<Transfer>
+    private var hostLimits: HostLimits<Transfer>
     /// Every handle there is, at most one for each connection allowed.
     private var handles: [EasyHandle] = []
     private var idle: [EasyHandle] = []
@@ -22,8 +22,8 @@ final class Engine: @unchecked Sendable {
     init(options: ClientOptions, mailbox: Mailbox) throws(ClientError) {
         self.options = options
         self.mailbox = mailbox
-        multi = try Multi(wakeSignal: mailbox.wakeSignal, connections: max(options.maxConnections, 1))
-        lanes = Lanes(
+        multi = try Multi(eventFD: mailbox.eventFD, connections: max(options.maxConnections, 1))
+        hostLimits = HostLimits(
             limit: options.maxConnections, hostLimit: options.perHostConnections, waitingLimit: options.waitingLimit)
     }
 
@@ -61,7 +61,7 @@ final class Engine: @unchecked Sendable {
 
     private func stop() {
         let reason = OutboundFailure(.cancelled, detail: "the client was shut down")
-        for transfer in lanes.drain() { drop(transfer, reason) }
+        for transfer in hostLimits.drain() { drop(transfer, reason) }
         for handle in handles {
             if let transfer = handle.transfer { finish(transfer, reason) }
         }
@@ -88,7 +88,7 @@ final class Engine: @unchecked Sendable {
 
     private func admit(_ transfer: Transfer) {
         guard !transfer.isCancelled else { return drop(transfer, Self.cancelled) }
-        switch lanes.admit(transfer, to: transfer.url.authority) {
+        switch hostLimits.admit(transfer, to: transfer.url.authority) {
         case .start(let lane): start(transfer, lane)
         case .wait(let lane):
             transfer.phase = .waiting(lane)
@@ -106,10 +106,10 @@ final class Engine: @unchecked Sendable {
         let now = uptimeNanoseconds()
         guard due <= now else { return }
         queueCheckDue = nil
-        for transfer in lanes.waitingItems {
+        for transfer in hostLimits.waitingItems {
             guard let due = queueDue(of: transfer), case .waiting(let lane) = transfer.phase else { continue }
             if due <= now {
-                lanes.withdraw(transfer, from: lane)
+                hostLimits.withdraw(transfer, from: lane)
                 drop(transfer, OutboundFailure(.overloaded, detail: "no connection was free within \(limit)"))
             } else {
                 queueCheckDue = min(queueCheckDue ?? due, due)
@@ -131,7 +131,7 @@ final class Engine: @unchecked Sendable {
         case .active:
             finish(transfer, Self.cancelled)
         case .waiting(let lane):
-            lanes.withdraw(transfer, from: lane)
+            hostLimits.withdraw(transfer, from: lane)
             drop(transfer, Self.cancelled)
         }
     }
@@ -155,15 +155,15 @@ final class Engine: @unchecked Sendable {
 
     // MARK: Starting and ending
 
-    private func start(_ transfer: Transfer, _ lane: Lanes<Transfer>.Lane) {
+    private func start(_ transfer: Transfer, _ lane: HostLimits<Transfer>.Lane) {
         guard !transfer.isCancelled else {
-            lanes.release(lane)
+            hostLimits.release(lane)
             return drop(transfer, Self.cancelled)
         }
         transfer.started = uptimeNanoseconds()
         transfer.lastArrival = transfer.started
         guard let handle = takeHandle() else {
-            lanes.release(lane)
+            hostLimits.release(lane)
             return drop(transfer, OutboundFailure(.overloaded, detail: "no memory for a handle"))
         }
         transfer.phase = .active(lane, handle)
@@ -185,7 +185,7 @@ final class Engine: @unchecked Sendable {
 
     private func takeHandle() -> EasyHandle? {
         if let handle = idle.popLast() { return handle }
-        guard let handle = EasyHandle(engine: self, options: options, multi: multi) else { return nil }
+        guard let handle = EasyHandle(transferLoop: self, options: options, multi: multi) else { return nil }
         handles.append(handle)
         return handle
     }
@@ -197,7 +197,7 @@ final class Engine: @unchecked Sendable {
                 guard let transfer = handle.transfer else { continue }
                 finish(transfer, code == CURLE_OK ? nil : failure(of: transfer, code, handle))
             }
-            guard let (transfer, lane) = lanes.next() else { return }
+            guard let (transfer, lane) = hostLimits.next() else { return }
             start(transfer, lane)
             // Started ones go out before the next sleep; one that failed at once has made room again.
             multi.runTimer()
@@ -218,7 +218,7 @@ final class Engine: @unchecked Sendable {
         multi.remove(handle)
         handle.clear()
         idle.append(handle)
-        lanes.release(lane)
+        hostLimits.release(lane)
         deliver(result, to: transfer)
     }
 

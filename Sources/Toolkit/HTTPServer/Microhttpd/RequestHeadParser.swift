@@ -18,7 +18,7 @@ struct HeadFields {
 }
 
 /// Reads a request's header out of libmicrohttpd's memory, which is good only until the answer is queued.
-struct HeadReader {
+struct RequestHeadParser {
     var fields = HeadFields()
     var headers = Headers()
     /// The end of the last line that was read: of the request line, then of each field. A line end of two bytes follows, which the
@@ -35,7 +35,7 @@ struct HeadReader {
             _ = MHD_get_connection_values_n(
                 connection, .HEADER_KIND,
                 { context, _, name, nameLength, value, valueLength in
-                    let reader = context!.assumingMemoryBound(to: HeadReader.self)
+                    let reader = context!.assumingMemoryBound(to: RequestHeadParser.self)
                     reader.pointee.take(
                         name: UnsafeRawBufferPointer(start: name, count: nameLength),
                         value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))

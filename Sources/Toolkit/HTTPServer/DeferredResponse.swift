@@ -1,26 +1,26 @@
-/// How an answer is given later than its handler returns: who is handed the request's ``LateReply``.
+/// How an answer is given later than its handler returns: who is handed the request's ``DeferredResponse``.
 ///
 /// For clients that wait for something to happen, thousands at a time. While one waits it has no task and no connection
 /// of libmicrohttpd's, but a socket and some two hundred bytes; after the answer its connection goes on as any other.
-public struct LateOpening: Sendable {
-    private let handover: Handover<LateReply>
+public struct DeferredStart: Sendable {
+    private let handover: OneShotTransfer<DeferredResponse>
 
     /// Exactly one of both is called.
     ///
     /// - Parameters:
     ///   - onOpen: runs on the loop, once. An answer given in it is as good as one the handler returned.
     ///   - onDrop: the answer never came to be waited for, because the client went before; from any thread.
-    public init(onOpen: @escaping @Sendable (LateReply) -> Void, onDrop: @escaping @Sendable () -> Void = {}) {
-        handover = Handover(onOpen: onOpen, onDrop: onDrop)
+    public init(onOpen: @escaping @Sendable (DeferredResponse) -> Void, onDrop: @escaping @Sendable () -> Void = {}) {
+        handover = OneShotTransfer(onOpen: onOpen, onDrop: onDrop)
     }
 
-    func open(_ reply: LateReply) { handover.open(reply) }
+    func open(_ reply: DeferredResponse) { handover.open(reply) }
 }
 
 /// A client that waits for its answer.
 ///
 /// Belongs to its server's loop: every member is for code that runs on it. It is kept by the server until it is over.
-public final class LateReply: @unchecked Sendable {
+public final class DeferredResponse: @unchecked Sendable {
     // Safe to share: each entry point checks that it runs on the loop's thread.
 
     /// Where the client is.
@@ -28,7 +28,7 @@ public final class LateReply: @unchecked Sendable {
         /// Its request is being answered just now.
         case opening
         /// On a socket that libmicrohttpd has forgotten.
-        case parked(ParkedSocket)
+        case parked(DeferredSocket)
         /// On a connection of libmicrohttpd's that is suspended: where the socket cannot be taken over.
         case suspended(Exchange)
         case over
@@ -39,16 +39,16 @@ public final class LateReply: @unchecked Sendable {
     /// The address at the other end of the connection: the client's, or a proxy's.
     let peer: RemoteAddress
     let context: Router.Context
-    private let engine: Engine
+    private let core: ServerCore
     private var place = Place.opening
     private(set) var answer: Response?
     private var goneHandler: (@Sendable () -> Void)?
 
-    init(_ context: Router.Context, remoteAddress: RemoteAddress, peer: RemoteAddress, engine: Engine) {
+    init(_ context: Router.Context, remoteAddress: RemoteAddress, peer: RemoteAddress, core: ServerCore) {
         self.context = context
         self.remoteAddress = remoteAddress
         self.peer = peer
-        self.engine = engine
+        self.core = core
     }
 
     /// The id of the request.
@@ -64,7 +64,7 @@ public final class LateReply: @unchecked Sendable {
     ///
     /// - Parameter response: with its body in memory, or without one.
     public func complete(_ response: Response) {
-        engine.loop.checkIsolated()
+        core.loop.checkIsolated()
         precondition(response.body.isWhole, "A late answer is held in memory")
         guard !isOver else { return }
         goneHandler = nil
@@ -80,12 +80,12 @@ public final class LateReply: @unchecked Sendable {
 
     /// Gives a problem as the answer.
     public func fail(_ problem: Problem) {
-        complete(engine.router.answer(to: problem, plan: context.plan, requestID: requestID))
+        complete(core.router.answer(to: problem, plan: context.plan, requestID: requestID))
     }
 
     /// Calls `handler` once when the client has gone, or the server stops, before an answer was given.
     public func onGone(_ handler: @escaping @Sendable () -> Void) {
-        engine.loop.checkIsolated()
+        core.loop.checkIsolated()
         if !isOver { goneHandler = handler }
     }
 

@@ -5,7 +5,7 @@ import Logging
 
 /// What is done about every request, whatever its language: it gets its place in a trace, and a line in the log at the level
 /// `debug`.
-struct RequestDoor: Sendable {
+struct RequestMiddleware: Sendable {
     let tracer: Tracer?
     let logger: Logger
 
@@ -21,7 +21,7 @@ struct RequestDoor: Sendable {
         let isLogged = logger.logLevel <= .debug
         guard isLogged || incoming != nil || tracer != nil else { return try await handler(request) }
         var request = request
-        if isLogged { request.notes = RequestNotes() }
+        if isLogged { request.notes = RequestAnnotations() }
         let tracer = incoming == nil && Self.probes.contains(pattern.description) ? nil : tracer
         let context = tracer.map { $0.context(following: incoming) } ?? incoming
         let start = tracer?.now
@@ -56,7 +56,7 @@ struct RequestDoor: Sendable {
 
     /// The route, never the path: names of channels and users belong to their owners.
     private func log(
-        _ request: Request, _ pattern: RoutePattern, _ status: Int, _ notes: RequestNotes, _ context: TraceContext?
+        _ request: Request, _ pattern: RoutePattern, _ status: Int, _ notes: RequestAnnotations, _ context: TraceContext?
     ) {
         let elapsed = (ContinuousClock.now - request.receivedAt) / .milliseconds(1)
         var fields: Logger.Metadata = [

@@ -4,7 +4,7 @@ import Logging
 
 // MARK: - Requests
 
-extension Engine {
+extension ServerCore {
     func requestBegan() { counters.requests += 1 }
 
     func handlerBegan() { counters.requestsInFlight += 1 }
@@ -21,10 +21,10 @@ extension Engine {
 
     func releaseBodyMemory(_ count: Int) { counters.bodyBytesInFlight -= count }
 
-    func suspended(_ waiting: any Parked) { parked[ObjectIdentifier(waiting)] = waiting }
+    func suspended(_ waiting: any Suspendable) { parked[ObjectIdentifier(waiting)] = waiting }
 
     /// Called with every resume: the library notices it only when it runs.
-    func resumed(_ waiting: any Parked) {
+    func resumed(_ waiting: any Suspendable) {
         parked[ObjectIdentifier(waiting)] = nil
         counters.resumes += 1
         daemon?.needsRun = true
@@ -51,10 +51,10 @@ extension Engine {
     /// What libmicrohttpd has to say. A client's misdeeds are nobody's news; the rest is about this machine.
     func log(_ message: UnsafePointer<CChar>) {
         // Said each time we take a socket over, which is how every stream begins.
-        guard !LibraryMessages.isTakeover(message) else { return }
-        if let status = LibraryRefusals.status(in: message) { refusal = status }
-        if LibraryRefusals.isAboutLength(message) { isRefusalDropped = true }
-        let isRoutine = LibraryMessages.isRoutine(message)
+        guard !MHDLogMessages.isTakeover(message) else { return }
+        if let status = MHDErrorPages.status(in: message) { refusal = status }
+        if MHDErrorPages.isAboutLength(message) { isRefusalDropped = true }
+        let isRoutine = MHDLogMessages.isRoutine(message)
         guard daemon == nil || logger.logLevel <= (isRoutine ? .debug : .warning) else { return }
         let text = String(cString: message).split(separator: "\n").first.map(String.init) ?? ""
         if daemon == nil { lastWords = text }
@@ -64,10 +64,10 @@ extension Engine {
 
 // MARK: - Answers
 
-extension Engine {
+extension ServerCore {
     /// Hands a complete answer to the library.
     func queue(_ response: Response, isHead: Bool, on exchange: Exchange, closing: Bool) -> MHD_Result {
-        guard let reply = LibraryReply(response, isHead: isHead, exchange: exchange) else {
+        guard let reply = MHDResponse(response, isHead: isHead, exchange: exchange) else {
             logger.error("no memory for an answer")
             return .NO
         }
@@ -87,7 +87,7 @@ extension Engine {
     ///
     /// A client that sleeps has to be woken, which costs as much as sending to it; one process with many connections is
     /// then woken once for all of them, and not again while it is at the next answer.
-    private func hold(answerOf peer: Peer) {
+    private func hold(answerOf peer: HTTPConnection) {
         answersOfRun += 1
         guard !isSecure, answersOfRun > 1 || answersOfLastRun > 1, !peer.isAnswerHeld else { return }
         if heldAnswers.count == Self.heldTogether { sendHeldAnswers() }
@@ -111,18 +111,18 @@ extension Engine {
         guard lingering < 4096, let head = exchange.head, let socket = duplicate(exchange.peer) else { return .NO }
         let isHead = head.method == .head
         linger(
-            socket, saying: RawReply.message(response, isHead: isHead, requestID: head.id, date: date.updated()))
+            socket, saying: RawResponse.message(response, isHead: isHead, requestID: head.id, date: date.updated()))
         return .NO
     }
 
     func linger(_ socket: Int32, saying reply: [UInt8]) {
         lingering += 1
-        Lingering.begin(descriptor: socket, loop: loop, reply: reply, deadline: options.deadlines.linger) {
+        LingeringSocket.begin(descriptor: socket, loop: loop, reply: reply, deadline: options.deadlines.linger) {
             [weak self] in self?.lingering -= 1
         }
     }
 
-    func duplicate(_ peer: Peer) -> Int32? {
+    func duplicate(_ peer: HTTPConnection) -> Int32? {
         let socket = fcntl(peer.descriptor, F_DUPFD_CLOEXEC, 0)
         guard socket >= 0 else { return nil }
         peer.isSilenced = true

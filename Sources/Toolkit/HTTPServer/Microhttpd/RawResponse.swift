@@ -3,7 +3,7 @@ import Glibc
 
 /// Answers printed by hand, for sockets that libmicrohttpd has given up or cannot answer on: streams, refusals in the
 /// middle of a body, requests that never came.
-enum RawReply {
+enum RawResponse {
     /// The header of an answer, with its closing empty line.
     ///
     /// - Parameter closing: whether the connection ends with the answer.

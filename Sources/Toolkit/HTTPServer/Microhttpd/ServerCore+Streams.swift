@@ -5,7 +5,7 @@ import Logging
 
 // MARK: - Streams
 
-extension Engine {
+extension ServerCore {
     /// Ends the request and begins the stream, on a duplicate of the socket or, encrypted, on the library's connection.
     func openStream(
         _ opening: StreamOpening, for exchange: Exchange, headers: [(name: String, value: String)]
@@ -43,7 +43,7 @@ extension Engine {
         Socket.set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         Socket.watchForSilence(socket)
         let coding = isChunked ? [(name: "Transfer-Encoding", value: "chunked")] : []
-        let header = RawReply.head(
+        let header = RawResponse.head(
             status: 200, headers: headers + opening.headers + coding, contentLength: nil, requestID: head.id,
             date: date.updated())
         connection.begin(with: header, opening.open)
@@ -54,12 +54,12 @@ extension Engine {
         _ opening: StreamOpening, for exchange: Exchange, headers: [(name: String, value: String)]
     ) -> MHD_Result {
         guard let head = exchange.head else { return .NO }
-        let outlet = LibraryOutlet(exchange: exchange)
+        let outlet = MHDStreamOutlet(exchange: exchange)
         let connection = makeConnection(outlet, head, isChunked: false)
         outlet.attach(connection)
         Socket.watchForSilence(exchange.peer.descriptor)
         let response = Response(status: 200, headers: headers + opening.headers)
-        guard let reply = LibraryReply(response, outlet: outlet, exchange: exchange), reply.queue() == .YES else {
+        guard let reply = MHDResponse(response, outlet: outlet, exchange: exchange), reply.queue() == .YES else {
             connection.close(.failed(ENOMEM))
             return .NO
         }

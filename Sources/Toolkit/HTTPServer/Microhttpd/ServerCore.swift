@@ -5,13 +5,13 @@ import Logging
 import Synchronization
 
 /// What is behind a ``Server``: connections, their deadlines and limits, requests, streams, start and stop.
-final class Engine: @unchecked Sendable {
+final class ServerCore: @unchecked Sendable {
     // Safe to share: the `let`s are Sendable, `boundAddress` is locked, everything else is touched only by the loop's
     // thread. Its state is one, its code in five files: life (here), connections, answers, late answers, streams.
 
     let options: ServerOptions
     /// Given up to the listener.
-    private var claimed: ClaimedAddress?
+    private var claimed: ReservedAddress?
     var router: Router
     let loop: Loop
     /// Where handlers run.
@@ -22,8 +22,8 @@ final class Engine: @unchecked Sendable {
     private let boundAddress = Lock<Server.Address?>(nil)
     var daemon: Daemon?
     var listener: Listener?
-    var queues: PeerQueues
-    var peers: [ObjectIdentifier: Peer] = [:]
+    var queues: ConnectionQueues
+    var peers: [ObjectIdentifier: HTTPConnection] = [:]
     var addressCounts: [RemoteAddress: Int] = [:]
     /// Of the socket that is being handed to the library: who is there, and how many bytes of requests it has carried.
     var incoming = (address: RemoteAddress.loopback, received: UInt64(0))
@@ -35,12 +35,12 @@ final class Engine: @unchecked Sendable {
     var lastExhaustion: MonotonicTime?
 
     /// Those the library has suspended, so that none is left when it stops.
-    var parked: [ObjectIdentifier: any Parked] = [:]
+    var parked: [ObjectIdentifier: any Suspendable] = [:]
     /// Clients that wait for late answers on sockets of ours, and those whose answers have come, in that order.
-    var parkedSockets: [ObjectIdentifier: ParkedSocket] = [:]
-    var answeredSockets: [ParkedSocket] = []
+    var parkedSockets: [ObjectIdentifier: DeferredSocket] = [:]
+    var answeredSockets: [DeferredSocket] = []
     /// Answers that wait for those of the other requests of this run, and how many were given in it and in the last.
-    var heldAnswers: [Peer] = []
+    var heldAnswers: [HTTPConnection] = []
     var answersOfRun = 0
     var answersOfLastRun = 0
     var streams: StreamRegistry
@@ -58,7 +58,7 @@ final class Engine: @unchecked Sendable {
     /// The statuses of such answers, in the order in which the library will close their connections.
     var droppedRefusals: [Int] = []
 
-    init(options: ServerOptions, on claimed: ClaimedAddress?, router: Router, loop: Loop, logger: Logger) {
+    init(options: ServerOptions, on claimed: ReservedAddress?, router: Router, loop: Loop, logger: Logger) {
         self.options = options
         self.claimed = claimed
         self.router = router
@@ -66,7 +66,7 @@ final class Engine: @unchecked Sendable {
         tasks = LoopTasks(loop)
         self.logger = logger
         isSecure = options.tls != nil
-        queues = PeerQueues(options.deadlines)
+        queues = ConnectionQueues(options.deadlines)
         streams = StreamRegistry(limits: options.limits)
     }
 
@@ -74,21 +74,21 @@ final class Engine: @unchecked Sendable {
 }
 
 /// Something that waits with a suspended connection and can be told to give up.
-protocol Parked: AnyObject {
+protocol Suspendable: AnyObject {
     func abandon()
 }
 
-extension Exchange: Parked {}
+extension Exchange: Suspendable {}
 
 // MARK: - Start and stop
 
-extension Engine: LoopDriver {
+extension ServerCore: LoopDriver {
     var isEager: Bool { !answeredSockets.isEmpty || daemon.map { $0.needsRun || $0.isPending } ?? false }
 
     func drive() {
         guard let daemon, !daemon.isRunning else { return }
         sendLateAnswers()
-        LibraryRefusals.withRunning(self) { daemon.runIfNeeded() }
+        MHDErrorPages.withRunning(self) { daemon.runIfNeeded() }
         sendHeldAnswers()
         answersOfLastRun = answersOfRun
         answersOfRun = 0
@@ -103,12 +103,12 @@ extension Engine: LoopDriver {
         // A client that goes away must not end the process; the library is told the same by its flags.
         signal(SIGPIPE, SIG_IGN)
         if let files = options.tls { identities = [try TLSIdentity(files)] }
-        let daemon = try Daemon(engine: self, loop: loop, limits: options.limits)
+        let daemon = try Daemon(core: self, loop: loop, limits: options.limits)
         do {
             // Not by `??`, which would lose the type of the error.
             let claimed =
                 if let claimed = self.claimed { claimed } else {
-                    try ClaimedAddress(host: options.host, port: options.port)
+                    try ReservedAddress(host: options.host, port: options.port)
                 }
             self.claimed = nil
             let listener = try Listener(

@@ -4,7 +4,7 @@ import Logging
 
 // MARK: - Connections
 
-extension Engine {
+extension ServerCore {
     /// A connected socket: takes it, makes room for it, or turns it away.
     func accepted(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let remote = SocketAddress.remote(address)
@@ -45,25 +45,25 @@ extension Engine {
             return
         }
         lingering += 1
-        TurnedAway.begin(
+        RejectedConnection.begin(
             descriptor: socket, loop: loop, longest: options.limits.requestLineBytes,
             deadline: options.deadlines.linger
         ) { [weak self] line in
             guard let self else { return _ = Glibc.close(socket) }
             lingering -= 1
-            linger(socket, saying: rawReply(to: .overloaded(reason), onRouteOf: line))
+            linger(socket, saying: rawResponse(to: .overloaded(reason), onRouteOf: line))
         }
     }
 
     /// - Parameter line: a request line; nothing of it need be there.
-    private func rawReply(to problem: Problem, onRouteOf line: [UInt8]) -> [UInt8] {
+    private func rawResponse(to problem: Problem, onRouteOf line: [UInt8]) -> [UInt8] {
         let words = line.split(separator: 0x20)
-        guard words.count > 1 else { return rawReply(to: problem) }
+        guard words.count > 1 else { return rawResponse(to: problem) }
         let id = makeRequestID()
         let method = HTTPMethod(rawValue: String(decoding: words[0], as: UTF8.self))
         let plan = router.plan(method: method, path: RequestTarget(Array(words[1])).path, headers: Headers())
         let response = router.answer(to: problem, plan: plan, requestID: id)
-        return RawReply.message(response, isHead: method == .head, requestID: id, date: date.updated())
+        return RawResponse.message(response, isHead: method == .head, requestID: id, date: date.updated())
     }
 
     /// Out of descriptors or memory: gives some back.
@@ -76,11 +76,11 @@ extension Engine {
         logger.error("cannot accept connections", metadata: ["reason": "\(ServerError.text(of: code))"])
     }
 
-    func connectionStarted(_ connection: OpaquePointer) -> Peer? {
+    func connectionStarted(_ connection: OpaquePointer) -> HTTPConnection? {
         let descriptor = shim_connection_descriptor(connection)
         guard descriptor >= 0 else { return nil }
-        let peer = Peer(
-            engine: self, connection: connection, descriptor: descriptor, address: incoming.address,
+        let peer = HTTPConnection(
+            core: self, connection: connection, descriptor: descriptor, address: incoming.address,
             received: incoming.received)
         do {
             try peer.watch()
@@ -94,7 +94,7 @@ extension Engine {
     }
 
     /// The library is about to close the socket.
-    func connectionEnded(_ peer: Peer) {
+    func connectionEnded(_ peer: HTTPConnection) {
         if let exchange = peer.exchange {
             // The library lets a request go without its completion callback when it got no answer from us to give.
             exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
@@ -120,27 +120,27 @@ extension Engine {
         addressCounts[address] = count > 1 ? count - 1 : nil
     }
 
-    private func refuseLength(_ peer: Peer) {
+    private func refuseLength(_ peer: HTTPConnection) {
         let status = droppedRefusals.isEmpty ? 400 : droppedRefusals.removeFirst()
         guard !isSecure, !peer.isSilenced, let socket = duplicate(peer) else { return }
         let problem =
             status == 413
-            ? LibraryRefusals.problem(413, limits: options.limits)
+            ? MHDErrorPages.problem(413, limits: options.limits)
             : .malformedRequest("Content-Length is not a number")
-        linger(socket, saying: rawReply(to: problem))
+        linger(socket, saying: rawResponse(to: problem))
     }
 
     /// The library drops a connection without a word when it cannot find method and target in the first line. When
     /// nothing was ever said on a connection, and its end is not the client's doing, that must have been the reason.
-    private func explainEnd(of peer: Peer) {
+    private func explainEnd(of peer: HTTPConnection) {
         guard !isSecure, peer.phase == .header, peer.hasHeardNothing else { return }
         var byte: UInt8 = 0
         let count = recv(peer.descriptor, &byte, 1, Socket.peek | Socket.sendFlags)
         guard count > 0 || (count < 0 && errno == EAGAIN) else { return }
-        peer.cut(saying: rawReply(to: .malformedRequest("The request line is not one of HTTP/1.1")))
+        peer.cut(saying: rawResponse(to: .malformedRequest("The request line is not one of HTTP/1.1")))
     }
 
-    func move(_ peer: Peer, to phase: Peer.Phase) {
+    func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase) {
         guard !peer.isSilenced else { return }
         queues.move(peer, to: phase, now: loop.turnTime)
         if phase != .working { arm(for: peer.deadline) }
@@ -150,7 +150,7 @@ extension Engine {
 
 // MARK: - Deadlines
 
-extension Engine {
+extension ServerCore {
     /// Sees to it that the timer fires no later than `deadline`. It mostly fires too early, for a connection that has
     /// moved on, and is set again then: once in a while rather than once for each move.
     private func arm(for deadline: MonotonicTime) {
@@ -168,7 +168,7 @@ extension Engine {
         if let next = queues.nextDeadline { arm(for: next) }
     }
 
-    private func timeOut(_ peer: Peer, _ now: MonotonicTime) {
+    private func timeOut(_ peer: HTTPConnection, _ now: MonotonicTime) {
         let phase = peer.phase
         if phase == .reply, peer.hasTakenMore() {
             queues.move(peer, to: .reply, now: now)
@@ -177,14 +177,14 @@ extension Engine {
         queues.leave(peer)
         counters.timedOut += 1
         switch phase {
-        case .header where peer.exchange != nil || peer.hasSentAnything: peer.cut(saying: rawReply(to: .requestTimeout))
-        case .body: peer.cut(saying: rawReply(to: .requestTimeout))
+        case .header where peer.exchange != nil || peer.hasSentAnything: peer.cut(saying: rawResponse(to: .requestTimeout))
+        case .body: peer.cut(saying: rawResponse(to: .requestTimeout))
         case .header, .idle, .reply, .working: peer.cut()
         }
     }
 
     /// What to say instead of the library's page that was just announced.
-    func takeRefusal() -> LibraryRefusals.Substitute {
+    func takeRefusal() -> MHDErrorPages.ReplacementPage {
         guard let status = refusal else { return .none }
         refusal = nil
         guard !isRefusalDropped else {
@@ -193,15 +193,15 @@ extension Engine {
             return .nothing
         }
         let id = makeRequestID()
-        var response = LibraryRefusals.problem(status, limits: options.limits)
+        var response = MHDErrorPages.problem(status, limits: options.limits)
             .response(baseURL: router.problemBaseURL, requestID: id)
         response.headers += [("X-Request-Id", id), ("X-Content-Type-Options", "nosniff")]
         return .response(response)
     }
 
-    func rawReply(to problem: Problem) -> [UInt8] {
+    func rawResponse(to problem: Problem) -> [UInt8] {
         let id = makeRequestID()
         let response = problem.response(baseURL: router.problemBaseURL, requestID: id)
-        return RawReply.message(response, isHead: false, requestID: id, date: date.updated())
+        return RawResponse.message(response, isHead: false, requestID: id, date: date.updated())
     }
 }

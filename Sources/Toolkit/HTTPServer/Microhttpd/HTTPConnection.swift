@@ -3,7 +3,7 @@ internal import CMicrohttpd
 import Glibc
 
 /// One HTTP connection, as long as libmicrohttpd has it.
-final class Peer {
+final class HTTPConnection {
     /// What it is doing, which decides how long it may take.
     enum Phase: Int, CaseIterable {
         /// A request's line and header are being read.
@@ -18,15 +18,15 @@ final class Peer {
         case working
     }
 
-    unowned let engine: Engine
+    unowned let core: ServerCore
     let connection: OpaquePointer
     let descriptor: Int32
     let address: RemoteAddress
-    /// Set by ``PeerQueues`` only.
+    /// Set by ``ConnectionQueues`` only.
     fileprivate(set) var phase = Phase.working
     var deadline = MonotonicTime(nanoseconds: .max)
-    var previous: Unmanaged<Peer>?
-    var next: Unmanaged<Peer>?
+    var previous: Unmanaged<HTTPConnection>?
+    var next: Unmanaged<HTTPConnection>?
 
     /// The request that is under way; let go in its completion callback, which always comes.
     var exchange: Exchange?
@@ -44,9 +44,9 @@ final class Peer {
     private var lastAcknowledged: UInt64 = 0
 
     init(
-        engine: Engine, connection: OpaquePointer, descriptor: Int32, address: RemoteAddress, received: UInt64
+        core: ServerCore, connection: OpaquePointer, descriptor: Int32, address: RemoteAddress, received: UInt64
     ) {
-        self.engine = engine
+        self.core = core
         self.connection = connection
         self.descriptor = descriptor
         self.address = address
@@ -57,11 +57,11 @@ final class Peer {
     /// edge-triggered, it costs nothing per request.
     func watch() throws(ServerError) {
         let events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
-        source = try engine.loop.watch(descriptor, for: events, self)
+        source = try core.loop.watch(descriptor, for: events, self)
     }
 
     func unwatch() {
-        if let source { engine.loop.unwatch(source, descriptor: descriptor) }
+        if let source { core.loop.unwatch(source, descriptor: descriptor) }
         source = nil
     }
 
@@ -83,7 +83,7 @@ final class Peer {
 
     /// Says something in plain HTTP if that is possible, then ends the connection. Only while nothing is being written.
     func cut(saying reply: [UInt8]) {
-        if !engine.isSecure {
+        if !core.isSecure {
             // Best effort: a client that does not read gets nothing.
             _ = reply.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
         }
@@ -111,7 +111,7 @@ final class Peer {
     var hasHeardNothing: Bool { shim_tcp_has_said_nothing(descriptor) != 0 }
 }
 
-extension Peer: LoopSource {
+extension HTTPConnection: LoopSource {
     /// The client has closed its side, or both.
     func ready(_ events: UInt32) {
         hasEnded = true
@@ -121,7 +121,7 @@ extension Peer: LoopSource {
 }
 
 /// Where every connection stands, one queue for each phase with a deadline.
-struct PeerQueues {
+struct ConnectionQueues {
     private var queues: [DeadlineQueue]
 
     init(_ deadlines: ServerOptions.Deadlines) {
@@ -132,24 +132,24 @@ struct PeerQueues {
     }
 
     /// Puts a connection into a phase, at the end of its queue, also when it is in it already.
-    mutating func move(_ peer: Peer, to phase: Peer.Phase, now: MonotonicTime) {
+    mutating func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase, now: MonotonicTime) {
         leave(peer)
         peer.phase = phase
         if phase != .working { queues[phase.rawValue].append(peer, now: now) }
     }
 
-    mutating func leave(_ peer: Peer) {
+    mutating func leave(_ peer: HTTPConnection) {
         if peer.phase != .working { queues[peer.phase.rawValue].remove(peer) }
         peer.phase = .working
     }
 
     /// The connection that has been in this phase the longest.
-    func longest(in phase: Peer.Phase) -> Peer? {
+    func longest(in phase: HTTPConnection.Phase) -> HTTPConnection? {
         queues[phase.rawValue].first?.takeUnretainedValue()
     }
 
     /// One whose time is up.
-    func expired(at now: MonotonicTime) -> Peer? {
+    func expired(at now: MonotonicTime) -> HTTPConnection? {
         for queue in queues {
             if let next = queue.next, next <= now { return queue.first?.takeUnretainedValue() }
         }

@@ -2,18 +2,18 @@
 ///
 /// Kept here rather than left to libcurl: its own queue of pending transfers is one for all hosts, so a host that is at
 /// its limit stands in the way of the others. Used by the loop thread only.
-struct Lanes<Item: AnyObject> {
+struct HostLimits<Item: AnyObject> {
     /// What is under way and what waits for one host. An item keeps its lane, which saves a second look-up.
     final class Lane {
         fileprivate let key: String
         fileprivate var active = 0
-        fileprivate var waiting = FirstInFirstOut<Item>()
+        fileprivate var waiting = FIFOQueue<Item>()
         fileprivate var isInTurn = false
 
         fileprivate init(key: String) { self.key = key }
     }
 
-    enum Admission {
+    enum LaneAdmission {
         /// Counted as active; start it.
         case start(Lane)
         /// Queued; ``next()`` hands it out when it may start.
@@ -27,9 +27,9 @@ struct Lanes<Item: AnyObject> {
     private let waitingLimit: Int
     private var active = 0
     private var waiting = 0
-    private var lanes: [String: Lane] = [:]
+    private var hostLimits: [String: Lane] = [:]
     /// Lanes that have someone waiting and may have room, each at most once, served in turn.
-    private var turns = FirstInFirstOut<Lane>()
+    private var turns = FIFOQueue<Lane>()
 
     init(limit: Int, hostLimit: Int, waitingLimit: Int) {
         self.limit = max(limit, 1)
@@ -37,8 +37,8 @@ struct Lanes<Item: AnyObject> {
         self.waitingLimit = max(waitingLimit, 0)
     }
 
-    mutating func admit(_ item: Item, to key: String) -> Admission {
-        let lane = lanes[key] ?? open(key)
+    mutating func admit(_ item: Item, to key: String) -> LaneAdmission {
+        let lane = hostLimits[key] ?? open(key)
         if active < limit, lane.active < hostLimit, lane.waiting.isEmpty {
             active += 1
             lane.active += 1
@@ -84,12 +84,12 @@ struct Lanes<Item: AnyObject> {
     }
 
     /// Everyone who waits, in no order.
-    var waitingItems: [Item] { lanes.values.flatMap { $0.waiting.all } }
+    var waitingItems: [Item] { hostLimits.values.flatMap { $0.waiting.all } }
 
     /// Everyone who waits, no longer waiting.
     mutating func drain() -> [Item] {
         var items: [Item] = []
-        for lane in lanes.values {
+        for lane in hostLimits.values {
             while let item = lane.waiting.popFirst() { items.append(item) }
             closeIfUnused(lane)
         }
@@ -99,12 +99,12 @@ struct Lanes<Item: AnyObject> {
 
     private mutating func open(_ key: String) -> Lane {
         let lane = Lane(key: key)
-        lanes[key] = lane
+        hostLimits[key] = lane
         return lane
     }
 
     private mutating func closeIfUnused(_ lane: Lane) {
-        if lane.active == 0, lane.waiting.isEmpty { lanes[lane.key] = nil }
+        if lane.active == 0, lane.waiting.isEmpty { hostLimits[lane.key] = nil }
     }
 
     private mutating func takeTurn(_ lane: Lane) {
@@ -115,7 +115,7 @@ struct Lanes<Item: AnyObject> {
 }
 
 /// A queue over an array: taking from the front moves an index and now and then the rest.
-struct FirstInFirstOut<Element> {
+struct FIFOQueue<Element> {
     private var elements: [Element?] = []
     private var head = 0
 

@@ -1,5 +1,5 @@
 /// Takes a request's body in: decompressed if need be, counted, and never more of it than the route allows.
-final class BodyIntake {
+final class BodyReceiver {
     /// What to do after some of the body was offered.
     enum Verdict {
         case goOn
@@ -12,7 +12,7 @@ final class BodyIntake {
     private var inflate: Inflate?
     private let trustsCoding: Bool
     private let pump: BodyPump?
-    private unowned let engine: Engine
+    private unowned let core: ServerCore
     private(set) var collected: [UInt8] = []
     private var length = 0
     private(set) var wireLength = 0
@@ -21,13 +21,13 @@ final class BodyIntake {
     ///   - trustsCoding: whether a body that does not begin as a compressed one is corrupt, and not plain.
     ///   - pump: where a streamed body goes; `nil` collects it.
     init(
-        limit: Int, inflate: Inflate?, trustsCoding: Bool, pump: BodyPump?, expected: UInt64?, engine: Engine
+        limit: Int, inflate: Inflate?, trustsCoding: Bool, pump: BodyPump?, expected: UInt64?, core: ServerCore
     ) {
         self.limit = limit
         self.inflate = inflate
         self.trustsCoding = trustsCoding
         self.pump = pump
-        self.engine = engine
+        self.core = core
         if pump == nil, inflate == nil, let expected {
             // A promise is cheap: no more than a page or two of memory before there is something to put there.
             collected.reserveCapacity(min(Int(clamping: expected), 64 * 1024))
@@ -35,7 +35,7 @@ final class BodyIntake {
     }
 
     deinit {
-        engine.releaseBodyMemory(collected.count)
+        core.releaseBodyMemory(collected.count)
     }
 
     /// Offers bytes from the wire; says how many of them are dealt with.
@@ -78,7 +78,7 @@ final class BodyIntake {
             if !bytes.isEmpty { pump.push(Array(bytes)) }
             return .goOn
         }
-        guard engine.reserveBodyMemory(bytes.count) else {
+        guard core.reserveBodyMemory(bytes.count) else {
             return .refuse(.overloaded("Too many request bodies are being received"))
         }
         collected.append(contentsOf: bytes)

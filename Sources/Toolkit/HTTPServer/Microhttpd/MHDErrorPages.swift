@@ -9,7 +9,7 @@ import Glibc
 /// let a program supply a function of that name: the one below, which turns the known pages into problems and makes
 /// everything else as the library would. Where the linker binds the library to itself (`-Bsymbolic`, a static build) the
 /// pages simply stay as they are.
-enum LibraryRefusals {
+enum MHDErrorPages {
     /// The library announces such an answer in the log first, and only there says the status.
     static func status(in message: UnsafePointer<CChar>) -> Int? {
         let announcement: StaticString = "Error processing request (HTTP response code is "
@@ -38,25 +38,25 @@ enum LibraryRefusals {
         return key
     }()
 
-    static func withRunning<Result>(_ engine: Engine, _ body: () -> Result) -> Result {
-        pthread_setspecific(running, Unmanaged.passUnretained(engine).toOpaque())
+    static func withRunning<Result>(_ core: ServerCore, _ body: () -> Result) -> Result {
+        pthread_setspecific(running, Unmanaged.passUnretained(core).toOpaque())
         defer { pthread_setspecific(running, nil) }
         return body()
     }
 
     /// What becomes of an answer the library wants to give by itself.
-    enum Substitute {
+    enum ReplacementPage {
         /// It is not one of those.
         case none
         /// This is said instead.
         case response(Response)
-        /// The library gets no answer, drops the connection, and ``Engine`` says what there is to say.
+        /// The library gets no answer, drops the connection, and ``ServerCore`` says what there is to say.
         case nothing
     }
 
-    fileprivate static func substitute() -> Substitute {
+    fileprivate static func substitute() -> ReplacementPage {
         guard let raw = pthread_getspecific(running) else { return .none }
-        return Unmanaged<Engine>.fromOpaque(raw).takeUnretainedValue().takeRefusal()
+        return Unmanaged<ServerCore>.fromOpaque(raw).takeUnretainedValue().takeRefusal()
     }
 
     /// Whether the library has stumbled over a Content-Length. It would send the header of its answer twice (0.9.75 goes
@@ -74,15 +74,15 @@ enum LibraryRefusals {
     }
 }
 
-/// Takes the place of the library's function of this name; see ``LibraryRefusals``.
+/// Takes the place of the library's function of this name; see ``MHDErrorPages``.
 @c(MHD_create_response_from_buffer)
 public func makeResponseFromBuffer(
     _ size: Int, _ buffer: UnsafeMutableRawPointer?, _ mode: UInt32
 ) -> OpaquePointer? {
     if mode == 0 {
-        switch LibraryRefusals.substitute() {
+        switch MHDErrorPages.substitute() {
         case .none: break
-        case .response(let response): if let made = LibraryRefusals.make(response) { return made }
+        case .response(let response): if let made = MHDErrorPages.make(response) { return made }
         case .nothing: return nil
         }
     }

@@ -5,11 +5,11 @@ import Glibc
 ///
 /// The library fetches bytes when the client has room; while there are none the connection is suspended. Slower than a
 /// socket of our own, and the same to everybody above.
-final class LibraryOutlet: StreamOutlet {
+final class MHDStreamOutlet: StreamOutlet {
     let descriptor: Int32 = -1
     private(set) var slot: UInt32 = 0
-    private let engine: Engine
-    private let peer: Peer
+    private let core: ServerCore
+    private let peer: HTTPConnection
     private let isChunked: Bool
     private var place: SourceID?
     private var connection: StreamConnection?
@@ -18,18 +18,18 @@ final class LibraryOutlet: StreamOutlet {
     private var isFreed = false
 
     init(exchange: Exchange) {
-        engine = exchange.engine
+        core = exchange.core
         peer = exchange.peer
         isChunked = !exchange.isHTTP10
     }
 
     func attach(_ connection: StreamConnection) {
         self.connection = connection
-        let place = engine.loop.place(connection)
+        let place = core.loop.place(connection)
         self.place = place
         slot = place.slot
         peer.stream = connection
-        engine.move(peer, to: .working)
+        core.move(peer, to: .working)
     }
 
     func makeResponse() -> OpaquePointer? {
@@ -37,9 +37,9 @@ final class LibraryOutlet: StreamOutlet {
         let response = MHD_create_response_from_callback(
             .max, 32 * 1024,
             { context, _, buffer, room in
-                Unmanaged<LibraryOutlet>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.read(into: buffer!, room) }
+                Unmanaged<MHDStreamOutlet>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.read(into: buffer!, room) }
             }, context.toOpaque(),
-            { Unmanaged<LibraryOutlet>.fromOpaque($0!).takeRetainedValue().freed() })
+            { Unmanaged<MHDStreamOutlet>.fromOpaque($0!).takeRetainedValue().freed() })
         if response == nil { context.release() }
         return response
     }
@@ -52,7 +52,7 @@ final class LibraryOutlet: StreamOutlet {
             return ending == .finished && isChunked ? -1 : peer.endInReader(buffer)
         }
         isSuspended = true
-        engine.suspended(self)
+        core.suspended(self)
         MHD_suspend_connection(peer.connection)
         return 0
     }
@@ -65,14 +65,14 @@ final class LibraryOutlet: StreamOutlet {
     func wake() {
         guard isSuspended, !isFreed else { return }
         isSuspended = false
-        engine.resumed(self)
+        core.resumed(self)
         MHD_resume_connection(peer.connection)
     }
 
     func close(_ reason: StreamConnection.CloseReason) {
         guard ending == nil else { return }
         ending = reason
-        if let place { engine.loop.displace(place) }
+        if let place { core.loop.displace(place) }
         place = nil
         connection = nil
         peer.stream = nil
@@ -85,7 +85,7 @@ final class LibraryOutlet: StreamOutlet {
     }
 }
 
-extension LibraryOutlet: Parked {
+extension MHDStreamOutlet: Suspendable {
     func abandon() {
         connection?.close(.drained)
         wake()

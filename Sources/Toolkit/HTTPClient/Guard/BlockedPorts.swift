@@ -2,7 +2,7 @@
 ///
 /// Below 1024 only 80 and 443 are permitted, which covers SMTP, SSH, LDAP and their kind. The ephemeral range of Linux
 /// (from 32768) is left alone: whatever listens there was not put there by a service's convention.
-enum RefusedPorts {
+enum BlockedPorts {
     private static let above1023: Set<UInt16> = [
         1433, 1434,  // SQL Server
         1521, 1522,  // Oracle
