@@ -42,7 +42,7 @@ struct APIFixture: Sendable {
             let inbound = InboundService(service: service, logger: ChatFixture.quiet)
             let api = NativeAPI(
                 service: service, webhooks: webhooks, inbound: inbound, publicURL: publicURL,
-                streams: LiveStreams(polls: HeldPolls(service: service, loop: loop)), clock: clock)
+                streams: LiveStreams(polls: LongPollTable(service: service, loop: loop)), clock: clock)
             var router = Router(problemBaseURL: "https://gw.example")
             api.addRoutes(to: &router)
             let app = try #require(service.keyring.app(AppID("default")))

@@ -59,9 +59,9 @@ private struct PollAnswer {
 }
 
 /// Speaks to nobody.
-private struct SilentVoice: PollVoice {
+private struct SilentVoice: PollFormatter {
     func shows(_ event: Event) -> Bool { true }
-    func isInForce(_ order: PollOrder) -> Bool { true }
+    func isInForce(_ order: PollRequest) -> Bool { true }
     func answer(_ batch: PollBatch, to reply: DeferredResponse) {}
     func refuse(_ error: ChatError, to reply: DeferredResponse) {}
 }
@@ -133,11 +133,11 @@ private struct SilentVoice: PollVoice {
     func known() async throws {
         try await StreamHarness.run { gateway in
             let selection = Selection(channels: ChannelSet(app: StreamHarness.app, patterns: [.exact("a")]))
-            let order = PollOrder(
+            let order = PollRequest(
                 caller: gateway.chat.caller, selection: selection, limit: 10, after: 20, hold: .seconds(1),
                 voice: SilentVoice())
             let polls = gateway.streams.polls
-            let poll = HeldPoll(polls, order)
+            let poll = LongPoll(polls, order)
             _ = try await polls.attach(poll)
             @Sendable func event(_ position: UInt64) -> Event {
                 let channel = ChannelID("a", in: StreamHarness.app)
@@ -280,7 +280,7 @@ private struct SilentVoice: PollVoice {
     @Test("are looked at when their own credential ends, and at no other's end of the same key")
     func ends() async throws {
         try await StreamHarness.run { gateway in
-            let owners = StreamOwners(limits: gateway.service.liveLimits)
+            let owners = ConnectionLimits(limits: gateway.service.liveLimits)
             let now = gateway.service.clock.now
             func token(_ n: Int, ends: Int64?) -> Caller {
                 var caller = Caller(app: StreamHarness.app, credential: "k", scopes: [.read])

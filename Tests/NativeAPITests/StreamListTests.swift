@@ -310,7 +310,7 @@ import Testing
     func crowd() async throws {
         var limits = Limits()
         limits.streamsPerKey = 1
-        let taken = Lock<StreamOwner?>(nil)
+        let taken = Lock<ConnectionOwner?>(nil)
         try await opening(limits: limits) { gateway, order in
             let owner = gateway.streams.owners.enter(order.caller, from: .loopback)
             taken.withLock { $0 = owner }

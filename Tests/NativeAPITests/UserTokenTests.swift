@@ -151,7 +151,7 @@ import Testing
                 of: Request(.get, "/", headers: Headers([("Authorization", "Bearer " + token)])))
             let chat = api.service.chat(for: caller)
             let asked = try chat.selection(channels: ["*"])
-            let groups = FollowedGroups(names: ["none"], channels: ["*"], version: 0)
+            let groups = GroupSelection(names: ["none"], channels: ["*"], version: 0)
             for selection in [asked, try await chat.selection(of: groups, like: asked)] {
                 var catchUp = chat.catchUp(selection, after: .zero, upTo: try await chat.watermark())
                 #expect(try await catchUp.nextPage(limit: 50).contains { $0.channel.name == "crew" } == false)

@@ -16,7 +16,7 @@ struct PubNubHarness: Sendable {
     static let app = ChatFixture.app
 
     let service: ChatService
-    let polls: HeldPolls
+    let polls: LongPollTable
     let server: Server
     let clock: ManualClock
 
@@ -38,10 +38,10 @@ struct PubNubHarness: Sendable {
             settings.uptime = { clock.uptime }
             let chat = try await ChatFixture(
                 on: try await SQLiteEngine(settings),
-                presence: MemoryPresenceBoard(limits: limits) { clock.uptime }, limits: limits,
+                presence: MemoryPresenceStore(limits: limits) { clock.uptime }, limits: limits,
                 clock: clock.wallClock, apps: ["demo", "other"], executor: loop)
             let service = chat.service
-            let polls = HeldPolls(service: service, loop: loop, pulse: .byHand)
+            let polls = LongPollTable(service: service, loop: loop, pulse: .byHand)
             let api = PubNubAPI(service: service, polls: polls)
             var router = Router()
             api.addRoutes(to: &router)

@@ -23,7 +23,7 @@ struct Assembly: Sendable {
     let guarding: AddressGuard
     let webhooks: WebhookService
     let inbound: InboundService
-    let polls: HeldPolls
+    let polls: LongPollTable
     let api: NativeAPI
     let server: Server
     /// Sends spans to the operator's collector; nil: there is none.
@@ -60,7 +60,7 @@ struct Assembly: Sendable {
         webhooks = WebhookService(
             service: service, client: client, options: options, logger: Logger(label: "webhooks"))
         inbound = InboundService(service: service, logger: Logger(label: "sources"))
-        polls = HeldPolls(service: service, loop: loop)
+        polls = LongPollTable(service: service, loop: loop)
         api = NativeAPI(
             service: service, webhooks: webhooks, inbound: inbound, polls: polls, publicURL: configuration.publicURL)
         var router = Router(problemBaseURL: configuration.problemBaseURL, cors: configuration.corsPolicy)

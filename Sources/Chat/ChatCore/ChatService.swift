@@ -42,7 +42,7 @@ public final class ChatService: Sendable {
     /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
     /// - Parameter tasks: the same place for tasks: a waiting one resumes there, and by way of the pool without.
     public init(
-        engine: any Engine, presence board: (any PresenceBoard)? = nil, limits: Limits = Limits(),
+        engine: any Engine, presence board: (any PresenceStore)? = nil, limits: Limits = Limits(),
         clock: WallClock = .system, vault: Vault = Vault(), executor: any SerialExecutor,
         tasks: (any TaskExecutor)? = nil, tracer: Tracer? = nil
     ) {
@@ -68,7 +68,7 @@ public final class ChatService: Sendable {
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
         answers = RememberedAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
         presence = PresenceTracker(
-            engine: engine, board: board ?? MemoryPresenceBoard(limits: limits), standings: standings, limits: limits,
+            engine: engine, board: board ?? MemoryPresenceStore(limits: limits), standings: standings, limits: limits,
             clock: clock)
     }
 

@@ -27,7 +27,7 @@ actor HubReader {
     private var isInterrupted = false
     /// How often the channel groups it follows have changed, and what tells of that.
     private var changes = 0
-    private var groupWatch: Task<Void, Never>?
+    private var groupObserver: Task<Void, Never>?
 
     init(_ host: ChatHost, _ wanted: WantedEvents) {
         self.host = host
@@ -36,7 +36,7 @@ actor HubReader {
     }
 
     deinit {
-        groupWatch?.cancel()
+        groupObserver?.cancel()
         if let live { host.remove(live.outbox) }
         Task { [live, wanted, isDeviceThere] in
             if let live { await wanted.chat.service.hub.detach(live.outbox, from: live.selection) }
@@ -135,10 +135,10 @@ actor HubReader {
 extension HubReader {
     private func watchGroups() async throws(ChatError) {
         let groups = wanted.groups
-        guard groupWatch == nil, !groups.isEmpty else { return }
+        guard groupObserver == nil, !groups.isEmpty else { return }
         let directory = chat.service.engine.directory
         let revision = try await directory.revision()
-        groupWatch = Task { [weak self] in
+        groupObserver = Task { [weak self] in
             for await commit in await directory.changes(after: revision) where !groups.isDisjoint(with: commit.keys) {
                 await self?.groupsChanged()
             }

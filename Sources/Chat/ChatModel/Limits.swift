@@ -102,7 +102,7 @@ public struct Limits: Sendable {
     /// What one user shows on one channel, in bytes of JSON text.
     public var presenceStateBytes = 4 * 1024
     /// Users on channels, inside open ones, and typing, all together: about 300 bytes each.
-    public var seats = 1_000_000
+    public var presenceKeys = 1_000_000
 
     // Rates; zero: no limit. A key, or an app, may have a policy of its own.
     /// Requests of one key a second.

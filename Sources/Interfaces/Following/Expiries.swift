@@ -2,11 +2,11 @@ import ChatModel
 
 /// When credentials end, the next one first: a heap, so that a second in which none ends costs nothing.
 struct Expiries {
-    private var heap: [(owner: StreamOwner, expires: Timetoken)] = []
+    private var heap: [(owner: ConnectionOwner, expires: Timetoken)] = []
 
     var count: Int { heap.count }
 
-    mutating func insert(_ owner: StreamOwner, _ expires: Timetoken) {
+    mutating func insert(_ owner: ConnectionOwner, _ expires: Timetoken) {
         heap.append((owner, expires))
         var place = heap.count - 1
         while place > 0, heap[place].expires < heap[(place - 1) / 2].expires {
@@ -16,7 +16,7 @@ struct Expiries {
     }
 
     /// The one that ends first, if that is no later than `end`.
-    mutating func removeFirst(upTo end: Timetoken) -> (owner: StreamOwner, expires: Timetoken)? {
+    mutating func removeFirst(upTo end: Timetoken) -> (owner: ConnectionOwner, expires: Timetoken)? {
         guard let first = heap.first, first.expires <= end else { return nil }
         heap.swapAt(0, heap.count - 1)
         heap.removeLast()

@@ -29,7 +29,7 @@ public struct NativeAPI: Sendable {
     ///     senders of inbound posts signed, where they sign a URL.
     ///   - polls: on the loop where the server's streams live, the one `service` runs its hub on.
     public init(
-        service: ChatService, webhooks: WebhookService, inbound: InboundService, polls: HeldPolls,
+        service: ChatService, webhooks: WebhookService, inbound: InboundService, polls: LongPollTable,
         publicURL: String = ""
     ) {
         self.init(

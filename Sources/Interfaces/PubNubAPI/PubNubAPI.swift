@@ -11,9 +11,9 @@ import Locking
 /// This page is the table of its routes; each resource has a file of its own, and `Errors.swift` all texts of failures.
 public struct PubNubAPI: Sendable {
     let service: ChatService
-    let polls: HeldPolls
+    let polls: LongPollTable
     private let origins: CORSPolicy.Origins
-    let print = SubscribePrint()
+    let print = SubscribePrinter()
     let tokens = KnownTokens()
 
     var limits: Limits { service.limits }
@@ -22,7 +22,7 @@ public struct PubNubAPI: Sendable {
     ///   - service: must be running (`ChatService.run`) before the first request.
     ///   - polls: who waits, on the loop where `service` runs its hub.
     ///   - origins: whose pages may call from a browser. PubNub answers everybody's: its keys are public.
-    public init(service: ChatService, polls: HeldPolls, origins: CORSPolicy.Origins = .any) {
+    public init(service: ChatService, polls: LongPollTable, origins: CORSPolicy.Origins = .any) {
         self.service = service
         self.polls = polls
         self.origins = origins

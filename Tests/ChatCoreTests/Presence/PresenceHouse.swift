@@ -20,7 +20,7 @@ struct PresenceHouse: Sendable {
         let settings = SQLiteEngineSettings(
             path: ":memory:", limits: limits, clock: clock.wallClock, logger: ChatFixture.quiet)
         let house = try await ChatFixture(
-            on: SQLiteEngine(settings), presence: MemoryPresenceBoard(limits: limits) { clock.uptime },
+            on: SQLiteEngine(settings), presence: MemoryPresenceStore(limits: limits) { clock.uptime },
             limits: limits, clock: clock.wallClock)
         let subject = PresenceHouse(house: house, clock: clock)
         try await house.run { try await body(subject) }

@@ -8,12 +8,12 @@ import Testing
     @Test("holds what a dictionary would, whoever comes and goes", arguments: [1, 2, 3])
     func matches(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
-        var table = StayTable<ExactText>()
-        var expected: [ExactText: Stay] = [:]
+        var table = PresenceIndex<ExactText>()
+        var expected: [ExactText: PresenceEntry] = [:]
         let channel = ChannelID("room", in: AppID("app"))
         for _ in 0..<500 {
             let name = "user-\(random.below(4))"
-            let stay = random.below(2) == 0 ? nil : Stay(Seat(.occupant, of: name, on: channel))
+            let stay = random.below(2) == 0 ? nil : PresenceEntry(PresenceKey(.occupant, of: name, on: channel))
             table[ExactText(name)] = stay
             expected[ExactText(name)] = stay
             #expect(table.count == expected.count && table.isEmpty == expected.isEmpty)

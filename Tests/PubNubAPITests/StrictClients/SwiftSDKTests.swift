@@ -163,7 +163,7 @@ import Testing
     @Test("is never told 503: not when there are too many users, or too many polls")
     func crowded() async throws {
         var limits = Limits()
-        limits.seats = 1
+        limits.presenceKeys = 1
         limits.streamsPerApp = 1
         try await PubNubHarness.run(limits: limits) { gateway in
             let place = try await gateway.publish("a", "1").timetoken

@@ -29,7 +29,7 @@ public struct ChatFixture: Sendable {
     ///   - apps: the ids of the apps; the first one is the operators'. They may be there already.
     ///   - executor: where the hub runs: the loop, where there is one.
     public init(
-        on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence board: (any PresenceBoard)? = nil,
+        on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence board: (any PresenceStore)? = nil,
         limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.app.name],
         executor: any SerialExecutor = ThreadExecutor(name: "test-hub")!
     ) async throws {

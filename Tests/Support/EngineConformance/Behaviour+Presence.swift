@@ -3,10 +3,10 @@ import JSON
 public import TestSupport
 public import Testing
 
-/// One promise of `PresenceBoard` as a test any board runs.
+/// One promise of `PresenceStore` as a test any board runs.
 public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
     /// The boards of one node or of several; "another node" is the last one.
-    public typealias Factory = @Sendable (Limits, ManualClock) async throws -> [any PresenceBoard]
+    public typealias Factory = @Sendable (Limits, ManualClock) async throws -> [any PresenceStore]
 
     /// What is promised, as a sentence.
     public let sentence: String
@@ -34,18 +34,18 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
         PresenceBehaviour("a stay begins once and ends with the last of its connections, on whatever node they are") {
             trial in
             let (phone, desk) = (HolderID("phone"), HolderID("desk"))
-            let seat = trial.seat("ana")
-            let first = try await trial.board.hold([seat], of: trial.user("ana"), by: phone)
-            #expect(first == [PresenceChange(seat, .joined, occupancy: 1)])
+            let presenceKey = trial.presenceKey("ana")
+            let first = try await trial.board.hold([presenceKey], of: trial.user("ana"), by: phone)
+            #expect(first == [PresenceChange(presenceKey, .joined, occupancy: 1)])
             let other = trial.otherBoard
-            #expect(try await other.hold([seat], of: trial.user("ana"), by: desk).isEmpty)
-            #expect(try await trial.board.hold([seat], of: trial.user("ana"), by: phone).isEmpty)
+            #expect(try await other.hold([presenceKey], of: trial.user("ana"), by: desk).isEmpty)
+            #expect(try await trial.board.hold([presenceKey], of: trial.user("ana"), by: phone).isEmpty)
             #expect(try await trial.board.release(nil, by: phone).isEmpty)
-            #expect(try await other.release(nil, by: desk) == [PresenceChange(seat, .left, occupancy: 0)])
+            #expect(try await other.release(nil, by: desk) == [PresenceChange(presenceKey, .left, occupancy: 0)])
             #expect(try await other.release(nil, by: desk).isEmpty)
         },
         PresenceBehaviour("a stay without a sign of life times out once, and one that is renewed does not") { trial in
-            let (ana, ben) = (trial.seat("ana"), trial.seat("ben"))
+            let (ana, ben) = (trial.presenceKey("ana"), trial.presenceKey("ben"))
             _ = try await trial.board.renew([ana, ben], for: .seconds(10))
             trial.clock.advance(by: .seconds(9))
             #expect(try await trial.board.expire().isEmpty)
@@ -58,35 +58,35 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             #expect(try await trial.board.expire().isEmpty)
         },
         PresenceBehaviour("a shorter sign of life counts from when it came") { trial in
-            let seat = trial.seat("ana")
-            _ = try await trial.board.renew([seat], for: .seconds(3600))
-            _ = try await trial.board.renew([seat], for: .seconds(2))
+            let presenceKey = trial.presenceKey("ana")
+            _ = try await trial.board.renew([presenceKey], for: .seconds(3600))
+            _ = try await trial.board.renew([presenceKey], for: .seconds(2))
             trial.clock.advance(by: .seconds(2))
             #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
         },
         PresenceBehaviour("nobody times out because the wall clock was set") { trial in
-            _ = try await trial.board.renew([trial.seat("ana")], for: .seconds(10))
+            _ = try await trial.board.renew([trial.presenceKey("ana")], for: .seconds(10))
             trial.clock.step(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
         },
         PresenceBehaviour("a connection that comes back within its grace is no coming and going") { trial in
-            let (seat, holder) = (trial.seat("ana"), HolderID("page"))
-            _ = try await trial.board.hold([seat], of: trial.user("ana"), by: holder)
+            let (presenceKey, holder) = (trial.presenceKey("ana"), HolderID("page"))
+            _ = try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder)
             try await trial.board.lose(holder, grace: .seconds(30))
             trial.clock.advance(by: .seconds(29))
             #expect(try await trial.board.expire().isEmpty)
-            #expect(try await trial.board.hold([seat], of: trial.user("ana"), by: HolderID("page again")).isEmpty)
+            #expect(try await trial.board.hold([presenceKey], of: trial.user("ana"), by: HolderID("page again")).isEmpty)
             trial.clock.advance(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
             try await trial.board.lose(HolderID("page again"), grace: .seconds(30))
             trial.clock.advance(by: .seconds(30))
-            #expect(try await trial.board.expire() == [PresenceChange(seat, .timedOut, occupancy: 0)])
+            #expect(try await trial.board.expire() == [PresenceChange(presenceKey, .timedOut, occupancy: 0)])
         },
         PresenceBehaviour(
             "what a connection holds when it is concluded lasts as by a sign of life, and what was left does not"
         ) {
             trial in
-            let (ana, holder) = (trial.seat("ana"), HolderID("poll"))
+            let (ana, holder) = (trial.presenceKey("ana"), HolderID("poll"))
             _ = try await trial.board.hold([ana], of: trial.user("ana"), by: holder)
             trial.clock.advance(by: .seconds(3600))
             #expect(try await trial.board.conclude(holder, for: .seconds(10)).isEmpty)
@@ -101,62 +101,62 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             #expect(!isThere)
         },
         PresenceBehaviour("who goes is gone, whoever holds the seat, and may come again") { trial in
-            let (seat, holder) = (trial.seat("ana"), HolderID("page"))
-            _ = try await trial.board.hold([seat], of: trial.user("ana"), by: holder)
-            _ = try await trial.board.renew([seat], for: .seconds(10))
-            #expect(try await trial.board.leave([seat]).map(\.happening) == [.left])
-            #expect(try await trial.board.leave([seat]).isEmpty)
-            #expect(!(trial.board.isTaken(seat)))
-            #expect(try await trial.board.hold([seat], of: trial.user("ana"), by: holder).map(\.happening) == [.joined])
+            let (presenceKey, holder) = (trial.presenceKey("ana"), HolderID("page"))
+            _ = try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder)
+            _ = try await trial.board.renew([presenceKey], for: .seconds(10))
+            #expect(try await trial.board.leave([presenceKey]).map(\.happening) == [.left])
+            #expect(try await trial.board.leave([presenceKey]).isEmpty)
+            #expect(!(trial.board.isTaken(presenceKey)))
+            #expect(try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder).map(\.happening) == [.joined])
         },
         PresenceBehaviour("a participant stays with any connection, and without one by signs of life") { trial in
-            let seat = Seat(.participant, of: "ana", on: trial.channel("lobby"))
-            _ = try await trial.board.renew([seat], for: .seconds(10))
+            let presenceKey = PresenceKey(.participant, of: "ana", on: trial.channel("lobby"))
+            _ = try await trial.board.renew([presenceKey], for: .seconds(10))
             _ = try await trial.board.hold([], of: trial.user("ana"), by: HolderID("phone"))
             _ = try await trial.board.hold([], of: trial.user("ana"), by: HolderID("desk"))
             trial.clock.advance(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
             _ = try await trial.board.release(nil, by: HolderID("phone"))
-            #expect(trial.board.isTaken(seat))
+            #expect(trial.board.isTaken(presenceKey))
             try await trial.board.lose(HolderID("desk"), grace: .seconds(30))
             trial.clock.advance(by: .seconds(30))
-            #expect(try await trial.board.expire() == [PresenceChange(seat, .timedOut, occupancy: 0)])
-            _ = try await trial.board.renew([seat], for: .seconds(10))
+            #expect(try await trial.board.expire() == [PresenceChange(presenceKey, .timedOut, occupancy: 0)])
+            _ = try await trial.board.renew([presenceKey], for: .seconds(10))
             trial.clock.advance(by: .seconds(10))
             #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
         },
         PresenceBehaviour("numbers, names and states agree on all nodes, and pages of names leave nobody out") {
             trial in
             let users = (1...25).map { "user\(100 + $0)" }
-            let venue = Venue(.occupant, trial.channel("room"))
-            _ = try await trial.board.renew(users.shuffled().map { trial.seat($0) }, for: .seconds(10))
+            let presenceScope = PresenceScope(.occupant, trial.channel("room"))
+            _ = try await trial.board.renew(users.shuffled().map { trial.presenceKey($0) }, for: .seconds(10))
             let state = trial.json(#"{"mood":"busy"}"#)
-            let changes = try await trial.board.setState(state, of: trial.seat("user103"))
+            let changes = try await trial.board.setState(state, of: trial.presenceKey("user103"))
             #expect(changes.map(\.happening) == [.stateChanged] && changes[0].state == state)
-            #expect(try await trial.board.setState(state, of: trial.seat("user103")).isEmpty)
+            #expect(try await trial.board.setState(state, of: trial.presenceKey("user103")).isEmpty)
             let other = trial.otherBoard
             var seen: [String] = []
             while true {
-                let page = try await other.occupants(of: venue, after: seen.last, limit: 10)
+                let page = try await other.occupants(of: presenceScope, after: seen.last, limit: 10)
                 #expect(page.count == 25)
                 seen += page.occupants.map(\.user)
                 if let busy = page.occupants.first(where: { $0.user == "user103" }) { #expect(busy.state == state) }
                 if !page.hasMore { break }
             }
             #expect(seen == users)
-            #expect(try await other.counts(of: [venue, Venue(.typist, trial.channel("room"))]) == [25, 0])
-            _ = try await trial.board.leave([trial.seat("user103")])
-            _ = try await trial.board.renew([trial.seat("user103")], for: .seconds(10))
-            let again = try await other.occupants(of: venue, after: "user102", limit: 1)
+            #expect(try await other.counts(of: [presenceScope, PresenceScope(.typist, trial.channel("room"))]) == [25, 0])
+            _ = try await trial.board.leave([trial.presenceKey("user103")])
+            _ = try await trial.board.renew([trial.presenceKey("user103")], for: .seconds(10))
+            let again = try await other.occupants(of: presenceScope, after: "user102", limit: 1)
             #expect(again.occupants == [Occupancy.Occupant(user: "user103")])
         },
         PresenceBehaviour("who is nowhere has no state to set") { trial in
-            await trial.refusal(.notFound) { _ = try await trial.board.setState(nil, of: trial.seat("ana")) }
+            await trial.refusal(.notFound) { _ = try await trial.board.setState(nil, of: trial.presenceKey("ana")) }
         },
         PresenceBehaviour("a user is found wherever they are, in each of the ways apart") { trial in
             let (a, b) = (trial.channel("a"), trial.channel("b"))
-            let seats = [Seat(.occupant, of: "ana", on: b), Seat(.occupant, of: "ana", on: a)]
-            _ = try await trial.board.renew(seats + [Seat(.typist, of: "ana", on: b)], for: .seconds(10))
+            let presenceKeys = [PresenceKey(.occupant, of: "ana", on: b), PresenceKey(.occupant, of: "ana", on: a)]
+            _ = try await trial.board.renew(presenceKeys + [PresenceKey(.typist, of: "ana", on: b)], for: .seconds(10))
             #expect(try await trial.board.channels(of: trial.user("ana"), as: .occupant) == [a, b])
             #expect(try await trial.board.channels(of: trial.user("ana"), as: .typist) == [b])
             let stranger = UserID("ana", in: AppID("other"))
@@ -164,13 +164,13 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
         },
         PresenceBehaviour("more seats than the limit are refused, and those that are taken go on", limits: .fewSeats) {
             trial in
-            let seats = (0..<3).map { trial.seat("user\($0)") }
-            _ = try await trial.board.renew(Array(seats.dropLast()), for: .seconds(10))
-            await trial.refusal(.overloaded) { _ = try await trial.board.renew(seats, for: .seconds(10)) }
-            #expect(!(trial.board.isTaken(seats[2])))
-            #expect(try await trial.board.renew(Array(seats.dropLast()), for: .seconds(10)).isEmpty)
-            _ = try await trial.board.leave([seats[0]])
-            #expect(try await trial.board.renew([seats[2]], for: .seconds(10)).map(\.happening) == [.joined])
+            let presenceKeys = (0..<3).map { trial.presenceKey("user\($0)") }
+            _ = try await trial.board.renew(Array(presenceKeys.dropLast()), for: .seconds(10))
+            await trial.refusal(.overloaded) { _ = try await trial.board.renew(presenceKeys, for: .seconds(10)) }
+            #expect(!(trial.board.isTaken(presenceKeys[2])))
+            #expect(try await trial.board.renew(Array(presenceKeys.dropLast()), for: .seconds(10)).isEmpty)
+            _ = try await trial.board.leave([presenceKeys[0]])
+            #expect(try await trial.board.renew([presenceKeys[2]], for: .seconds(10)).map(\.happening) == [.joined])
         },
         PresenceBehaviour("each of many stays begins once and ends once, while devices come, break and renew at once") {
             trial in
@@ -178,10 +178,10 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
                 var changes: [PresenceChange] = []
                 for round in 0..<50 {
                     let user = "user\((number + round) % 10)"
-                    let (seat, holder) = (trial.seat(user), HolderID("\(number)/\(round)"))
-                    changes += try await trial.board.hold([seat], of: trial.user(user), by: holder)
-                    if round % 3 == 0 { changes += try await trial.board.renew([seat], for: .seconds(1)) }
-                    if round % 5 == 0 { changes += try await trial.board.leave([seat]) }
+                    let (presenceKey, holder) = (trial.presenceKey(user), HolderID("\(number)/\(round)"))
+                    changes += try await trial.board.hold([presenceKey], of: trial.user(user), by: holder)
+                    if round % 3 == 0 { changes += try await trial.board.renew([presenceKey], for: .seconds(1)) }
+                    if round % 5 == 0 { changes += try await trial.board.leave([presenceKey]) }
                     if round % 2 == 0 { changes += try await trial.board.release(nil, by: holder) }
                     try await trial.board.lose(holder, grace: .seconds(1))
                 }
@@ -189,31 +189,31 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             }
             trial.clock.advance(by: .seconds(1))
             let all = ledger + (try await trial.board.expire())
-            for user in Set(all.map(\.seat.user)) {
-                let own = all.filter { $0.seat.user == user }.map(\.happening)
+            for user in Set(all.map(\.presenceKey.user)) {
+                let own = all.filter { $0.presenceKey.user == user }.map(\.happening)
                 #expect(own.count(where: { $0 == .joined }) == own.count(where: { $0 != .joined }))
             }
-            #expect(try await trial.board.counts(of: [Venue(.occupant, trial.channel("room"))]) == [0])
+            #expect(try await trial.board.counts(of: [PresenceScope(.occupant, trial.channel("room"))]) == [0])
         },
     ]
 }
 
 /// The boards, their clock, and short words for what behaviours do all the time.
 struct PresenceTrial: Sendable {
-    let boards: [any PresenceBoard]
+    let boards: [any PresenceStore]
     let clock: ManualClock
     private let app = AppID("app")
 
-    init(boards: [any PresenceBoard], clock: ManualClock) {
+    init(boards: [any PresenceStore], clock: ManualClock) {
         self.boards = boards
         self.clock = clock
     }
 
-    var board: any PresenceBoard { boards[0] }
-    var otherBoard: any PresenceBoard { boards[boards.count - 1] }
+    var board: any PresenceStore { boards[0] }
+    var otherBoard: any PresenceStore { boards[boards.count - 1] }
 
     func channel(_ name: String) -> ChannelID { ChannelID(name, in: app) }
-    func seat(_ user: String) -> Seat { Seat(.occupant, of: user, on: channel("room")) }
+    func presenceKey(_ user: String) -> PresenceKey { PresenceKey(.occupant, of: user, on: channel("room")) }
     func user(_ name: String) -> UserID { UserID(name, in: app) }
     func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
 
@@ -235,7 +235,7 @@ struct PresenceTrial: Sendable {
 extension Limits {
     fileprivate static var fewSeats: Limits {
         var limits = Limits()
-        limits.seats = 2
+        limits.presenceKeys = 2
         return limits
     }
 }

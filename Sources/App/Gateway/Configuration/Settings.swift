@@ -227,7 +227,7 @@ public enum Settings {
             "what a user shows on a channel"
         ).reloadable,
         .integer(
-            "limits.seats", \.limits.seats, in: 1000...100_000_000, unit: "seats",
+            "limits.seats", \.limits.presenceKeys, in: 1000...100_000_000, unit: "seats",
             "users on channels, inside open ones, and typing, all together"),
         .integer(
             "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users", "users one message mentions"

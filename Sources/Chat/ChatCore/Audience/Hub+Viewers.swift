@@ -11,7 +11,7 @@ extension Hub {
     /// - Throws: what the store throws; `.unavailable` when the hub stops.
     func viewer(
         of user: UserID, on device: String?, naming names: Set<ExactText>, from directory: any Directory,
-        _ board: any PresenceBoard, sweeps: Sweeps, now: Timetoken
+        _ board: any PresenceStore, sweeps: Sweeps, now: Timetoken
     ) async throws(ChatError) -> Viewer {
         guard isRunning else { throw ChatError.notListening }
         let attendance = roster.enter(user)

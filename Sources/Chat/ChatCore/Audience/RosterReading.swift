@@ -25,7 +25,7 @@ struct RosterReading: Sendable {
 extension RosterReading {
     /// Reads everything about a user.
     static func read(
-        _ user: UserID, naming names: Set<ExactText>, from directory: any Directory, _ board: any PresenceBoard,
+        _ user: UserID, naming names: Set<ExactText>, from directory: any Directory, _ board: any PresenceStore,
         sweeps: Sweeps, now: Timetoken
     ) async throws(ChatError) -> RosterReading {
         var reading = RosterReading()

@@ -14,28 +14,28 @@ extension ChatAccess {
         _ user: String, onAll names: [String], for duration: Duration, by holder: HolderID? = nil,
         showing states: [(channel: String, state: JSONText)] = []
     ) async throws(ChatError) {
-        var seats: [Seat] = []
+        var presenceKeys: [PresenceKey] = []
         for (_, state) in states { try check(state) }
         for name in names {
             try demandOwn(user, on: name, for: "presence.joined")
-            if try await mayAppear(user, on: name) { seats.append(seat(.occupant, user, name)) }
+            if try await mayAppear(user, on: name) { presenceKeys.append(presenceKey(.occupant, user, name)) }
         }
-        let isNews = !states.isEmpty || !seats.allSatisfy { tracker.isPresent($0.user, $0.channel) }
+        let isNews = !states.isEmpty || !presenceKeys.allSatisfy { tracker.isPresent($0.user, $0.channel) }
         let owner = UserID(user, in: app)
-        if let holder, !isNews { return tracker.opened(holder, of: owner, presentOn: seats.map(\.channel.name)) }
-        let shown = states.map { (seat: seat(.occupant, user, $0.channel), state: Self.shown($0.state)) }
+        if let holder, !isNews { return tracker.opened(holder, of: owner, presentOn: presenceKeys.map(\.channel.name)) }
+        let shown = states.map { (presenceKey: presenceKey(.occupant, user, $0.channel), state: Self.shown($0.state)) }
         let duration = Self.bounded(duration)
-        try await tracker.ask(presenceOrigin) { [seats] board throws(ChatError) in
-            let seats = await tracker.permitted(seats)
+        try await tracker.ask(presenceOrigin) { [presenceKeys] board throws(ChatError) in
+            let presenceKeys = await tracker.permitted(presenceKeys)
             var changes: [PresenceChange]
             if let holder {
-                changes = try await board.hold(seats, of: owner, by: holder)
+                changes = try await board.hold(presenceKeys, of: owner, by: holder)
             } else {
-                changes = try await board.renew(seats, for: duration)
+                changes = try await board.renew(presenceKeys, for: duration)
             }
-            for (seat, state) in shown where seats.contains(seat) {
-                changes.showing(state, of: seat)
-                changes += try await board.setState(state, of: seat)
+            for (presenceKey, state) in shown where presenceKeys.contains(presenceKey) {
+                changes.showing(state, of: presenceKey)
+                changes += try await board.setState(state, of: presenceKey)
             }
             return changes
         }
@@ -43,22 +43,22 @@ extension ChatAccess {
 
     /// The user leaves all of these channels.
     public func disappear(_ user: String, fromAll names: [String]) async throws(ChatError) {
-        var seats: [Seat] = []
+        var presenceKeys: [PresenceKey] = []
         for name in names {
             try demandOwn(user, on: name, for: "presence.left")
-            seats.append(seat(.occupant, user, name))
+            presenceKeys.append(presenceKey(.occupant, user, name))
         }
-        try await tracker.ask(presenceOrigin) { [seats] board throws(ChatError) in try await board.leave(seats) }
+        try await tracker.ask(presenceOrigin) { [presenceKeys] board throws(ChatError) in try await board.leave(presenceKeys) }
     }
 
     /// Channels where anybody is, as far as the caller may know of them, and how many are there.
     public func occupied() async throws(ChatError) -> [(channel: String, count: Int)] {
         try caller.demand(.read)
         var occupied: [(channel: String, count: Int)] = []
-        let venues = try await tracker.board.venues(of: .occupant, in: app, limit: .max) { [caller] in
+        let presenceScopes = try await tracker.board.presenceScopes(of: .occupant, in: app, limit: .max) { [caller] in
             caller.reads(channel: $0.name)
         }
-        for (channel, count) in venues {
+        for (channel, count) in presenceScopes {
             if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }
             occupied.append((channel.name, count))
         }
@@ -76,8 +76,8 @@ extension ChatAccess {
 
 extension [PresenceChange] {
     /// Who comes with a state is told of with it.
-    fileprivate mutating func showing(_ state: JSONText?, of seat: Seat) {
-        for index in indices where self[index].happening == .joined && self[index].seat == seat {
+    fileprivate mutating func showing(_ state: JSONText?, of presenceKey: PresenceKey) {
+        for index in indices where self[index].happening == .joined && self[index].presenceKey == presenceKey {
             self[index].state = state
         }
     }

@@ -11,23 +11,23 @@ extension ChatAccess {
         try demandOwn(user, on: name, for: "participant.entered")
         try await demandOpen(name)
         try await demand(.being, of: user, in: name)
-        let seat = seat(.participant, user, name)
+        let presenceKey = presenceKey(.participant, user, name)
         let age = limits.presenceAge
         let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
             // Once more, in the line in which who is banned is sent out: a ban decided meanwhile comes before or behind this.
             try await demandOpen(name)
             try await demand(.being, of: user, in: name)
-            return try await board.renew([seat], for: age)
+            return try await board.renew([presenceKey], for: age)
         }
         if let change = changes.first { return (true, change.occupancy) }
-        return (false, try await tracker.board.counts(of: [seat.venue])[0])
+        return (false, try await tracker.board.counts(of: [presenceKey.presenceScope])[0])
     }
 
     /// The user leaves an open channel, with all devices. Harmless for who is not inside.
     public func exit(_ user: String, from name: String) async throws(ChatError) {
         try demandOwn(user, on: name, for: "participant.exited")
-        let seat = seat(.participant, user, name)
-        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([seat]) }
+        let presenceKey = presenceKey(.participant, user, name)
+        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([presenceKey]) }
     }
 
     /// Who is inside an open channel after a user, by name.
@@ -45,7 +45,7 @@ extension ChatAccess {
     public func participant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
         try await demandHearing(of: name)
         try await demandOpen(name)
-        return try await tracker.board.occupant(seat(.participant, user, name))
+        return try await tracker.board.occupant(presenceKey(.participant, user, name))
     }
 
     private func demandOpen(_ name: String) async throws(ChatError) {

@@ -18,13 +18,13 @@ extension ChatAccess {
         }
         if let state { try check(state) }
         try await demand(.being, of: user, in: name)
-        let seat = seat(.occupant, user, name)
+        let presenceKey = presenceKey(.occupant, user, name)
         let duration = duration ?? limits.presenceAge
         let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
             // Once more, in the line in which who is banned is sent out.
             try await demand(.being, of: user, in: name)
-            var changes = try await board.renew([seat], for: duration)
-            if let state { changes += try await board.setState(Self.shown(state), of: seat) }
+            var changes = try await board.renew([presenceKey], for: duration)
+            if let state { changes += try await board.setState(Self.shown(state), of: presenceKey) }
             return changes
         }
         return changes.contains { $0.happening == .joined }
@@ -33,8 +33,8 @@ extension ChatAccess {
     /// The user leaves the channel, with all devices. Harmless for who is not there.
     public func disappear(_ user: String, from name: String) async throws(ChatError) {
         try demandOwn(user, on: name, for: "presence.left")
-        let seat = seat(.occupant, user, name)
-        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([seat]) }
+        let presenceKey = presenceKey(.occupant, user, name)
+        try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([presenceKey]) }
     }
 
     /// What the user shows on the channel, in place of what was there; an empty object is nothing.
@@ -45,13 +45,13 @@ extension ChatAccess {
     ) async throws(ChatError) {
         try demandOwn(user, on: name, for: "presence.state_changed")
         try check(state)
-        let seat = seat(.occupant, user, name)
+        let presenceKey = presenceKey(.occupant, user, name)
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in
             let shown = Self.shown(state)
-            let changes = try await board.setState(shown, of: seat)
+            let changes = try await board.setState(shown, of: presenceKey)
             guard tellsAgain, changes.isEmpty else { return changes }
-            let count = try await board.counts(of: [seat.venue])[0]
-            return [PresenceChange(seat, .stateChanged, occupancy: count, state: shown)]
+            let count = try await board.counts(of: [presenceKey.presenceScope])[0]
+            return [PresenceChange(presenceKey, .stateChanged, occupancy: count, state: shown)]
         }
     }
 
@@ -65,7 +65,7 @@ extension ChatAccess {
     /// One who is present; nil when the user is not.
     public func occupant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
         try await demandHearing(of: name)
-        return try await tracker.board.occupant(seat(.occupant, user, name))
+        return try await tracker.board.occupant(presenceKey(.occupant, user, name))
     }
 
     /// The channels a user is present on, as far as the caller may know of them.
@@ -85,28 +85,28 @@ extension ChatAccess {
     ///
     /// - Parameter moderator: nil when an operator of the app did.
     func expel(_ user: String, from name: String, by moderator: String?) async throws(ChatError) {
-        let seats = SeatKind.allCases.map { seat($0, user, name) }
+        let presenceKeys = PresenceKind.allCases.map { presenceKey($0, user, name) }
         var origin = presenceOrigin
         origin.user = moderator
-        try await tracker.ask(origin) { board throws(ChatError) in try await board.leave(seats) }
+        try await tracker.ask(origin) { board throws(ChatError) in try await board.leave(presenceKeys) }
     }
 }
 
 // MARK: - What all of it asks
 
 extension ChatAccess {
-    func seat(_ kind: SeatKind, _ user: String, _ channel: String) -> Seat {
-        Seat(kind, of: user, on: self.channel(channel))
+    func presenceKey(_ kind: PresenceKind, _ user: String, _ channel: String) -> PresenceKey {
+        PresenceKey(kind, of: user, on: self.channel(channel))
     }
 
     func seated(
-        _ kind: SeatKind, _ name: String, after user: String?, _ order: ListOrder, limit: Int
+        _ kind: PresenceKind, _ name: String, after user: String?, _ order: ListOrder, limit: Int
     ) async throws(ChatError) -> Occupancy {
         try await demandHearing(of: name)
         guard (0...limits.pageMost).contains(limit) else {
             throw ChatError(.malformed, "limit must be 0 to \(limits.pageMost)")
         }
-        return try await tracker.board.occupants(of: Venue(kind, channel(name)), after: user, order, limit: limit)
+        return try await tracker.board.occupants(of: PresenceScope(kind, channel(name)), after: user, order, limit: limit)
     }
 
     /// Whether the caller may say where the user is: the user, and whoever may emit for any.

@@ -8,14 +8,14 @@ struct PresencePrinter {
 
     /// What the events of participants and typing show of channels and users.
     static func records(
-        of reports: [PresenceTeller.Report], _ directory: any Directory
+        of reports: [PresenceEvents.Report], _ directory: any Directory
     ) async throws(ChatError) -> [RecordKey: Record] {
         var keys: Set<RecordKey> = []
-        for report in reports where report.change.seat.kind != .occupant {
-            let channel = report.change.seat.channel
+        for report in reports where report.change.presenceKey.kind != .occupant {
+            let channel = report.change.presenceKey.channel
             keys.insert(ChannelRecord.key(channel.name, in: channel.app))
             keys.insert(MemberCounts.key(channel.name, in: channel.app))
-            for user in report.typing + [report.change.seat.user] {
+            for user in report.typing + [report.change.presenceKey.user] {
                 keys.insert(UserRecord.key(user, in: channel.app))
             }
         }
@@ -26,24 +26,24 @@ struct PresencePrinter {
         return found
     }
 
-    func drafts(of reports: [PresenceTeller.Report]) -> [EventDraft] {
+    func drafts(of reports: [PresenceEvents.Report]) -> [EventDraft] {
         var last: [ChannelID: Int] = [:]
-        for (index, report) in reports.enumerated() where report.change.seat.kind == .participant {
-            last[report.change.seat.channel] = index
+        for (index, report) in reports.enumerated() where report.change.presenceKey.kind == .participant {
+            last[report.change.presenceKey.channel] = index
         }
         return reports.enumerated().flatMap { index, report in
-            switch report.change.seat.kind {
+            switch report.change.presenceKey.kind {
             case .occupant: [occupant(report)]
             case .typist: [typist(report)]
             // The number follows the last of those who come and go at once: in between nobody could see it anyway.
             case .participant:
                 [participant(report)]
-                    + (last[report.change.seat.channel] == index ? [participantCount(report)] : [])
+                    + (last[report.change.presenceKey.channel] == index ? [participantCount(report)] : [])
             }
         }
     }
 
-    private func occupant(_ report: PresenceTeller.Report) -> EventDraft {
+    private func occupant(_ report: PresenceEvents.Report) -> EventDraft {
         let change = report.change
         let type =
             switch change.happening {
@@ -54,7 +54,7 @@ struct PresencePrinter {
             }
         return draft(type, report, kind: .presence) { writer in
             writer.key("user")
-            UserRecord(id: change.seat.user).printReference(to: &writer)
+            UserRecord(id: change.presenceKey.user).printReference(to: &writer)
             writer.member("occupancy", change.occupancy)
             if let state = change.state {
                 writer.member("state", state)
@@ -64,52 +64,52 @@ struct PresencePrinter {
         }
     }
 
-    private func typist(_ report: PresenceTeller.Report) -> EventDraft {
+    private func typist(_ report: PresenceEvents.Report) -> EventDraft {
         let isRenewal = report.change.happening == .renewed
         let isTyping = report.change.happening == .joined || isRenewal
-        let seat = report.change.seat
+        let presenceKey = report.change.presenceKey
         var draft = draft(isTyping ? "typing.started" : "typing.stopped", report) { writer in
             writer.key("user")
-            user(seat.user, seat.channel.app).printReference(to: &writer)
+            user(presenceKey.user, presenceKey.channel.app).printReference(to: &writer)
             writer.key("typing_users")
             writer.beginArray()
-            for name in report.typing { user(name, seat.channel.app).printReference(to: &writer) }
+            for name in report.typing { user(name, presenceKey.channel.app).printReference(to: &writer) }
             writer.endArray()
-            printChannel(seat.channel, to: &writer)
+            printChannel(presenceKey.channel, to: &writer)
         }
         draft.wire = report.origin.wire
         if isRenewal {
             draft.audience = .wire
-        } else if channel(seat.channel)?.kind.hasMembers == true {
-            draft.audience = .rule(.joinedButSubjects, subjects: [seat.user])
+        } else if channel(presenceKey.channel)?.kind.hasMembers == true {
+            draft.audience = .rule(.joinedButSubjects, subjects: [presenceKey.user])
         }
         return draft
     }
 
-    private func participant(_ report: PresenceTeller.Report) -> EventDraft {
-        let (change, seat) = (report.change, report.change.seat)
+    private func participant(_ report: PresenceEvents.Report) -> EventDraft {
+        let (change, presenceKey) = (report.change, report.change.presenceKey)
         let hasEntered = change.happening == .joined
         var draft = draft(hasEntered ? "participant.entered" : "participant.exited", report) { writer in
             writer.key("user")
-            user(seat.user, seat.channel.app).printReference(to: &writer)
+            user(presenceKey.user, presenceKey.channel.app).printReference(to: &writer)
             writer.member("participant_count", change.occupancy)
             writer.member(hasEntered ? "entered_at" : "exited_at", report.at.timestamp)
-            printChannel(seat.channel, to: &writer)
+            printChannel(presenceKey.channel, to: &writer)
         }
-        draft.audience = .rule(hasEntered ? .participants : .participantsButOrigin, subjects: [seat.user])
+        draft.audience = .rule(hasEntered ? .participants : .participantsButOrigin, subjects: [presenceKey.user])
         draft.cause = report.origin.cause
         return draft
     }
 
-    private func participantCount(_ report: PresenceTeller.Report) -> EventDraft {
+    private func participantCount(_ report: PresenceEvents.Report) -> EventDraft {
         var draft = draft("channel.participant_count.updated", report) { writer in
             writer.key("channels")
             writer.beginArray()
             writer.beginObject()
-            if let channel = channel(report.change.seat.channel) {
+            if let channel = channel(report.change.presenceKey.channel) {
                 channel.printReferenceMembers(to: &writer)
             } else {
-                writer.member("id", report.change.seat.channel.name)
+                writer.member("id", report.change.presenceKey.channel.name)
             }
             writer.member("participant_count", report.change.occupancy)
             writer.endObject()
@@ -121,7 +121,7 @@ struct PresencePrinter {
     }
 
     private func draft(
-        _ type: String, _ report: PresenceTeller.Report, kind: EventKind = .other,
+        _ type: String, _ report: PresenceEvents.Report, kind: EventKind = .other,
         _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {
         // Kept for whoever catches up, thousands at a time: with no more room than most of them take.
@@ -131,10 +131,10 @@ struct PresencePrinter {
             writer.endObject()
         }
         var draft = EventDraft(
-            channel: report.change.seat.channel, type: type, kind: kind,
+            channel: report.change.presenceKey.channel, type: type, kind: kind,
             retention: BuiltInCatalogue.retention(of: type),
             data: data)
-        draft.user = report.change.happening == .timedOut ? nil : report.origin.user ?? report.change.seat.user
+        draft.user = report.change.happening == .timedOut ? nil : report.origin.user ?? report.change.presenceKey.user
         draft.originDevice = report.origin.device
         return draft
     }

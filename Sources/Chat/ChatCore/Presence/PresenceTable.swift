@@ -5,42 +5,42 @@ import Locking
 /// Who is where, and until when: the tables of the presence board. Time is handed in, as uptime in nanoseconds.
 struct PresenceTable {
     private let limit: Int
-    private var rooms: [Venue: VenuePresence] = [:]
+    private var rooms: [PresenceScope: PresenceGroup] = [:]
     private var people: [UserID: UserPresence] = [:]
     private var links: [HolderID: Link] = [:]
-    private var deadlines = Heap<SeatDeadline>()
+    private var deadlines = Heap<PresenceDeadline>()
     private var stayCount = 0
 
     var mayExpire: Bool { deadlines.first != nil }
 
     init(limit: Int) { self.limit = limit }
 
-    mutating func hold(_ seats: [Seat], of user: UserID, by holder: HolderID) throws(ChatError) -> [PresenceChange] {
-        try admit(seats)
+    mutating func hold(_ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID) throws(ChatError) -> [PresenceChange] {
+        try admit(presenceKeys)
         let link = links[holder] ?? begin(holder, of: user)
         link.ends = .max
         // From now on the connections say how long they stay.
-        for stay in participations(of: user) { stay.renewedUntil = 0 }
+        for entry in participations(of: user) { entry.renewedUntil = 0 }
         var changes: [PresenceChange] = []
-        for seat in seats {
-            let stay = sit(seat, &changes)
-            guard !stay.holders.contains(holder) else { continue }
-            stay.holders.append(holder)
-            link.stays[seat.venue] = stay
+        for presenceKey in presenceKeys {
+            let entry = sit(presenceKey, &changes)
+            guard !entry.holders.contains(holder) else { continue }
+            entry.holders.append(holder)
+            link.entries[presenceKey.presenceScope] = entry
         }
         return changes
     }
 
     mutating func renew(
-        _ seats: [Seat], for duration: UInt64, now: UInt64
+        _ presenceKeys: [PresenceKey], for duration: UInt64, now: UInt64
     ) throws(ChatError) -> [PresenceChange] {
-        try admit(seats)
+        try admit(presenceKeys)
         var changes: [PresenceChange] = []
-        for seat in seats {
-            let stay = sit(seat, &changes)
-            if seat.kind == .participant, isConnected(seat.owner) { continue }
-            stay.renewedUntil = now + duration
-            queue(stay)
+        for presenceKey in presenceKeys {
+            let entry = sit(presenceKey, &changes)
+            if presenceKey.kind == .participant, isConnected(presenceKey.owner) { continue }
+            entry.renewedUntil = now + duration
+            queue(entry)
         }
         return changes
     }
@@ -53,36 +53,36 @@ struct PresenceTable {
 
     mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
-        for stay in link.stays.all + participations(of: link.user) {
-            stay.renewedUntil = now + duration
-            queue(stay)
+        for entry in link.entries.all + participations(of: link.user) {
+            entry.renewedUntil = now + duration
+            queue(entry)
         }
         return remove(holder, .left)
     }
 
-    mutating func release(_ seats: [Seat]?, by holder: HolderID) -> [PresenceChange] {
-        guard let seats else { return remove(holder, .left) }
-        return give(up: seats.compactMap { stay($0) }, holder, .left)
+    mutating func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) -> [PresenceChange] {
+        guard let presenceKeys else { return remove(holder, .left) }
+        return give(up: presenceKeys.compactMap { entry($0) }, holder, .left)
     }
 
-    mutating func leave(_ seats: [Seat]) -> [PresenceChange] {
+    mutating func leave(_ presenceKeys: [PresenceKey]) -> [PresenceChange] {
         var changes: [PresenceChange] = []
-        for seat in seats {
-            guard let stay = stay(seat) else { continue }
-            for holder in stay.holders { links[holder]?.stays[seat.venue] = nil }
-            end(stay, .left, &changes)
+        for presenceKey in presenceKeys {
+            guard let entry = entry(presenceKey) else { continue }
+            for holder in entry.holders { links[holder]?.entries[presenceKey.presenceScope] = nil }
+            end(entry, .left, &changes)
         }
         return changes
     }
 
-    mutating func setState(_ state: JSONText?, of seat: Seat) throws(ChatError) -> [PresenceChange] {
-        guard let stay = stay(seat) else {
-            throw ChatError(.notFound, "'\(seat.user)' is not there", slug: "not_present")
+    mutating func setState(_ state: JSONText?, of presenceKey: PresenceKey) throws(ChatError) -> [PresenceChange] {
+        guard let entry = entry(presenceKey) else {
+            throw ChatError(.notFound, "'\(presenceKey.user)' is not there", slug: "not_present")
         }
-        guard stay.state != state else { return [] }
-        stay.state = state
+        guard entry.state != state else { return [] }
+        entry.state = state
         return [
-            PresenceChange(seat, .stateChanged, occupancy: rooms[seat.venue]?.count ?? 0, state: state)
+            PresenceChange(presenceKey, .stateChanged, occupancy: rooms[presenceKey.presenceScope]?.count ?? 0, state: state)
         ]
     }
 
@@ -91,7 +91,7 @@ struct PresenceTable {
         while let due = deadlines.first, due.at <= now {
             _ = deadlines.popFirst()
             switch due.of {
-            case .stay(let stay): check(stay, due.at, now, &changes)
+            case .entry(let entry): check(entry, due.at, now, &changes)
             case .link(let link, let holder): changes += check(link, holder, due.at, now)
             }
         }
@@ -102,33 +102,33 @@ struct PresenceTable {
 // MARK: - Asking
 
 extension PresenceTable {
-    mutating func occupants(of venue: Venue, after user: String?, _ order: ListOrder, limit: Int) -> Occupancy {
-        rooms[venue]?.page(after: user, order, limit: limit) ?? Occupancy(count: 0)
+    mutating func occupants(of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int) -> Occupancy {
+        rooms[presenceScope]?.page(after: user, order, limit: limit) ?? Occupancy(count: 0)
     }
 
-    func occupant(_ seat: Seat) -> Occupancy.Occupant? {
-        stay(seat).map { Occupancy.Occupant(user: seat.user, state: $0.state) }
+    func occupant(_ presenceKey: PresenceKey) -> Occupancy.Occupant? {
+        entry(presenceKey).map { Occupancy.Occupant(user: presenceKey.user, state: $0.state) }
     }
 
-    func count(of venue: Venue) -> Int { rooms[venue]?.count ?? 0 }
+    func count(of presenceScope: PresenceScope) -> Int { rooms[presenceScope]?.count ?? 0 }
 
     /// In no order: there may be very many, and sorting them is nothing to do under a lock.
-    func venues(of kind: SeatKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
+    func presenceScopes(of kind: PresenceKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
         rooms.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
             .map { ($0.key.channel, $0.value.count) }
     }
 
-    func channels(of user: UserID, as kind: SeatKind) -> [ChannelID] {
-        let stays = people[user]?.stays.all.filter { $0.seat.kind == kind } ?? []
-        return stays.map(\.seat.channel).sorted { ExactText($0.name) < ExactText($1.name) }
+    func channels(of user: UserID, as kind: PresenceKind) -> [ChannelID] {
+        let entries = people[user]?.entries.all.filter { $0.presenceKey.kind == kind } ?? []
+        return entries.map(\.presenceKey.channel).sorted { ExactText($0.name) < ExactText($1.name) }
     }
 
-    func isTaken(_ seat: Seat) -> Bool { stay(seat) != nil }
+    func isTaken(_ presenceKey: PresenceKey) -> Bool { entry(presenceKey) != nil }
 
-    private func stay(_ seat: Seat) -> Stay? { people[seat.owner]?.stays[seat.venue] }
+    private func entry(_ presenceKey: PresenceKey) -> PresenceEntry? { people[presenceKey.owner]?.entries[presenceKey.presenceScope] }
 
-    private func participations(of user: UserID) -> [Stay] {
-        people[user]?.stays.all.filter { $0.seat.kind == .participant } ?? []
+    private func participations(of user: UserID) -> [PresenceEntry] {
+        people[user]?.entries.all.filter { $0.presenceKey.kind == .participant } ?? []
     }
 }
 
@@ -145,54 +145,54 @@ extension PresenceTable {
 
     private func isConnected(_ user: UserID) -> Bool { (people[user]?.links ?? 0) > 0 }
 
-    private func admit(_ seats: [Seat]) throws(ChatError) {
-        guard stayCount + seats.count > limit else { return }
-        guard stayCount + seats.count(where: { stay($0) == nil }) > limit else { return }
+    private func admit(_ presenceKeys: [PresenceKey]) throws(ChatError) {
+        guard stayCount + presenceKeys.count > limit else { return }
+        guard stayCount + presenceKeys.count(where: { entry($0) == nil }) > limit else { return }
         throw ChatError(
             .overloaded, "there are \(limit) users on channels, which is the gateway's limit",
             retryAfter: .seconds(30))
     }
 
-    private mutating func sit(_ seat: Seat, _ changes: inout [PresenceChange]) -> Stay {
-        if let known = stay(seat) { return known }
-        let stay = Stay(seat)
+    private mutating func sit(_ presenceKey: PresenceKey, _ changes: inout [PresenceChange]) -> PresenceEntry {
+        if let known = entry(presenceKey) { return known }
+        let entry = PresenceEntry(presenceKey)
         stayCount += 1
-        people[seat.owner, default: UserPresence()].stays[seat.venue] = stay
-        rooms[seat.venue, default: VenuePresence()].enter(stay)
-        changes.append(PresenceChange(seat, .joined, occupancy: count(of: seat.venue)))
-        return stay
+        people[presenceKey.owner, default: UserPresence()].entries[presenceKey.presenceScope] = entry
+        rooms[presenceKey.presenceScope, default: PresenceGroup()].enter(entry)
+        changes.append(PresenceChange(presenceKey, .joined, occupancy: count(of: presenceKey.presenceScope)))
+        return entry
     }
 
     private mutating func end(
-        _ stay: Stay, _ how: PresenceChange.Happening, _ changes: inout [PresenceChange]
+        _ entry: PresenceEntry, _ how: PresenceChange.Happening, _ changes: inout [PresenceChange]
     ) {
-        let seat = stay.seat
+        let presenceKey = entry.presenceKey
         stayCount -= 1
-        people[seat.owner]?.stays[seat.venue] = nil
-        rooms[seat.venue]?.leave(seat.user)
-        forget(seat.owner)
-        let left = count(of: seat.venue)
-        if left == 0 { rooms[seat.venue] = nil }
-        changes.append(PresenceChange(seat, how, occupancy: left, state: stay.state))
+        people[presenceKey.owner]?.entries[presenceKey.presenceScope] = nil
+        rooms[presenceKey.presenceScope]?.leave(presenceKey.user)
+        forget(presenceKey.owner)
+        let left = count(of: presenceKey.presenceScope)
+        if left == 0 { rooms[presenceKey.presenceScope] = nil }
+        changes.append(PresenceChange(presenceKey, how, occupancy: left, state: entry.state))
     }
 
     private mutating func forget(_ user: UserID) {
         if people[user]?.isGone == true { people[user] = nil }
     }
 
-    private func isHeld(_ stay: Stay) -> Bool {
-        if !stay.holders.isEmpty || stay.renewedUntil > 0 { return true }
-        return stay.seat.kind == .participant && isConnected(stay.seat.owner)
+    private func isHeld(_ entry: PresenceEntry) -> Bool {
+        if !entry.holders.isEmpty || entry.renewedUntil > 0 { return true }
+        return entry.presenceKey.kind == .participant && isConnected(entry.presenceKey.owner)
     }
 
     private mutating func give(
-        up stays: [Stay], _ holder: HolderID, _ how: PresenceChange.Happening
+        up entries: [PresenceEntry], _ holder: HolderID, _ how: PresenceChange.Happening
     ) -> [PresenceChange] {
         var changes: [PresenceChange] = []
-        for stay in stays where stay.holders.contains(holder) {
-            stay.holders.removeAll { $0 == holder }
-            links[holder]?.stays[stay.seat.venue] = nil
-            if !isHeld(stay) { end(stay, how, &changes) }
+        for entry in entries where entry.holders.contains(holder) {
+            entry.holders.removeAll { $0 == holder }
+            links[holder]?.entries[entry.presenceKey.presenceScope] = nil
+            if !isHeld(entry) { end(entry, how, &changes) }
         }
         return changes
     }
@@ -202,8 +202,8 @@ extension PresenceTable {
         guard let link = links[holder] else { return [] }
         links[holder] = nil
         people[link.user]?.links -= 1
-        var changes = give(up: link.stays.all.inOrder, holder, how)
-        for stay in participations(of: link.user).inOrder where !isHeld(stay) { end(stay, how, &changes) }
+        var changes = give(up: link.entries.all.inOrder, holder, how)
+        for entry in participations(of: link.user).inOrder where !isHeld(entry) { end(entry, how, &changes) }
         forget(link.user)
         return changes
     }
@@ -213,14 +213,14 @@ extension PresenceTable {
 
 extension PresenceTable {
     private mutating func check(
-        _ stay: Stay, _ deadline: UInt64, _ now: UInt64, _ changes: inout [PresenceChange]
+        _ entry: PresenceEntry, _ deadline: UInt64, _ now: UInt64, _ changes: inout [PresenceChange]
     ) {
-        guard stay.queued == deadline else { return }
-        stay.queued = .max
-        guard stay.renewedUntil > 0, self.stay(stay.seat) === stay else { return }
-        if stay.renewedUntil > now { return queue(stay) }
-        stay.renewedUntil = 0
-        if !isHeld(stay) { end(stay, .timedOut, &changes) }
+        guard entry.queued == deadline else { return }
+        entry.queued = .max
+        guard entry.renewedUntil > 0, self.entry(entry.presenceKey) === entry else { return }
+        if entry.renewedUntil > now { return queue(entry) }
+        entry.renewedUntil = 0
+        if !isHeld(entry) { end(entry, .timedOut, &changes) }
     }
 
     private mutating func check(
@@ -235,19 +235,19 @@ extension PresenceTable {
     }
 
     /// One entry for each stay: a renewal moves no entry, the deadline that comes too early is queued again.
-    private mutating func queue(_ stay: Stay) {
-        guard stay.renewedUntil < stay.queued else { return }
-        stay.queued = stay.renewedUntil
-        push(SeatDeadline(at: stay.queued, of: .stay(stay)))
+    private mutating func queue(_ entry: PresenceEntry) {
+        guard entry.renewedUntil < entry.queued else { return }
+        entry.queued = entry.renewedUntil
+        push(PresenceDeadline(at: entry.queued, of: .entry(entry)))
     }
 
     private mutating func queue(_ link: Link, _ holder: HolderID) {
         guard link.ends < link.queued else { return }
         link.queued = link.ends
-        push(SeatDeadline(at: link.queued, of: .link(link, holder)))
+        push(PresenceDeadline(at: link.queued, of: .link(link, holder)))
     }
 
-    private mutating func push(_ deadline: SeatDeadline) {
+    private mutating func push(_ deadline: PresenceDeadline) {
         deadlines.push(deadline)
         // Whoever takes turns with long and short signs of life leaves entries behind that mean nothing any more.
         if deadlines.count > 2 * (stayCount + links.count) + 64 { tidy() }
@@ -255,9 +255,9 @@ extension PresenceTable {
 
     private mutating func tidy() {
         deadlines.removeAll()
-        for stay in people.values.flatMap(\.stays.all) {
-            stay.queued = .max
-            if stay.renewedUntil > 0 { queue(stay) }
+        for entry in people.values.flatMap(\.entries.all) {
+            entry.queued = .max
+            if entry.renewedUntil > 0 { queue(entry) }
         }
         for (holder, link) in links {
             link.queued = .max
@@ -267,24 +267,24 @@ extension PresenceTable {
 }
 
 /// When somebody may have been gone for too long.
-private struct SeatDeadline: Comparable {
+private struct PresenceDeadline: Comparable {
     enum Subject {
-        case stay(Stay)
+        case entry(PresenceEntry)
         case link(Link, HolderID)
     }
 
     let at: UInt64
     let of: Subject
 
-    static func < (left: SeatDeadline, right: SeatDeadline) -> Bool { left.at < right.at }
-    static func == (left: SeatDeadline, right: SeatDeadline) -> Bool { left.at == right.at }
+    static func < (left: PresenceDeadline, right: PresenceDeadline) -> Bool { left.at < right.at }
+    static func == (left: PresenceDeadline, right: PresenceDeadline) -> Bool { left.at == right.at }
 }
 
-extension Seat {
+extension PresenceKey {
     fileprivate var owner: UserID { UserID(user, in: channel.app) }
 }
 
-extension [Stay] {
+extension [PresenceEntry] {
     /// By channel, so that what happens does not depend on a hash.
-    fileprivate var inOrder: [Stay] { sorted { ExactText($0.seat.channel.name) < ExactText($1.seat.channel.name) } }
+    fileprivate var inOrder: [PresenceEntry] { sorted { ExactText($0.presenceKey.channel.name) < ExactText($1.presenceKey.channel.name) } }
 }

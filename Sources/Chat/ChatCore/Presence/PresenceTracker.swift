@@ -8,7 +8,7 @@ import Locking
 /// events before the next round. So the log has comings and goings in the order in which the board has them, and thousands
 /// of clients that appear in the same second cost a few appends.
 public final class PresenceTracker: Sendable {
-    typealias Act = @Sendable (any PresenceBoard) async throws(ChatError) -> [PresenceChange]
+    typealias Act = @Sendable (any PresenceStore) async throws(ChatError) -> [PresenceChange]
     private typealias Answer = Result<[PresenceChange], ChatError>
 
     private struct Wish: Sendable {
@@ -26,7 +26,7 @@ public final class PresenceTracker: Sendable {
     }
 
     private let engine: any Engine
-    let board: any PresenceBoard
+    let board: any PresenceStore
     private let limits: Limits
     private let clock: WallClock
     private let standings: Standings
@@ -36,7 +36,7 @@ public final class PresenceTracker: Sendable {
     private let stirs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(
-        engine: any Engine, board: any PresenceBoard, standings: Standings, limits: Limits, clock: WallClock
+        engine: any Engine, board: any PresenceStore, standings: Standings, limits: Limits, clock: WallClock
     ) {
         self.engine = engine
         self.board = board
@@ -56,17 +56,17 @@ extension PresenceTracker {
     /// - Parameter channels: where the user is present by it, as exact names; none where the stream does not ask for
     ///   presence.
     public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
-        let seats = seats(of: user, on: channels)
+        let presenceKeys = presenceKeys(of: user, on: channels)
         note { board throws(ChatError) in
-            try await board.hold(await self.permitted(seats), of: user, by: holder)
+            try await board.hold(await self.permitted(presenceKeys), of: user, by: holder)
         }
     }
 
     /// Without those whose users were banned since they came: these have been sent out already. To be asked in the line of
     /// wishes.
-    func permitted(_ seats: [Seat]) async -> [Seat] {
-        var permitted: [Seat] = []
-        for seat in seats where await !isBanned(seat.user, from: seat.channel) { permitted.append(seat) }
+    func permitted(_ presenceKeys: [PresenceKey]) async -> [PresenceKey] {
+        var permitted: [PresenceKey] = []
+        for presenceKey in presenceKeys where await !isBanned(presenceKey.user, from: presenceKey.channel) { permitted.append(presenceKey) }
         return permitted
     }
 
@@ -78,8 +78,8 @@ extension PresenceTracker {
 
     /// The stream goes on without these channels.
     public func narrowed(_ holder: HolderID, of user: UserID, without channels: [String]) {
-        let seats = seats(of: user, on: channels)
-        note { board throws(ChatError) in try await board.release(seats, by: holder) }
+        let presenceKeys = presenceKeys(of: user, on: channels)
+        note { board throws(ChatError) in try await board.release(presenceKeys, by: holder) }
     }
 
     /// The connection broke: what it held lasts for the grace.
@@ -103,16 +103,16 @@ extension PresenceTracker {
 
     /// Whether the user is inside the open channel, as far as this node knows. Costs nothing.
     public func isInside(_ user: String, _ channel: ChannelID) -> Bool {
-        board.isTaken(Seat(.participant, of: user, on: channel))
+        board.isTaken(PresenceKey(.participant, of: user, on: channel))
     }
 
     /// Whether the user is present on the channel, likewise.
     public func isPresent(_ user: String, _ channel: ChannelID) -> Bool {
-        board.isTaken(Seat(.occupant, of: user, on: channel))
+        board.isTaken(PresenceKey(.occupant, of: user, on: channel))
     }
 
-    private func seats(of user: UserID, on channels: [String]) -> [Seat] {
-        channels.map { Seat(.occupant, of: user.name, on: ChannelID($0, in: user.app)) }
+    private func presenceKeys(of user: UserID, on channels: [String]) -> [PresenceKey] {
+        channels.map { PresenceKey(.occupant, of: user.name, on: ChannelID($0, in: user.app)) }
     }
 
     private func note(_ act: @escaping Act) {
@@ -162,7 +162,7 @@ extension PresenceTracker {
 extension PresenceTracker {
     /// Works until cancelled. To be run once.
     func run() async {
-        var teller = PresenceTeller(limits: limits)
+        var teller = PresenceEvents(limits: limits)
         await withDiscardingTaskGroup { group in
             group.addTask { await self.pulse() }
             for await _ in wakes.stream { await round(&teller) }
@@ -194,7 +194,7 @@ extension PresenceTracker {
         wakes.continuation.yield()
     }
 
-    private func round(_ teller: inout PresenceTeller) async {
+    private func round(_ teller: inout PresenceEvents) async {
         let wishes = state.withLock { state in
             defer { state.wishes = [] }
             return state.wishes
@@ -209,7 +209,7 @@ extension PresenceTracker {
         for (wish, answer) in zip(wishes, answers) { wish.promise?.resume(returning: answer) }
     }
 
-    private func fulfil(_ wish: Wish, _ teller: inout PresenceTeller) async -> Answer {
+    private func fulfil(_ wish: Wish, _ teller: inout PresenceEvents) async -> Answer {
         do throws(ChatError) {
             let changes = try await wish.act(board)
             try await teller.note(changes, wish.origin, board, at: clock.now)

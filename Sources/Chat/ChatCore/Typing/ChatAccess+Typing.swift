@@ -10,13 +10,13 @@ extension ChatAccess {
     public func startTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try demandOwn(user, on: name, for: "typing.started")
         try await demand(.writing, of: user, in: name)
-        let seat = seat(.typist, user, name)
+        let presenceKey = presenceKey(.typist, user, name)
         let age = limits.typingAge
         try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in
             // Once more, in the line in which who is banned is sent out.
             try await demand(.writing, of: user, in: name)
-            let changes = try await board.renew([seat], for: age)
-            return changes.isEmpty ? [PresenceChange(seat, .renewed, occupancy: 0)] : changes
+            let changes = try await board.renew([presenceKey], for: age)
+            return changes.isEmpty ? [PresenceChange(presenceKey, .renewed, occupancy: 0)] : changes
         }
     }
 
@@ -25,8 +25,8 @@ extension ChatAccess {
     /// - Parameter wire: as in ``startTyping(_:on:showing:)``.
     public func stopTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try demandOwn(user, on: name, for: "typing.stopped")
-        let seat = seat(.typist, user, name)
-        try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in try await board.leave([seat]) }
+        let presenceKey = presenceKey(.typist, user, name)
+        try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in try await board.leave([presenceKey]) }
     }
 
     /// The users who type on the channel, after a user, by id.

@@ -9,7 +9,7 @@ struct FollowRequest {
     /// Who follows: with a user it is that user's device, whatever credential opened it.
     let caller: Caller
     let selection: Selection
-    let groups: FollowedGroups?
+    let groups: GroupSelection?
     /// Whether the user is present on the channels by it.
     let isPresent: Bool
     /// The objects to hand out beside each event.
@@ -81,14 +81,14 @@ struct FollowRequest {
 
     private static func groups(
         _ parameters: Parameters, _ streams: LiveStreams
-    ) async throws(ChatError) -> FollowedGroups? {
+    ) async throws(ChatError) -> GroupSelection? {
         let names = parameters.texts("group")
         guard !names.isEmpty else { return nil }
         guard names.count <= LiveStreams.mostGroups else {
             throw Parameters.bad("group", "may be given \(LiveStreams.mostGroups) times")
         }
         for name in names { try Names.check(group: name) }
-        return FollowedGroups(
+        return GroupSelection(
             names: names, channels: parameters.texts("channel"), version: try await streams.polls.groups.version())
     }
 }

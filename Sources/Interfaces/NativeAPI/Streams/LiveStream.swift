@@ -16,7 +16,7 @@ struct StreamOrder: Sendable {
     var ticket: StreamTicket.Nonce?
     /// How many changes of who may hear there had been before its user was asked for.
     var hearingChanges: UInt64
-    var groups: FollowedGroups?
+    var groups: GroupSelection?
     /// Whether the user is present on the channels by it.
     var isPresent = false
 }
@@ -25,13 +25,13 @@ struct StreamOrder: Sendable {
 final class LiveStream {
     let sequence: UInt64
     let connection: StreamConnection
-    let owner: StreamOwner
+    let owner: ConnectionOwner
     let opened: Timetoken
     let ticket: StreamTicket.Nonce?
     /// Where its user is present by it; nil where the stream does not make anybody present.
     var presentOn: Set<ExactText>?
     /// The channel groups it follows, if any.
-    var groups: FollowedGroups?
+    var groups: GroupSelection?
     /// It was ended for good, and has not just broken.
     var isEnded = false
     /// What it follows; another one after a change.
@@ -45,7 +45,7 @@ final class LiveStream {
     var lastSend: UInt64
 
     init(
-        sequence: UInt64, connection: StreamConnection, owner: StreamOwner, order: StreamOrder, feed: StreamFeed,
+        sequence: UInt64, connection: StreamConnection, owner: ConnectionOwner, order: StreamOrder, feed: StreamFeed,
         opened: Timetoken, beat: UInt64
     ) {
         self.sequence = sequence

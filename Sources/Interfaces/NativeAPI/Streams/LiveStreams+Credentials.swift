@@ -13,7 +13,7 @@ extension LiveStreams {
     }
 
     func credentialChanged(_ key: APIKey) {
-        let changed = StreamOwner.Key(app: key.app, id: key.id)
+        let changed = ConnectionOwner.Key(app: key.app, id: key.id)
         let expires = service.keyring.caller(key: key.id, in: key.app)?.expires
         guard owners.change(changed, expires: expires) else { return }
         recheck(after: 0) { $0.owner.key == changed }

@@ -60,7 +60,7 @@ extension LiveStreams {
     }
 
     private func channels(
-        of groups: FollowedGroups, holding held: [RecordKey: [String]], for stream: LiveStream
+        of groups: GroupSelection, holding held: [RecordKey: [String]], for stream: LiveStream
     ) async -> Result<ChannelSet, ChatError> {
         let chat = service.chat(for: stream.owner.caller)
         let selection = stream.feed.selection

@@ -10,10 +10,10 @@ import HTTPServer
 actor LiveStreams {
     nonisolated let service: ChatService
     nonisolated let loop: Loop
-    nonisolated let beats: Pulse
+    nonisolated let beats: SecondTimer
     /// Who waits for one answer only; streams and polls count together.
-    nonisolated let polls: HeldPolls
-    nonisolated let owners: StreamOwners
+    nonisolated let polls: LongPollTable
+    nonisolated let owners: ConnectionLimits
     nonisolated let tickets: StreamTickets
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -40,7 +40,7 @@ actor LiveStreams {
     let turns = Turnstile(width: 4)
     var shelf = PageShelf()
     private(set) var isDraining = false
-    var pollPrint = PollPrint()
+    var pollPrint = PollPrinter()
     var counters = StreamMetrics()
     /// Slow closes that the operators have not been told of yet, and the task that is telling them.
     var lagged: [AppID: LagReport] = [:]
@@ -65,11 +65,11 @@ actor LiveStreams {
         var isChunked: Bool
     }
 
-    init(polls: HeldPolls) {
+    init(polls: LongPollTable) {
         service = polls.service
         loop = polls.loop
         self.polls = polls
-        beats = polls.pulse
+        beats = polls.secondTimer
         owners = polls.owners
         tickets = StreamTickets(service: service)
         includedReads = IncludedReads(service: service, loop: polls.loop)

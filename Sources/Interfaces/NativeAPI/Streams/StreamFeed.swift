@@ -18,7 +18,7 @@ actor StreamFeed: StreamCounting {
     nonisolated let log: Broadcast
     private let reads: IncludedReads
     private let press: FramePress
-    private let beats: Pulse
+    private let beats: SecondTimer
     private let streams = Atomic(0)
     private let lossCount = Atomic(0)
     /// The number of times that the feed discarded events that its log does not hold (``lose()``).
@@ -43,7 +43,7 @@ actor StreamFeed: StreamCounting {
 
     init(
         _ selection: Selection, _ format: StreamFormat, _ inclusion: Inclusion?, reads: IncludedReads,
-        press: FramePress, beats: Pulse, log: Broadcast, onHold: @escaping @Sendable (StreamFeed) -> Void,
+        press: FramePress, beats: SecondTimer, log: Broadcast, onHold: @escaping @Sendable (StreamFeed) -> Void,
         onLoss: @escaping @Sendable (StreamFeed) -> Void
     ) {
         self.selection = selection

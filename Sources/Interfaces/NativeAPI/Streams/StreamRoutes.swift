@@ -147,13 +147,13 @@ extension NativeAPI {
         let wanted = try await FollowRequest.read(request, parameters, chat, streams)
         await streams.pollCame(wanted.selection)
         guard request.method != .head, let cursor = wanted.cursor else {
-            return PollPrint.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
+            return PollPrinter.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
         let resumption = try await wanted.resumption(in: chat, at: cursor)
         let inclusion = service.chat(for: wanted.caller).inclusion(of: wanted.included)
-        let voice = NativePollVoice(
+        let voice = NativePollFormatter(
             streams: streams, holder: wanted.isPresent ? .ofPoll() : nil, inclusion: inclusion)
-        var order = PollOrder(
+        var order = PollRequest(
             caller: wanted.caller, selection: wanted.selection, limit: limit, after: resumption.from,
             hold: limits.pollHold, voice: voice)
         (order.groups, order.hearingChanges) = (wanted.groups, wanted.hearingChanges)
@@ -167,7 +167,7 @@ extension NativeAPI {
                 batch.fit(&included)
                 if resumption.gap != nil { await streams.countGap() }
                 let gap = resumption.gap == nil ? nil : resumption
-                return await batch.printed { [included] in PollPrint.answer($0, included, gap: gap) }
+                return await batch.printed { [included] in PollPrinter.answer($0, included, gap: gap) }
             }
         } catch {
             voice.ended()
@@ -177,7 +177,7 @@ extension NativeAPI {
 }
 
 /// How the native API speaks to those who wait.
-private struct NativePollVoice: PollVoice {
+private struct NativePollFormatter: PollFormatter {
     let streams: LiveStreams
     /// By which the poll's user is present while it waits, and a while after.
     let holder: HolderID?
@@ -186,7 +186,7 @@ private struct NativePollVoice: PollVoice {
 
     func shows(_ event: Event) -> Bool { true }
 
-    func isInForce(_ order: PollOrder) -> Bool {
+    func isInForce(_ order: PollRequest) -> Bool {
         streams.assumeIsolated { $0.isInForce(order.caller, order.selection) }
     }
 

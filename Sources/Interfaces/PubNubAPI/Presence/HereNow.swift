@@ -37,7 +37,7 @@ extension PubNubAPI {
     private func rooms(
         of channels: [String], beside others: [Int] = [], _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> Response {
-        var rooms: [HereNowRoom] = []
+        var rooms: [HereNowChannel] = []
         for channel in channels {
             let room = try await room(channel, wanted, chat)
             if room.count > 0 { rooms.append(room) }
@@ -62,8 +62,8 @@ extension PubNubAPI {
     }
 
     /// Reads up to the offset in pages, as the list has no numbers of its own.
-    private func room(_ channel: String, _ wanted: HereNowRequest, _ chat: ChatAccess) async throws -> HereNowRoom {
-        var room = HereNowRoom(channel: channel)
+    private func room(_ channel: String, _ wanted: HereNowRequest, _ chat: ChatAccess) async throws -> HereNowChannel {
+        var room = HereNowChannel(channel: channel)
         let names = wanted.showsUsers ? wanted.limit : 0
         var after: String?
         while true {
@@ -98,13 +98,13 @@ struct HereNowRequest: Sendable {
     }
 
     /// Where the next page begins, if names were left out.
-    func next(after rooms: [HereNowRoom]) -> Int? {
+    func next(after rooms: [HereNowChannel]) -> Int? {
         showsUsers && limit > 0 && rooms.contains { $0.hasMore } ? offset + limit : nil
     }
 }
 
 /// One channel and who is there.
-struct HereNowRoom: Sendable {
+struct HereNowChannel: Sendable {
     let channel: String
     var count = 0
     var occupants: [Occupancy.Occupant] = []

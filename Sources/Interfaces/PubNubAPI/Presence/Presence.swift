@@ -22,9 +22,9 @@ extension PubNubAPI {
     /// - Parameter isWanted: which channels of the groups matter.
     func place(
         _ request: WireRequest, _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
-    ) async throws -> PresencePlace {
+    ) async throws -> PresenceTarget {
         let groups = try await GroupChannels(request.list("channel-group"), chat, where: isWanted)
-        return try PresencePlace(try request.names(5), groups, chat.limits)
+        return try PresenceTarget(try request.names(5), groups, chat.limits)
     }
 
     private func getHeartbeat(_ request: WireRequest) async throws -> Response {

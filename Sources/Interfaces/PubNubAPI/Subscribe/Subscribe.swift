@@ -21,15 +21,15 @@ extension PubNubAPI {
                 try await chat.appear(
                     user, onAll: wanted.place.channels, for: wanted.lasting, showing: wanted.states)
             }
-            return SubscribePrint.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
+            return SubscribePrinter.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
         }
         // A cursor that is older counts as that old, and one beyond the log as the log's end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let position = max(min(wanted.cursor, try await chat.watermark()), oldest)
-        let voice = SubscribeVoice(wanted, print: print, service, shown: request.shownToken(tokens))
+        let voice = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
         var caller = keyset.caller
         caller.expires = request.token?.expires
-        var order = PollOrder(
+        var order = PollRequest(
             caller: caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,
             hold: limits.pubnubPollHold, voice: voice)
         order.groups = wanted.groups
@@ -40,7 +40,7 @@ extension PubNubAPI {
                     user, onAll: wanted.place.channels, for: wanted.lasting, by: holder, showing: wanted.states)
             }
             switch try await polls.follow(order, in: chat) {
-            case .now(let batch): return await batch.printed { SubscribePrint.answer($0, to: wanted.subscriber) }
+            case .now(let batch): return await batch.printed { SubscribePrinter.answer($0, to: wanted.subscriber) }
             case .later(let opening): return .late(opening)
             }
         } catch {
@@ -54,9 +54,9 @@ extension PubNubAPI {
 }
 
 /// How this wire speaks to those who wait. Holds what is needed for that and no more of the request.
-private final class SubscribeVoice: PollVoice {
+private final class SubscribeFormatter: PollFormatter {
     private let reader: Subscriber
-    private let print: SubscribePrint
+    private let print: SubscribePrinter
     private let service: ChatService
     private let lasting: Duration
     private let user: String?
@@ -66,7 +66,7 @@ private final class SubscribeVoice: PollVoice {
     /// The token that let it in; nil where none was needed.
     private let shown: ShownToken?
 
-    init(_ wanted: SubscribeRequest, print: SubscribePrint, _ service: ChatService, shown: ShownToken?) {
+    init(_ wanted: SubscribeRequest, print: SubscribePrinter, _ service: ChatService, shown: ShownToken?) {
         self.shown = shown
         reader = wanted.subscriber
         self.print = print
@@ -90,7 +90,7 @@ private final class SubscribeVoice: PollVoice {
     }
 
     /// As long as the app has the key that was shown, and the token holds.
-    func isInForce(_ order: PollOrder) -> Bool { app != nil && tokenFault == nil }
+    func isInForce(_ order: PollRequest) -> Bool { app != nil && tokenFault == nil }
 
     /// Whether the app demands tokens by now, and the poll has shown none. A signed one is asked again too, and let in.
     var isToBeAskedAgain: Bool { shown == nil && app?.demandsTokens == true }

@@ -10,17 +10,17 @@ struct SubscribeRequest: Sendable {
     /// For how long the user stays after this request.
     let lasting: Duration
     /// Channels where the user is present by it.
-    let place: PresencePlace
+    let place: PresenceTarget
     let states: [(channel: String, state: JSONText)]
     /// Nil without a group.
-    let groups: FollowedGroups?
-    /// How many changes of who may hear there had been before its bans were read; see ``PollOrder``.
+    let groups: GroupSelection?
+    /// How many changes of who may hear there had been before its bans were read; see ``PollRequest``.
     let hearingChanges: UInt64
     /// Zero: a handshake.
     let cursor: Timetoken
 
     /// - Throws: `WireError.unreadable` for names, cursors and numbers of names that cannot be; `.malformed` for a filter.
-    init(_ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: HeldPolls) async throws {
+    init(_ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: LongPollTable) async throws {
         let names = try request.names(3)
         let groupNames = request.list("channel-group")
         guard (1...chat.limits.streamChannels).contains(names.count + groupNames.count) else {
@@ -38,7 +38,7 @@ struct SubscribeRequest: Sendable {
         // Before they are read: a change in between is one that the poll is told of.
         groups =
             plainGroups.isEmpty
-            ? nil : FollowedGroups(names: plainGroups, channels: [], version: try await polls.groups.version())
+            ? nil : GroupSelection(names: plainGroups, channels: [], version: try await polls.groups.version())
         let held = try await GroupChannels(groupNames, chat)
         for group in groupNames {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
@@ -50,7 +50,7 @@ struct SubscribeRequest: Sendable {
         }
         subscriber = Subscriber(
             app: keyset.app, subscribeKey: keyset.record.subscribeKey, match: match, filter: filter)
-        place = try PresencePlace(names, held, chat.limits)
+        place = try PresenceTarget(names, held, chat.limits)
         states = place.states(request["state"], chat.limits)
     }
 }

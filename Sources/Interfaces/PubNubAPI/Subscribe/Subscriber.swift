@@ -12,7 +12,7 @@ struct Subscriber: Sendable {
     var selection: Selection { Selection(channels: match.channels(in: app), isWire: true) }
 
     /// Whether the subscriber gets the event.
-    func wants(_ event: Event, _ print: SubscribePrint) -> Bool {
+    func wants(_ event: Event, _ print: SubscribePrinter) -> Bool {
         guard match.place(of: event) != nil else { return false }
         guard let filter else { return ShownPayload.showsAtOnce(event) || print.shown(event) != nil }
         return print.isShown(event, by: filter)

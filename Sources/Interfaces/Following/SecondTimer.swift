@@ -5,7 +5,7 @@ import Synchronization
 /// The seconds, as the loop counts them, for what is looked after once in a while: heartbeats, holds, expiries.
 ///
 /// Beats only while somebody needs it.
-public final class Pulse: Sendable {
+public final class SecondTimer: Sendable {
     /// Who counts the seconds.
     public enum Source: Sendable {
         case everySecond

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 /// Who came and went on a busy channel since that was last told (`pubnub-wire.md` 11.8).
-struct OccupancyInterval {
+struct OccupancySummary {
     /// Beyond it the names are left out of the event: who wants to know asks who is there.
     static let bytesMost = 30_000
     /// More names than this cannot fit.
@@ -19,7 +19,7 @@ struct OccupancyInterval {
     mutating func note(_ change: PresenceChange) {
         occupancy = change.occupancy
         guard !hasOverflown else { return }
-        let user = ExactText(change.seat.user)
+        let user = ExactText(change.presenceKey.user)
         net[user] = net[user] == nil ? change.happening : nil
         hasOverflown = net.count > Self.namesMost
         if hasOverflown { net = [:] }

@@ -2,8 +2,8 @@ import ChatModel
 import JSON
 
 /// One user in one venue, from coming to going.
-final class Stay {
-    let seat: Seat
+final class PresenceEntry {
+    let presenceKey: PresenceKey
     var state: JSONText?
     /// Connections that hold it by name; few.
     var holders: [HolderID] = []
@@ -12,14 +12,14 @@ final class Stay {
     /// The deadline that stands in the heap for it; later ones are queued when this one comes.
     var queued = UInt64.max
 
-    init(_ seat: Seat) { self.seat = seat }
+    init(_ presenceKey: PresenceKey) { self.presenceKey = presenceKey }
 }
 
 /// One connection of a user.
 final class Link {
     let user: UserID
     /// What it holds by name.
-    var stays = StayTable<Venue>()
+    var entries = PresenceIndex<PresenceScope>()
     /// When it counts as gone; `max` while it is there.
     var ends = UInt64.max
     var queued = UInt64.max
@@ -29,34 +29,34 @@ final class Link {
 
 /// One user: where, and by which connections.
 struct UserPresence {
-    var stays = StayTable<Venue>()
+    var entries = PresenceIndex<PresenceScope>()
     /// How many connections there are.
     var links = 0
 
-    var isGone: Bool { stays.isEmpty && links == 0 }
+    var isGone: Bool { entries.isEmpty && links == 0 }
 }
 
 /// Those in one venue.
-struct VenuePresence {
-    private var stays = StayTable<ExactText>()
+struct PresenceGroup {
+    private var entries = PresenceIndex<ExactText>()
     /// The names in their order, made when somebody asks for it: a storm comes and goes without.
     private var names: [ExactText]?
 
-    var count: Int { stays.count }
+    var count: Int { entries.count }
 
-    mutating func enter(_ stay: Stay) {
-        stays[ExactText(stay.seat.user)] = stay
+    mutating func enter(_ entry: PresenceEntry) {
+        entries[ExactText(entry.presenceKey.user)] = entry
         names = nil
     }
 
     mutating func leave(_ user: String) {
-        stays[ExactText(user)] = nil
+        entries[ExactText(user)] = nil
         names = nil
     }
 
     mutating func page(after user: String?, _ order: ListOrder, limit: Int) -> Occupancy {
         guard limit > 0 else { return Occupancy(count: count, hasMore: count > 0) }
-        let all = names ?? stays.all.map { ExactText($0.seat.user) }.sorted()
+        let all = names ?? entries.all.map { ExactText($0.presenceKey.user) }.sorted()
         names = all
         let rest =
             switch order {
@@ -64,7 +64,7 @@ struct VenuePresence {
             case .descending: all[..<(user.map { all.firstIndex(above: ExactText($0), orAt: true) } ?? all.count)]
             }
         let page = order == .ascending ? Array(rest.prefix(limit)) : rest.suffix(limit).reversed()
-        let occupants = page.map { Occupancy.Occupant(user: $0.text, state: stays[$0]?.state) }
+        let occupants = page.map { Occupancy.Occupant(user: $0.text, state: entries[$0]?.state) }
         return Occupancy(count: count, occupants: occupants, hasMore: occupants.count < rest.count)
     }
 }

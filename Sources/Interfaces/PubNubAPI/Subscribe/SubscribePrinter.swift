@@ -5,7 +5,7 @@ import JSON
 import Locking
 
 /// Prints the answers of subscribers. Thousands may wait for the same items: they share the last answer's bytes.
-final class SubscribePrint: Sendable {
+final class SubscribePrinter: Sendable {
     private struct Last {
         var app: AppID
         var cursor: Timetoken

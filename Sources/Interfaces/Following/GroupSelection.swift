@@ -2,7 +2,7 @@ public import ChatCore
 public import ChatModel
 
 /// What a stream or poll asked for that follows channel groups: it changes when a group does.
-public struct FollowedGroups: Sendable {
+public struct GroupSelection: Sendable {
     public let names: [String]
     /// The channels and patterns it has named beside the groups.
     public let channels: [String]
@@ -44,7 +44,7 @@ extension ChatAccess {
     ///
     /// - Parameter isOfDevice: whether a user is to listen by it.
     public func selection(
-        of groups: FollowedGroups, like other: Selection, isOfDevice: Bool = false
+        of groups: GroupSelection, like other: Selection, isOfDevice: Bool = false
     ) async throws(ChatError) -> Selection {
         let held = try await service.channels(ofGroups: groups.keys(in: app))
         return Selection(
@@ -59,7 +59,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.malformed` for groups that hold too many.
     public func channels(
-        of groups: FollowedGroups, holding held: [RecordKey: [String]], isOfDevice: Bool
+        of groups: GroupSelection, holding held: [RecordKey: [String]], isOfDevice: Bool
     ) async throws(ChatError) -> ChannelSet {
         let named = groups.channels.isEmpty ? nil : try selection(channels: groups.channels).channels
         var channels = named ?? ChannelSet(app: app)

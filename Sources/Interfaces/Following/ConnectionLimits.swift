@@ -4,7 +4,7 @@ public import HTTPServer
 import Locking
 
 /// Whose streams they are: one object for all streams of one credential, so that a stream carries a reference.
-public final class StreamOwner: Sendable {
+public final class ConnectionOwner: Sendable {
     public let caller: Caller
 
     init(_ caller: Caller) { self.caller = caller }
@@ -24,7 +24,7 @@ public final class StreamOwner: Sendable {
 }
 
 /// Whose streams and held polls there are, and how many of whom, in whatever wire language they were asked for.
-public final class StreamOwners: Sendable {
+public final class ConnectionLimits: Sendable {
     private struct User: Hashable {
         var app: AppID
         var name: ExactText
@@ -38,7 +38,7 @@ public final class StreamOwners: Sendable {
     }
 
     private struct Entry {
-        let owner: StreamOwner
+        let owner: ConnectionOwner
         var count = 0
         /// When the credential ends, as it is known now.
         var expires: Timetoken?
@@ -48,9 +48,9 @@ public final class StreamOwners: Sendable {
         var entries: [Caller: Entry] = [:]
         var expiries = Expiries()
         /// Those whose end has come, until they have left.
-        var ended: [Caller: StreamOwner] = [:]
+        var ended: [Caller: ConnectionOwner] = [:]
         var count = 0
-        var perKey: [StreamOwner.Key: Int] = [:]
+        var perKey: [ConnectionOwner.Key: Int] = [:]
         var perApp: [AppID: Int] = [:]
         var perUser: [User: Int] = [:]
         var perAddress: [RemoteAddress: Int] = [:]
@@ -84,7 +84,7 @@ public final class StreamOwners: Sendable {
             if Self.isFull((table.perApp[caller.app] ?? 0) - going, limits.streamsPerApp) {
                 return Self.tooMany("app", limits.streamsPerApp)
             }
-            if Self.isFull((table.perKey[StreamOwner.Key(caller)] ?? 0) - going, limits.streamsPerKey) {
+            if Self.isFull((table.perKey[ConnectionOwner.Key(caller)] ?? 0) - going, limits.streamsPerKey) {
                 return Self.tooMany("key", limits.streamsPerKey)
             }
             if let user = User(caller), Self.isFull((table.perUser[user] ?? 0) - going, limits.streamsPerUser) {
@@ -103,9 +103,9 @@ public final class StreamOwners: Sendable {
     }
 
     /// One stream or poll more.
-    public func enter(_ caller: Caller, from address: RemoteAddress) -> StreamOwner {
+    public func enter(_ caller: Caller, from address: RemoteAddress) -> ConnectionOwner {
         table.withLock { table in
-            var entry = table.entries[caller] ?? Entry(owner: StreamOwner(caller), expires: caller.expires)
+            var entry = table.entries[caller] ?? Entry(owner: ConnectionOwner(caller), expires: caller.expires)
             entry.count += 1
             table.entries[caller] = entry
             if entry.count == 1 { Self.note(entry, in: &table) }
@@ -122,7 +122,7 @@ public final class StreamOwners: Sendable {
     /// One stream or poll less.
     ///
     /// - Parameter address: the one it was entered with.
-    public func leave(_ owner: StreamOwner, from address: RemoteAddress) {
+    public func leave(_ owner: ConnectionOwner, from address: RemoteAddress) {
         table.withLock { table in
             table.count -= 1
             Self.decrease(&table.perAddress, address)
@@ -146,7 +146,7 @@ public final class StreamOwners: Sendable {
     }
 
     /// Notes when a credential ends now. False when nobody uses it.
-    public func change(_ key: StreamOwner.Key, expires: Timetoken?) -> Bool {
+    public func change(_ key: ConnectionOwner.Key, expires: Timetoken?) -> Bool {
         table.withLock { table in
             guard table.perKey[key] != nil else { return false }
             for (caller, var entry) in table.entries where entry.owner.key == key {
@@ -184,7 +184,7 @@ public final class StreamOwners: Sendable {
     }
 
     /// Those whose credentials have ended by now and who are still there.
-    public func ended(at now: Timetoken) -> [StreamOwner] {
+    public func ended(at now: Timetoken) -> [ConnectionOwner] {
         table.withLock { table in
             while let (owner, expires) = table.expiries.removeFirst(upTo: now) {
                 // It may have left since, have come back as another, or end later than it was to.
@@ -200,6 +200,6 @@ public final class StreamOwners: Sendable {
     var expiryCount: Int { table.withLock { $0.expiries.count } }
 }
 
-extension StreamOwner.Key {
+extension ConnectionOwner.Key {
     fileprivate init(_ caller: Caller) { self.init(app: caller.app, id: caller.credential) }
 }

@@ -5,7 +5,7 @@ import JSON
 ///
 /// Belongs to the one task that works there. What the log does not take is kept for the next time, up to a bound: these
 /// events are for those who listen now, and the board can always be asked.
-struct PresenceTeller {
+struct PresenceEvents {
     /// Events of one append.
     private static let batch = 500
     /// How many of those who type are named.
@@ -21,7 +21,7 @@ struct PresenceTeller {
     }
 
     private let limits: Limits
-    private var intervals: [ChannelID: OccupancyInterval] = [:]
+    private var intervals: [ChannelID: OccupancySummary] = [:]
     private var reports: [Report] = []
     private var untold: [EventDraft] = []
 
@@ -31,18 +31,18 @@ struct PresenceTeller {
     var isIdle: Bool { intervals.isEmpty && reports.isEmpty && untold.isEmpty }
 
     mutating func note(
-        _ changes: [PresenceChange], _ origin: PresenceOrigin, _ board: any PresenceBoard, at now: Timetoken
+        _ changes: [PresenceChange], _ origin: PresenceOrigin, _ board: any PresenceStore, at now: Timetoken
     ) async throws(ChatError) {
         for change in changes {
             if isOfBusyChannel(change) {
                 let due = now.adding(limits.presenceInterval)
-                intervals[change.seat.channel, default: OccupancyInterval(due: due)].note(change)
+                intervals[change.presenceKey.channel, default: OccupancySummary(due: due)].note(change)
                 continue
             }
             var report = Report(change: change, origin: origin, at: now)
-            if change.seat.kind == .typist {
+            if change.presenceKey.kind == .typist {
                 report.typing = try await board.occupants(
-                    of: change.seat.venue, after: nil, limit: Self.typingNamed
+                    of: change.presenceKey.presenceScope, after: nil, limit: Self.typingNamed
                 ).occupants.map(\.user)
             }
             reports.append(report)
@@ -52,9 +52,9 @@ struct PresenceTeller {
     /// Whether the change is told with others. What began to be gathered is told before anything that follows it: else
     /// somebody would be seen to leave of whom nobody has heard that they came.
     private func isOfBusyChannel(_ change: PresenceChange) -> Bool {
-        guard change.seat.kind == .occupant, change.happening != .stateChanged else { return false }
+        guard change.presenceKey.kind == .occupant, change.happening != .stateChanged else { return false }
         let before = change.occupancy + (change.happening == .joined ? -1 : 1)
-        return max(before, change.occupancy) > limits.announcedOccupants || intervals[change.seat.channel] != nil
+        return max(before, change.occupancy) > limits.announcedOccupants || intervals[change.presenceKey.channel] != nil
     }
 
     /// What has been gathered for long enough becomes events. A clock that was set back ends all of it.

@@ -4,24 +4,24 @@ public import HTTPServer
 import Locking
 
 /// What a client waits for.
-public struct PollOrder: Sendable {
+public struct PollRequest: Sendable {
     public var caller: Caller
     public var selection: Selection
     /// The channel groups it follows, if any.
-    public var groups: FollowedGroups?
+    public var groups: GroupSelection?
     /// How many events one answer has at most.
     public var limit: Int
     /// What its client knows already.
     public var after: Timetoken
     /// How long it is held while there is nothing to say; whole seconds.
     public var hold: Duration
-    public var voice: any PollVoice
-    /// How many changes of who may hear there had been before its user was asked for (``HeldPolls/hearingChanges()``); nil
+    public var voice: any PollFormatter
+    /// How many changes of who may hear there had been before its user was asked for (``LongPollTable/hearingChanges()``); nil
     /// where nobody was asked for.
     public var hearingChanges: UInt64?
 
     public init(
-        caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, voice: any PollVoice
+        caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, voice: any PollFormatter
     ) {
         self.caller = caller
         self.selection = selection
@@ -33,13 +33,13 @@ public struct PollOrder: Sendable {
 }
 
 /// How a wire language speaks to those who wait. Every call comes on the loop and must not wait.
-public protocol PollVoice: Sendable {
+public protocol PollFormatter: Sendable {
     /// Whether its readers see the event at all; nobody is woken for one they do not.
     func shows(_ event: Event) -> Bool
     /// Whether that may be long work, so that not all who wait are asked in one turn of the loop.
     var asksFilters: Bool { get }
     /// Whether what the poll was begun with still holds.
-    func isInForce(_ order: PollOrder) -> Bool
+    func isInForce(_ order: PollRequest) -> Bool
     /// Whether the next poll of the same client may be refused where this one was let in: it is answered with nothing.
     var isToBeAskedAgain: Bool { get }
     func answer(_ batch: PollBatch, to reply: DeferredResponse)
@@ -48,7 +48,7 @@ public protocol PollVoice: Sendable {
     func ended()
 }
 
-extension PollVoice {
+extension PollFormatter {
     public func ended() {}
     public var asksFilters: Bool { false }
     public var isToBeAskedAgain: Bool { false }

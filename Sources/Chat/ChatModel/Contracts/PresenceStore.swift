@@ -9,18 +9,18 @@ public import JSON
 ///
 /// Nothing survives a restart of the whole installation. Numbers are exact on one node and at most 2 s old between
 /// several.
-public protocol PresenceBoard: Sendable {
+public protocol PresenceStore: Sendable {
     /// Seats of a user, held by a connection until `lose` or `release`. What it holds already stays so; no seats at all
     /// says that the connection is there. The user's seats as a participant are its connections' from then on.
     /// - Throws: `.overloaded` past the number of seats the gateway may have; then nothing has changed.
     func hold(
-        _ seats: [Seat], of user: UserID, by holder: HolderID
+        _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
     ) async throws(ChatError) -> [PresenceChange]
 
     /// A sign of life: seats for so long from now, however long an earlier one would have lasted. A participant who has a
     /// connection needs none, and stays with that.
     /// - Throws: as `hold`.
-    func renew(_ seats: [Seat], for duration: Duration) async throws(ChatError) -> [PresenceChange]
+    func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
     /// The connection broke. It counts as there until the grace is over, unless it comes back by `hold`.
     func lose(_ holder: HolderID, grace: Duration) async throws(ChatError)
@@ -29,15 +29,15 @@ public protocol PresenceBoard: Sendable {
     /// life.
     func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
-    /// The connection gives seats up, all of them and itself when `seats` is nil.
-    func release(_ seats: [Seat]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
+    /// The connection gives seats up, all of them and itself when `presenceKeys` is nil.
+    func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
 
     /// The users go, whoever holds their seats.
-    func leave(_ seats: [Seat]) async throws(ChatError) -> [PresenceChange]
+    func leave(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceChange]
 
     /// What the user shows there; nil is nothing. No change when it is the same, byte for byte.
     /// - Throws: `.notFound` when the seat is empty.
-    func setState(_ state: JSONText?, of seat: Seat) async throws(ChatError) -> [PresenceChange]
+    func setState(_ state: JSONText?, of presenceKey: PresenceKey) async throws(ChatError) -> [PresenceChange]
 
     /// Whether any stay may end by itself. Costs nothing.
     var mayExpire: Bool { get }
@@ -49,26 +49,26 @@ public protocol PresenceBoard: Sendable {
     ///
     /// - Parameter order: of the names; `user` is then the last one of the page before.
     func occupants(
-        of venue: Venue, after user: String?, _ order: ListOrder, limit: Int
+        of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int
     ) async throws(ChatError) -> Occupancy
 
     /// Who has the seat, with what they show; nil when it is empty.
-    func occupant(_ seat: Seat) async throws(ChatError) -> Occupancy.Occupant?
+    func occupant(_ presenceKey: PresenceKey) async throws(ChatError) -> Occupancy.Occupant?
 
     /// How many there are in each venue.
-    func counts(of venues: [Venue]) async throws(ChatError) -> [Int]
+    func counts(of presenceScopes: [PresenceScope]) async throws(ChatError) -> [Int]
 
     /// The channels of an app where anybody is, as far as they are wanted, in the order of their names, and how many are
     /// there; the first of them.
-    func venues(
-        of kind: SeatKind, in app: AppID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
+    func presenceScopes(
+        of kind: PresenceKind, in app: AppID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
     ) async throws(ChatError) -> [(ChannelID, count: Int)]
 
     /// Where a user is, in the order of the channels' names.
-    func channels(of user: UserID, as kind: SeatKind) async throws(ChatError) -> [ChannelID]
+    func channels(of user: UserID, as kind: PresenceKind) async throws(ChatError) -> [ChannelID]
 
     /// Whether somebody sits there, as far as this node knows. Costs nothing: asked for every event and device.
-    func isTaken(_ seat: Seat) -> Bool
+    func isTaken(_ presenceKey: PresenceKey) -> Bool
 }
 
 /// One beginning or end of a stay, or what somebody shows meanwhile.
@@ -79,15 +79,15 @@ public struct PresenceChange: Sendable, Equatable {
         case renewed
     }
 
-    public var seat: Seat
+    public var presenceKey: PresenceKey
     public var happening: Happening
     /// How many are in the venue after it.
     public var occupancy: Int
     /// What the user shows, or showed at the end.
     public var state: JSONText?
 
-    public init(_ seat: Seat, _ happening: Happening, occupancy: Int, state: JSONText? = nil) {
-        self.seat = seat
+    public init(_ presenceKey: PresenceKey, _ happening: Happening, occupancy: Int, state: JSONText? = nil) {
+        self.presenceKey = presenceKey
         self.happening = happening
         self.occupancy = occupancy
         self.state = state
@@ -118,9 +118,9 @@ public struct Occupancy: Sendable, Equatable {
     }
 }
 
-extension PresenceBoard {
+extension PresenceStore {
     /// The same, in the order of the names.
-    public func occupants(of venue: Venue, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
-        try await occupants(of: venue, after: user, .ascending, limit: limit)
+    public func occupants(of presenceScope: PresenceScope, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
+        try await occupants(of: presenceScope, after: user, .ascending, limit: limit)
     }
 }

@@ -6,7 +6,7 @@ import Locking
 /// Hears of channel groups that change, for all who follow some.
 ///
 /// An actor on the streaming loop, like those it tells.
-public actor GroupWatch {
+public actor GroupObserver {
     public nonisolated let unownedExecutor: UnownedSerialExecutor
     private let service: ChatService
     private let observers = Lock<[@Sendable (Set<RecordKey>) async -> Void]>([])

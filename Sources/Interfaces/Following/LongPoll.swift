@@ -5,10 +5,10 @@ import HTTPServer
 /// A poll that has nothing to say yet: it hangs on the feed of its selection until the first events come, its time is
 /// over, its credential ends, or its client goes.
 ///
-/// An actor on the loop, for the hub calls it as a sink; everything else of it is known to `HeldPolls`.
-actor HeldPoll: FeedSink {
-    nonisolated let polls: HeldPolls
-    nonisolated let order: PollOrder
+/// An actor on the loop, for the hub calls it as a sink; everything else of it is known to `LongPollTable`.
+actor LongPoll: FeedSink {
+    nonisolated let polls: LongPollTable
+    nonisolated let order: PollRequest
     nonisolated var unownedExecutor: UnownedSerialExecutor { polls.unownedExecutor }
 
     /// Its place among those that are held.
@@ -21,7 +21,7 @@ actor HeldPoll: FeedSink {
     private var reply: DeferredResponse?
     private var isOver = false
 
-    init(_ polls: HeldPolls, _ order: PollOrder) {
+    init(_ polls: LongPollTable, _ order: PollRequest) {
         self.polls = polls
         self.order = order
     }

@@ -6,13 +6,13 @@ import Locking
 /// Polls that wait for something to happen, each until its beat has come, in whatever wire language they were asked.
 ///
 /// An actor on the streaming loop, where the hub and the waiting sockets are.
-public actor HeldPolls {
+public actor LongPollTable {
     /// How long a poll may look for something in the past; then it is answered with how far it has come.
     private static let readingTime: Duration = .seconds(2)
 
     struct Entry {
-        let poll: HeldPoll
-        let owner: StreamOwner
+        let poll: LongPoll
+        let owner: ConnectionOwner
         let address: RemoteAddress
         /// The beat at which its time is over.
         let due: UInt64
@@ -20,11 +20,11 @@ public actor HeldPolls {
 
     public nonisolated let service: ChatService
     public nonisolated let loop: Loop
-    public nonisolated let pulse: Pulse
+    public nonisolated let secondTimer: SecondTimer
     /// Streams count with the polls.
-    public nonisolated let owners: StreamOwners
+    public nonisolated let owners: ConnectionLimits
     /// Tells streams and polls of groups that change.
-    public nonisolated let groups: GroupWatch
+    public nonisolated let groups: GroupObserver
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var waiting: [UInt64: Entry] = [:]
@@ -32,21 +32,21 @@ public actor HeldPolls {
     private var dueAt: [UInt64: Set<UInt64>] = [:]
     private var isDraining = false
     /// Those whose voices are to be asked about events that have come, in turn.
-    private var looking: [HeldPoll] = []
+    private var looking: [LongPoll] = []
     /// Polls that had to wait since the start.
     public private(set) var heldSinceStart: UInt64 = 0
 
     /// - Parameter pulse: decided by tests.
-    public init(service: ChatService, loop: Loop, pulse: Pulse.Source = .everySecond) {
+    public init(service: ChatService, loop: Loop, secondTimer: SecondTimer.Source = .everySecond) {
         self.service = service
         self.loop = loop
-        self.pulse = Pulse(loop: loop, pulse)
-        owners = StreamOwners(limits: service.liveLimits)
-        groups = GroupWatch(service: service, loop: loop)
+        self.secondTimer = SecondTimer(loop: loop, secondTimer)
+        owners = ConnectionLimits(limits: service.liveLimits)
+        groups = GroupObserver(service: service, loop: loop)
         groups.observe { [weak self] groups in
             await self?.sendAgain { $0.groups?.isAmong(groups, $0.caller.app) == true }
         }
-        self.pulse.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
+        self.secondTimer.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
         service.keyring.observe { [weak self] in self?.recheckLater($0.app) }
         service.keyring.observeApps { [weak self] app in
             guard let self else { return }
@@ -63,7 +63,7 @@ public actor HeldPolls {
     }
 
     /// One second goes by: for tests.
-    public func pass() { pulse.beat() }
+    public func pass() { secondTimer.beat() }
 
     public var isEmpty: Bool { waiting.isEmpty }
     /// How many wait now.
@@ -78,7 +78,7 @@ public actor HeldPolls {
     }
 }
 
-extension HeldPolls {
+extension LongPollTable {
     /// How many changes of who may hear the hub has handed out, once those are among them that the app has made so far: to be
     /// asked before it is asked what a user may hear.
     ///
@@ -98,20 +98,20 @@ extension HeldPolls {
     }
 
     /// Whether what the poll's user may hear, or the groups that it follows, have changed since that was looked up.
-    private func isOutdated(_ order: PollOrder) -> Bool {
+    private func isOutdated(_ order: PollRequest) -> Bool {
         if let followed = order.groups, followed.version != groups.assumeIsolated({ $0.changes }) { return true }
         guard let changes = order.hearingChanges else { return false }
         return service.hub.assumeIsolated { $0.mayHearDifferently(order.selection.channels, since: changes) }
     }
 
-    private func sendAgain(_ isConcerned: (PollOrder) -> Bool) {
+    private func sendAgain(_ isConcerned: (PollRequest) -> Bool) {
         for entry in waiting.values where isConcerned(entry.poll.order) {
             entry.poll.assumeIsolated { $0.sendAgain() }
         }
     }
 
     /// Answers some before their time, with nothing.
-    public func finish(_ isConcerned: (PollOrder) -> Bool) {
+    public func finish(_ isConcerned: (PollRequest) -> Bool) {
         for entry in waiting.values where isConcerned(entry.poll.order) {
             entry.poll.assumeIsolated { $0.finish() }
         }
@@ -120,7 +120,7 @@ extension HeldPolls {
 
 // MARK: - Following
 
-extension HeldPolls {
+extension LongPollTable {
     /// Finds what the client has missed, and hangs it on the hub when that is nothing.
     ///
     /// - Parameters:
@@ -128,11 +128,11 @@ extension HeldPolls {
     ///   - waits: false for one that is to be told at once, because it has a gap.
     /// - Throws: `.tooMany` past a limit, `.unavailable` while the gateway starts or stops.
     public nonisolated func follow(
-        _ order: PollOrder, in chat: ChatAccess, waits: Bool = true
+        _ order: PollRequest, in chat: ChatAccess, waits: Bool = true
     ) async throws(ChatError) -> PollOutcome {
         // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
         try await catchUpWithLog(of: chat)
-        let poll = HeldPoll(self, order)
+        let poll = LongPoll(self, order)
         let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
         let (missed, reached): ([Event], Timetoken)
         do throws(ChatError) {
@@ -158,7 +158,7 @@ extension HeldPolls {
     /// What was in the log already. Read off the loop, where everyone waits, unless it is little: a filter over a long past
     /// is work.
     private nonisolated func missed(
-        _ order: PollOrder, _ chat: ChatAccess, at place: Place
+        _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         guard order.after < place.position else { return ([], place.position) }
         if place.position <= order.after.adding(.milliseconds(200)) && order.selection.filter == nil
@@ -173,7 +173,7 @@ extension HeldPolls {
     }
 
     private static func read(
-        _ order: PollOrder, _ chat: ChatAccess, at place: Place
+        _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         let deadline = ContinuousClock.now + readingTime
         var position = order.after
@@ -196,7 +196,7 @@ extension HeldPolls {
     }
 
     /// Hangs a poll on the hub: it is handed everything above the place, and has to read the log itself up to there.
-    func attach(_ poll: HeldPoll) throws(ChatError) -> Place {
+    func attach(_ poll: LongPoll) throws(ChatError) -> Place {
         if let refusal = refusal(of: poll.order.caller, from: nil) { throw refusal }
         let isOutdated = isOutdated(poll.order)
         let place = service.hub.assumeIsolated { hub -> Place? in
@@ -215,7 +215,7 @@ extension HeldPolls {
     }
 
     /// The poll's client waits from now on; what was asked before may have changed while the log was read.
-    private func hold(_ poll: HeldPoll, _ reply: DeferredResponse) {
+    private func hold(_ poll: LongPoll, _ reply: DeferredResponse) {
         guard !isOutdated(poll.order) else { return poll.assumeIsolated { $0.sendAgain(with: reply) } }
         guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
         let (caller, address) = (poll.order.caller, reply.remoteAddress)
@@ -225,16 +225,16 @@ extension HeldPolls {
         }
         heldSinceStart += 1
         let number = heldSinceStart
-        let due = pulse.now + UInt64(max(1, poll.order.hold.components.seconds))
+        let due = secondTimer.now + UInt64(max(1, poll.order.hold.components.seconds))
         dueAt[due, default: []].insert(number)
         waiting[number] = Entry(
             poll: poll, owner: owners.enter(caller, from: address), address: address, due: due)
         poll.assumeIsolated { $0.held(as: number) }
-        pulse.start()
+        secondTimer.start()
     }
 
     /// A poll is over.
-    func forget(_ poll: HeldPoll, number: UInt64?) {
+    func forget(_ poll: LongPoll, number: UInt64?) {
         service.hub.assumeIsolated { $0.detach(poll, from: poll.order.selection) }
         guard let number, let entry = waiting.removeValue(forKey: number) else { return }
         dueAt[entry.due]?.remove(number)
@@ -242,7 +242,7 @@ extension HeldPolls {
     }
 
     /// Has the voice of a poll asked about what has come to it, in one of the next turns of the loop.
-    func lookLater(_ poll: HeldPoll) {
+    func lookLater(_ poll: LongPoll) {
         looking.append(poll)
         if looking.count == 1 { postLook() }
     }
@@ -254,7 +254,7 @@ extension HeldPolls {
     private func look() {
         let deadline = ContinuousClock.now + service.limits.hubTurn
         var asked = 0
-        var again: [HeldPoll] = []
+        var again: [LongPoll] = []
         while asked < looking.count, asked == 0 || ContinuousClock.now < deadline {
             let poll = looking[asked]
             asked += 1
@@ -267,20 +267,20 @@ extension HeldPolls {
 
     /// Runs something on the loop; without a wait when that is where the request is handled anyway.
     private nonisolated func onLoop<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated HeldPolls) throws(Failure) -> Value
+        _ body: @Sendable (isolated LongPollTable) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         loop.isCurrent ? try performHere(body) : try await perform(body)
     }
 
     private nonisolated func performHere<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated HeldPolls) throws(Failure) -> Value
+        _ body: @Sendable (isolated LongPollTable) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let result = assumeIsolated { polls in Result { () throws(Failure) in try body(polls) } }
         return try result.get()
     }
 
     func perform<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated HeldPolls) throws(Failure) -> Value
+        _ body: @Sendable (isolated LongPollTable) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try body(self)
     }
@@ -288,7 +288,7 @@ extension HeldPolls {
 
 // MARK: - The seconds, and credentials
 
-extension HeldPolls {
+extension LongPollTable {
     static let endedCredential = ChatError(
         .unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
 
@@ -303,7 +303,7 @@ extension HeldPolls {
     }
 
     /// Ends the polls of those whose credential no longer holds.
-    private func recheck(_ isConcerned: (StreamOwner) -> Bool) {
+    private func recheck(_ isConcerned: (ConnectionOwner) -> Bool) {
         for entry in waiting.values where isConcerned(entry.owner) {
             let voice = entry.poll.order.voice
             if !voice.isInForce(entry.poll.order) {

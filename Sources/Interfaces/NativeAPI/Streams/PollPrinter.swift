@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 /// Prints the answers of polls. Thousands may wait for the same events: they share the last one's bytes.
-struct PollPrint {
+struct PollPrinter {
     private var timetokens: [Timetoken] = []
     /// ``IncludedText/form`` of each event; empty without objects.
     private var forms: [UInt8] = []

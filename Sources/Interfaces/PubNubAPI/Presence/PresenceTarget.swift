@@ -3,7 +3,7 @@ import ChatModel
 import JSON
 
 /// Where a presence call is about: its channels, and those of the groups it names.
-struct PresencePlace: Sendable {
+struct PresenceTarget: Sendable {
     /// Named ones first; none of them a wildcard or a presence channel, on which nobody can be.
     let channels: [String]
     let hasGroups: Bool
