@@ -8,12 +8,12 @@ import Testing
 
     @Test("are forgotten when no stream came of it, and kept while one is there")
     func leaving() {
-        var roster = Roster()
-        let held = (0..<100).map { roster.enter(user($0)) }
-        for number in 100..<2000 { _ = roster.enter(user(number)) }
-        #expect(roster.size < 300)
-        for attendance in held {
-            #expect(roster.attendance(of: ExactText(attendance.user.name), in: AppID("demo")) === attendance)
+        var listenerIndex = ListenerIndex()
+        let held = (0..<100).map { listenerIndex.enter(user($0)) }
+        for number in 100..<2000 { _ = listenerIndex.enter(user(number)) }
+        #expect(listenerIndex.size < 300)
+        for userMemberships in held {
+            #expect(listenerIndex.userMemberships(of: ExactText(userMemberships.user.name), in: AppID("demo")) === userMemberships)
         }
     }
 }

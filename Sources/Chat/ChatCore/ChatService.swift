@@ -23,7 +23,7 @@ public final class ChatService: Sendable {
     /// The event types of all apps, and the gate their payloads pass.
     public let eventTypes: EventTypes
     /// What holds users back from writing and hearing, readable without waiting.
-    public let standings: Standings
+    public let accessCache: ChannelAccessCache
     /// Who is where: presence, participants of open channels, who types.
     public let presence: PresenceTracker
     /// What was changed by administration.
@@ -64,11 +64,11 @@ public final class ChatService: Sendable {
         restrictionEnds = RestrictionEnds(
             directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
         revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
-        standings = Standings(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
+        accessCache = ChannelAccessCache(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
         answers = RememberedAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
         presence = PresenceTracker(
-            engine: engine, board: board ?? MemoryPresenceStore(limits: limits), standings: standings, limits: limits,
+            engine: engine, board: board ?? MemoryPresenceStore(limits: limits), accessCache: accessCache, limits: limits,
             clock: clock)
     }
 
@@ -118,7 +118,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }
             group.addTask { await self.keepLogsSmall() }
-            try await standings.load()
+            try await accessCache.load()
             group.addTask { await self.presence.run() }
             group.addTask { await self.unread.run() }
             group.addTask { await self.unread.keepTelling() }

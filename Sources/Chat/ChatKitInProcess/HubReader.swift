@@ -81,7 +81,7 @@ actor HubReader {
         let outbox = Outbox(capacity: Self.waiting)
         host.add(outbox)
         live = Live(outbox: outbox, selection: selection, changes: changes)
-        let (joined, hearing) = await hub.join(outbox, selection)
+        let (joined, audienceSnapshot) = await hub.join(outbox, selection)
         if changes != self.changes { outbox.close() }
         if !isDeviceThere {
             isDeviceThere = true
@@ -95,7 +95,7 @@ actor HubReader {
         }
         let resumption = try await chat.resume(selection, at: asked.description)
         position = resumption.from
-        stored = chat.catchUp(selection, hearing: hearing, after: resumption.from, upTo: joined)
+        stored = chat.catchUp(selection, audienceSnapshot: audienceSnapshot, after: resumption.from, upTo: joined)
         return .connected(at: resumption.from, hasGap: resumption.gap != nil)
     }
 
@@ -154,8 +154,8 @@ extension HubReader {
 
 extension Hub {
     /// Attaches a sink; in one turn with it, from where on it gets everything and what may be heard of what was before.
-    fileprivate func join(_ sink: Outbox, _ selection: Selection) -> (position: Timetoken, hearing: Hearing?) {
+    fileprivate func join(_ sink: Outbox, _ selection: Selection) -> (position: Timetoken, audienceSnapshot: AudienceSnapshot?) {
         attach(sink, to: selection)
-        return (position, hearing(of: selection))
+        return (position, audienceSnapshot(of: selection))
     }
 }

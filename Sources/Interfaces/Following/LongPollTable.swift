@@ -83,9 +83,9 @@ extension LongPollTable {
     /// asked before it is asked what a user may hear.
     ///
     /// - Throws: `.unavailable` while the gateway starts or stops.
-    public nonisolated func hearingChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
+    public nonisolated func audienceChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
         try await catchUpWithLog(of: chat)
-        return await onLoop { $0.service.hub.assumeIsolated { $0.hearingChanges } }
+        return await onLoop { $0.service.hub.assumeIsolated { $0.audienceChanges } }
     }
 
     /// Returns once the hub has handed out what the app's log holds now.
@@ -100,7 +100,7 @@ extension LongPollTable {
     /// Whether what the poll's user may hear, or the groups that it follows, have changed since that was looked up.
     private func isOutdated(_ order: PollRequest) -> Bool {
         if let followed = order.groups, followed.version != groups.assumeIsolated({ $0.changes }) { return true }
-        guard let changes = order.hearingChanges else { return false }
+        guard let changes = order.audienceChanges else { return false }
         return service.hub.assumeIsolated { $0.mayHearDifferently(order.selection.channels, since: changes) }
     }
 
@@ -179,7 +179,7 @@ extension LongPollTable {
         var position = order.after
         repeat {
             let found = try await chat.missed(
-                order.selection, hearing: place.hearing, after: position, upTo: place.position, until: deadline)
+                order.selection, audienceSnapshot: place.audienceSnapshot, after: position, upTo: place.position, until: deadline)
             let shown = found.events.filter { order.voice.shows($0) }
             if !shown.isEmpty { return (shown, found.reached) }
             position = found.reached
@@ -190,7 +190,7 @@ extension LongPollTable {
     /// Where the hub was when a poll was hung on it, and what its viewer may hear, if it has one.
     struct Place {
         let position: Timetoken
-        let hearing: Hearing?
+        let audienceSnapshot: AudienceSnapshot?
         /// Whether what it was begun with had changed by then: the next poll asks anew.
         let isOutdated: Bool
     }
@@ -204,7 +204,7 @@ extension LongPollTable {
             hub.attach(poll, to: poll.order.selection)
             return Place(
                 position: hub.position(of: poll.order.selection.channels.app),
-                hearing: hub.hearing(of: poll.order.selection), isOutdated: isOutdated)
+                audienceSnapshot: hub.audienceSnapshot(of: poll.order.selection), isOutdated: isOutdated)
         }
         guard let place else { throw ChatError.notListening }
         return place

@@ -16,9 +16,9 @@ public struct PollRequest: Sendable {
     /// How long it is held while there is nothing to say; whole seconds.
     public var hold: Duration
     public var voice: any PollFormatter
-    /// How many changes of who may hear there had been before its user was asked for (``LongPollTable/hearingChanges()``); nil
+    /// How many changes of who may hear there had been before its user was asked for (``LongPollTable/audienceChanges()``); nil
     /// where nobody was asked for.
-    public var hearingChanges: UInt64?
+    public var audienceChanges: UInt64?
 
     public init(
         caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, voice: any PollFormatter

@@ -24,7 +24,7 @@ struct Room: Sendable {
 
     /// Whether the user's own credential hears the channel.
     func mayHear(_ user: String, in channel: String) async throws -> Bool {
-        try await chat(of: user).obstacle(to: .hearing, of: user, in: channel) == nil
+        try await chat(of: user).obstacle(to: .audienceSnapshot, of: user, in: channel) == nil
     }
 
     static func open(

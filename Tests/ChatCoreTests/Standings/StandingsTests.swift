@@ -24,10 +24,10 @@ import Testing
     @Test("concerns no app without records, and every app from its first one on")
     func concern() async throws {
         try await Room.open { room in
-            #expect(!room.service.standings.concern(ChatFixture.app))
+            #expect(!room.service.accessCache.concern(ChatFixture.app))
             try await room.establish("crew")
-            #expect(room.service.standings.concern(ChatFixture.app))
-            #expect(!room.service.standings.concern(AppID("other")))
+            #expect(room.service.accessCache.concern(ChatFixture.app))
+            #expect(!room.service.accessCache.concern(AppID("other")))
         }
     }
 
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test("says who may hear a channel")
-    func hearing() async throws {
+    func audienceSnapshot() async throws {
         try await Room.open { room in
             try await room.establish("crew", .group, members: ["ana"])
             try await room.establish("lobby", .open)
@@ -191,8 +191,8 @@ import Testing
             }
             try await expect(.notFound) { _ = try await room.chat(of: "ben").event(said.timetoken) }
             #expect(try await room.chat(of: "ana").event(said.timetoken).timetoken == said.timetoken)
-            #expect(try await room.chat(of: "ben").whereabouts(of: "ana").isEmpty)
-            #expect(try await room.chat(of: "ana").whereabouts(of: "ana") == ["crew"])
+            #expect(try await room.chat(of: "ben").channelPosition(of: "ana").isEmpty)
+            #expect(try await room.chat(of: "ana").channelPosition(of: "ana") == ["crew"])
             // An invitation may be looked at: by whom, to what.
             #expect(try await room.chat(of: "ben").channelView("crew")?.channel.id == "crew")
             #expect(

@@ -54,20 +54,20 @@ import Testing
     func unseen() async throws {
         try await withIdleChat { chat in
             try await establish(chat)
-            #expect(try await chat.footing("user1").state == .joined)
+            #expect(try await chat.channelAccess("user1").state == .joined)
             #expect(try await chat.delete(channel: "crew"))
             #expect(try await chat.memberships(of: "crew").count == 7)
             let list = RecordList(limit: 3)
             #expect(try await chat.members(of: "crew", list).items.isEmpty)
             #expect(try await chat.member("user1", of: "crew") == nil)
             #expect(try await chat.memberships(of: "user1", list).items.isEmpty)
-            #expect(try await chat.footing("user1").state == nil)
+            #expect(try await chat.channelAccess("user1").state == nil)
             #expect(try await chat.restrictions(in: "crew", RecordList(limit: 3)).items.isEmpty)
-            #expect(try await chat.footing("mallory").restriction == nil)
+            #expect(try await chat.channelAccess("mallory").restriction == nil)
             try await expect(slug: "no_restriction") { _ = try await chat.restriction(of: "mallory", in: "crew") }
             try await expect(slug: "no_such_member") { _ = try await chat.mark(.read, "user1", in: "crew") }
             for user in ["user1", "mallory"] {
-                let reading = try await RosterReading.read(
+                let reading = try await MembershipSnapshot.read(
                     UserID(user, in: chat.app), naming: [], from: chat.directory, chat.tracker.board,
                     sweeps: chat.service.sweeps, now: chat.service.clock.now)
                 #expect(reading.places.isEmpty)
@@ -136,7 +136,7 @@ import Testing
 }
 
 extension ChatAccess {
-    fileprivate func footing(_ user: String) async throws -> UserStanding {
-        try await service.standings.footing(of: user, in: channel("crew")).user
+    fileprivate func channelAccess(_ user: String) async throws -> UserRights {
+        try await service.accessCache.channelAccess(of: user, in: channel("crew")).user
     }
 }

@@ -16,7 +16,7 @@ extension ChatAccess {
         try caller.demand(.read)
         for name in selection.channels.names
         where Self.channel(moderatedOn: name.text) != nil || WireThread(name.text) != nil {
-            try await demand(.hearing, of: caller.user, in: name.text)
+            try await demand(.audienceSnapshot, of: caller.user, in: name.text)
         }
         let viewer = try await service.hub.viewer(
             of: UserID(user, in: app), on: device, naming: selection.channels.names,

@@ -14,23 +14,23 @@ extension Hub {
         _ board: any PresenceStore, sweeps: Sweeps, now: Timetoken
     ) async throws(ChatError) -> Viewer {
         guard isRunning else { throw ChatError.notListening }
-        let attendance = roster.enter(user)
-        roster.keep(attendance, now: now)
-        attendance.nameAgain(names, at: now, keeping: Roster.life)
-        let unknown = names.filter { attendance.named[$0] == nil }
-        guard !attendance.isLoaded || !unknown.isEmpty else { return Viewer(attendance, device: device) }
-        roster.beginLoad()
-        defer { roster.endLoad() }
-        let reading = try await RosterReading.read(
+        let userMemberships = listenerIndex.enter(user)
+        listenerIndex.keep(userMemberships, now: now)
+        userMemberships.nameAgain(names, at: now, keeping: ListenerIndex.life)
+        let unknown = names.filter { userMemberships.named[$0] == nil }
+        guard !userMemberships.isLoaded || !unknown.isEmpty else { return Viewer(userMemberships, device: device) }
+        listenerIndex.beginLoad()
+        defer { listenerIndex.endLoad() }
+        let reading = try await MembershipSnapshot.read(
             user, naming: unknown, from: directory, board, sweeps: sweeps, now: now)
         // Whatever the records know of is handed out before they count.
         let newest = try await log.watermark(of: user.app)
         guard await reach(newest) else { throw ChatError.notListening }
         for (name, isPrivate) in reading.named {
-            attendance.name(roster.name(ChannelID(name.text, in: user.app), isPrivate: isPrivate), name, at: now)
+            userMemberships.name(listenerIndex.name(ChannelID(name.text, in: user.app), isPrivate: isPrivate), name, at: now)
         }
-        attendance.take(reading, roster.recent.filter { $0.app == user.app })
-        return Viewer(attendance, device: device)
+        userMemberships.take(reading, listenerIndex.recent.filter { $0.app == user.app })
+        return Viewer(userMemberships, device: device)
     }
 
     /// The channels that a device's stream hears now, and where its user may be seen: none that is for others only, none
@@ -40,15 +40,15 @@ extension Hub {
         let own = ExactText(viewer.user)
         let heard = selection.heardNames.filter { channel in
             if channel == own { return selection.channels.names.contains(own) }
-            let standing = viewer.attendance.place(in: channel)?.standing ?? []
+            let standing = viewer.userMemberships.place(in: channel)?.standing ?? []
             return selection.admission(viewer, standing, channel).isAmongThem
         }
         return heard.map(\.text)
     }
 
     /// What a selection's viewer may hear now; nil for one without.
-    public func hearing(of selection: Selection) -> Hearing? {
-        selection.viewer.map { Hearing(selection, $0) }
+    public func audienceSnapshot(of selection: Selection) -> AudienceSnapshot? {
+        selection.viewer.map { AudienceSnapshot(selection, $0) }
     }
 }
 
@@ -61,11 +61,11 @@ extension Hub {
     /// - Parameter feeds: those that want it before any place has changed.
     func distributeAmongViewers(_ trial: inout FeedTrial, _ feeds: [Feed]) {
         let event = trial.event
-        guard let change = RosterChange(event) else {
+        guard let change = MembershipEvent(event) else {
             distribute(event, feeds)
             return tellSubjects(&trial)
         }
-        roster.record(change)
+        listenerIndex.record(change)
         begin(change)
         // Once more, as some hear it by their new places. Their users' streams alone are asked for the first time.
         distribute(event, index.feeds(for: &trial) ?? [])
@@ -73,34 +73,34 @@ extension Hub {
         settle(change)
     }
 
-    private func begin(_ change: RosterChange) {
+    private func begin(_ change: MembershipEvent) {
         switch change.matter {
         case .step(let step, let users):
-            for attendance in attendances(of: users, in: change.app) {
-                attendance.begin(step, in: change.channel, at: change.timetoken)
-                for feed in attendance.feeds { index.extend(feed, to: change.channel) }
+            for userMemberships in membershipsByUser(of: users, in: change.app) {
+                userMemberships.begin(step, in: change.channel, at: change.timetoken)
+                for feed in userMemberships.feeds { index.extend(feed, to: change.channel) }
             }
-        case .created: roster.note(change)
+        case .created: listenerIndex.note(change)
         case .block(let other, of: let user, let isOn):
-            roster.attendance(of: user, in: change.app)?.block(other, isOn: isOn)
+            listenerIndex.userMemberships(of: user, in: change.app)?.block(other, isOn: isOn)
         case .deleted: break
         }
     }
 
-    private func settle(_ change: RosterChange) {
+    private func settle(_ change: MembershipEvent) {
         switch change.matter {
         case .step(let step, let users):
-            for attendance in attendances(of: users, in: change.app) {
-                attendance.settle(step, in: change.channel)
-                narrow(attendance, from: change.channel)
-                tellOfMove(of: attendance.user)
+            for userMemberships in membershipsByUser(of: users, in: change.app) {
+                userMemberships.settle(step, in: change.channel)
+                narrow(userMemberships, from: change.channel)
+                tellOfMove(of: userMemberships.user)
             }
         case .created, .block: break
         case .deleted:
-            roster.note(change)
-            for attendance in roster.attendances(in: change.app) {
-                attendance.leaveDeleted(change.channel)
-                narrow(attendance, from: change.channel)
+            listenerIndex.note(change)
+            for userMemberships in listenerIndex.membershipsByUser(in: change.app) {
+                userMemberships.leaveDeleted(change.channel)
+                narrow(userMemberships, from: change.channel)
             }
         }
     }
@@ -113,9 +113,9 @@ extension Hub {
     /// one.
     public func observeMoves(_ observer: @escaping @Sendable (UserID) -> Void) { moveObservers.append(observer) }
 
-    private func narrow(_ attendance: Attendance, from channel: ExactText) {
-        guard attendance.place(in: channel) == nil else { return }
-        for feed in attendance.feeds { index.narrow(feed, from: channel) }
+    private func narrow(_ userMemberships: UserMemberships, from channel: ExactText) {
+        guard userMemberships.place(in: channel) == nil else { return }
+        for feed in userMemberships.feeds { index.narrow(feed, from: channel) }
     }
 
     /// Those whom the event names hear it wherever they stand: who is invited, lifted from a ban, or asked for by name.
@@ -124,18 +124,18 @@ extension Hub {
         guard case .rule(let rule, let subjects) = event.audience else { return }
         let users = Set((rule == .device ? event.user.map { [$0] } ?? [] : subjects).map { ExactText($0) })
         let channel = ExactText(event.channel.name)
-        for attendance in attendances(of: users, in: event.channel.app) {
-            for feed in attendance.feeds where !feed.heard.contains(channel) && feed.selection.covers(channel) {
+        for userMemberships in membershipsByUser(of: users, in: event.channel.app) {
+            for feed in userMemberships.feeds where !feed.heard.contains(channel) && feed.selection.covers(channel) {
                 if trial.isWanted(by: feed), feed.selection.isForViewer(event) { give(event, to: feed) }
             }
         }
     }
 
-    private func attendances(of users: some Sequence<ExactText>, in app: AppID) -> [Attendance] {
-        users.compactMap { roster.attendance(of: $0, in: app) }
+    private func membershipsByUser(of users: some Sequence<ExactText>, in app: AppID) -> [UserMemberships] {
+        users.compactMap { listenerIndex.userMemberships(of: $0, in: app) }
     }
 
     func leave(_ feed: Feed, _ viewer: Viewer) {
-        viewer.attendance.detach(feed)
+        viewer.userMemberships.detach(feed)
     }
 }

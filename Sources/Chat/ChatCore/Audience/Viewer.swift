@@ -6,12 +6,12 @@ public import ChatModel
 public struct Viewer: Sendable {
     @ExactText public private(set) var user: String
     private let exactDevice: ExactText?
-    let attendance: Attendance
+    let userMemberships: UserMemberships
 
-    init(_ attendance: Attendance, device: String?) {
-        user = attendance.user.name
+    init(_ userMemberships: UserMemberships, device: String?) {
+        user = userMemberships.user.name
         exactDevice = device.map { ExactText($0) }
-        self.attendance = attendance
+        self.userMemberships = userMemberships
     }
 
     public var device: String? { exactDevice?.text }
@@ -27,7 +27,7 @@ public struct Viewer: Sendable {
 
 extension Viewer: Hashable {
     public static func == (left: Viewer, right: Viewer) -> Bool {
-        left._user == right._user && left.exactDevice == right.exactDevice && left.attendance === right.attendance
+        left._user == right._user && left.exactDevice == right.exactDevice && left.userMemberships === right.userMemberships
     }
 
     public func hash(into hasher: inout Hasher) {

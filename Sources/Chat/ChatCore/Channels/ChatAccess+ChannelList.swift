@@ -45,7 +45,7 @@ extension ChatAccess {
 
     /// The names of these channels that the caller may know of.
     func known(_ names: [String]) async throws(ChatError) -> [String] {
-        guard let user = caller.user, service.standings.concern(app) else { return names }
+        guard let user = caller.user, service.accessCache.concern(app) else { return names }
         var known: [String] = []
         for name in names where try await obstacle(to: .knowing, of: user, in: name) == nil { known.append(name) }
         return known

@@ -32,7 +32,7 @@ extension ChatAccess {
         for _ in 0..<Self.settlings {
             do throws(ChatError) {
                 // Asked here: an app whose channels hold nobody back should not wait for anything.
-                if let revision = service.standings.revisionWithoutConcern(of: app) {
+                if let revision = service.accessCache.revisionWithoutConcern(of: app) {
                     return try await append(drafts, claim, unlessChangedSince: revision)
                 }
                 let (settled, revision) = try await settled(drafts)
@@ -77,7 +77,7 @@ extension ChatAccess {
         return AppendOutcome(events: events, repeatedNote: earlier.note)
     }
 
-    private var isHeldBack: Bool { service.standings.concern(app) }
+    private var isHeldBack: Bool { service.accessCache.concern(app) }
 
     private func settled(_ drafts: [EventDraft]) async throws(ChatError) -> (drafts: [EventDraft], Revision) {
         var drafts = drafts
@@ -91,17 +91,17 @@ extension ChatAccess {
     /// - Returns: by which revision of the directory that is so.
     @discardableResult
     private func settle(_ draft: inout EventDraft) async throws(ChatError) -> Revision {
-        let footing = try await service.standings.footing(of: draft.user, in: draft.channel)
+        let channelAccess = try await service.accessCache.channelAccess(of: draft.user, in: draft.channel)
         if let user = draft.user,
             let obstacle = obstacle(
-                to: .writing, of: user, in: draft.channel.name, channel: footing.channel, footing.user)
+                to: .writing, of: user, in: draft.channel.name, channel: channelAccess.channel, channelAccess.user)
         {
             throw obstacle
         }
-        draft.audience = Self.audience(of: draft, in: footing.channel)
-        guard let thread = WireThread(draft.channel.name) else { return footing.revision }
+        draft.audience = Self.audience(of: draft, in: channelAccess.channel)
+        guard let thread = WireThread(draft.channel.name) else { return channelAccess.revision }
         // What holds in a channel holds in its threads.
-        let parent = try await service.standings.footing(of: draft.user, in: channel(thread.parent))
+        let parent = try await service.accessCache.channelAccess(of: draft.user, in: channel(thread.parent))
         if let user = draft.user,
             let obstacle = obstacle(
                 to: .writing, of: user, in: thread.parent, channel: parent.channel, parent.user)
@@ -109,16 +109,16 @@ extension ChatAccess {
             throw obstacle
         }
         if parent.channel.isPrivate, draft.audience == .subscribers { draft.audience = .insiders }
-        return min(footing.revision, parent.revision)
+        return min(channelAccess.revision, parent.revision)
     }
 
     /// For whom it is; like that of what is emitted.
     func audience(of draft: EventDraft) async throws(ChatError) -> Audience {
         guard isHeldBack else { return draft.audience }
-        return Self.audience(of: draft, in: try await service.standings.footing(of: nil, in: draft.channel).channel)
+        return Self.audience(of: draft, in: try await service.accessCache.channelAccess(of: nil, in: draft.channel).channel)
     }
 
-    private static func audience(of draft: EventDraft, in channel: ChannelStanding) -> Audience {
+    private static func audience(of draft: EventDraft, in channel: ChannelRules) -> Audience {
         guard draft.audience == .subscribers else { return draft.audience }
         if draft.type == BuiltInTypes.messageCreated {
             return channel.kind.audience(members: .joinedButOrigin, inside: .participantsButOrigin)

@@ -2,7 +2,7 @@ public import ChatModel
 public import JSON
 
 /// The objects of one event in print: the value of the member `included`.
-public struct IncludedText: Sendable {
+public struct RenderedIncludes: Sendable {
     public let text: JSONText
     /// The same for all readers who see the same of one event; different for those who see different objects or fields.
     public let form: UInt8
@@ -14,7 +14,7 @@ public struct IncludedText: Sendable {
 /// events and readers it is for.
 public struct IncludedRecords: Sendable {
     /// The objects and fields that a reader may see.
-    private struct Sight {
+    private struct ReturnedFields {
         var objects: Set<IncludedObject>
         var showsPrivateFields: Bool
         var knowsChannel: Bool
@@ -48,7 +48,7 @@ public struct IncludedRecords: Sendable {
     private let publicFields: PublicUserFields
     private let records: [RecordKey: Record]
     // What was printed and asked so far.
-    private var texts: [Place: IncludedText] = [:]
+    private var texts: [Place: RenderedIncludes] = [:]
     private var users: [UserForm: JSONText?] = [:]
     private var channels: [ExactText: JSONText?] = [:]
     private var members: [MemberForm: JSONText?] = [:]
@@ -78,17 +78,17 @@ public struct IncludedRecords: Sendable {
     /// - Throws: what the store throws where it is asked for the reader's rights.
     public mutating func text(
         beside event: Event, _ inclusion: Inclusion
-    ) async throws(ChatError) -> IncludedText {
+    ) async throws(ChatError) -> RenderedIncludes {
         let sight = try await sight(of: inclusion, event)
         let place = Place(event: event.timetoken, form: sight.form)
         if let known = texts[place] { return known }
-        let text = IncludedText(text: printed(beside: event, sight), form: sight.form)
+        let text = RenderedIncludes(text: printed(beside: event, sight), form: sight.form)
         texts[place] = text
         return text
     }
 
-    private mutating func sight(of inclusion: Inclusion, _ event: Event) async throws(ChatError) -> Sight {
-        var sight = Sight(objects: inclusion.objects, showsPrivateFields: false, knowsChannel: true)
+    private mutating func sight(of inclusion: Inclusion, _ event: Event) async throws(ChatError) -> ReturnedFields {
+        var sight = ReturnedFields(objects: inclusion.objects, showsPrivateFields: false, knowsChannel: true)
         switch inclusion.reader {
         case .app: sight.showsPrivateFields = true
         case .anyUser:
@@ -114,7 +114,7 @@ public struct IncludedRecords: Sendable {
         return answer
     }
 
-    private mutating func printed(beside event: Event, _ sight: Sight) -> JSONText {
+    private mutating func printed(beside event: Event, _ sight: ReturnedFields) -> JSONText {
         let objects = sight.objects
         let user = objects.contains(.user) ? user(of: event, sight.showsPrivateFields) : nil
         let channel = objects.contains(.channel) && sight.knowsChannel ? channel(of: event) : nil
@@ -183,11 +183,11 @@ extension ChatAccess {
     /// - Throws: what the store throws.
     public func included(
         with events: [Event], _ inclusion: Inclusion?
-    ) async throws(ChatError) -> [IncludedText] {
+    ) async throws(ChatError) -> [RenderedIncludes] {
         guard let inclusion, !events.isEmpty else { return [] }
         var records = try await IncludedRecords(
             of: events.lazy.map { (event: $0, objects: inclusion.objects) }, in: app, from: service)
-        var texts: [IncludedText] = []
+        var texts: [RenderedIncludes] = []
         texts.reserveCapacity(events.count)
         for event in events { texts.append(try await records.text(beside: event, inclusion)) }
         return texts

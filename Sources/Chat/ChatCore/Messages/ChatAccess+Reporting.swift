@@ -26,7 +26,7 @@ extension ChatAccess {
         guard (1...1000).contains(reason.utf8.count) else {
             throw ChatError(.malformed, "reason must be 1 to 1000 bytes long", field: "reason")
         }
-        let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .hearing)
+        let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .audienceSnapshot)
         let key = reportsKey(timetoken, channel)
         let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
         let decided = try await decide(scene, [key] + users) { situation throws(ChatError) in

@@ -8,7 +8,7 @@ struct MessageScene: Sendable {
     let key: RecordKey
     let channelKey: RecordKey
     /// What is asked of who acts; nil for nothing.
-    let wish: Wish?
+    let permission: ChannelPermission?
 
     var timetoken: Timetoken { event.timetoken }
     var channel: String { event.channel.name }
@@ -71,15 +71,15 @@ extension ChatAccess {
     ///   - wish: what is asked of who does it; nil where that is asked of the message alone.
     ///   - isTyped: whether it may be done to events of an app's own types as well.
     func scene(
-        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?, _ wish: Wish? = .writing,
+        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?, _ permission: ChannelPermission? = .writing,
         orTyped isTyped: Bool = false
     ) async throws(ChatError) -> MessageScene {
         let actor = try acting(named, in: channel, for: type)
-        if let wish { try await demand(wish, of: actor.user, in: channel) }
+        if let permission { try await demand(permission, of: actor.user, in: channel) }
         return MessageScene(
             event: try await sent(timetoken, in: channel, orTyped: isTyped), actor: actor,
             key: MessageRecord.key(channel, timetoken, in: app), channelKey: ChannelRecord.key(channel, in: app),
-            wish: wish)
+            permission: permission)
     }
 
     /// Decides about a message, where who acts still may and the message is still there.
@@ -89,11 +89,11 @@ extension ChatAccess {
         _ scene: MessageScene, _ keys: [RecordKey] = [],
         _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        let standing = scene.wish == nil ? [] : standingKeys(of: scene.actor.user, in: scene.channel)
+        let standing = scene.permission == nil ? [] : standingKeys(of: scene.actor.user, in: scene.channel)
         let counts = MemberCounts.key(scene.channel, in: app)
         return try await decide([scene.key, scene.channelKey, counts] + standing + keys) {
             situation throws(ChatError) in
-            if let wish = scene.wish { try self.demand(wish, of: scene.actor.user, in: scene.channel, situation) }
+            if let permission = scene.permission { try self.demand(permission, of: scene.actor.user, in: scene.channel, situation) }
             var decision = try body(situation)
             // A decision that changes nothing may well be about one that is gone.
             if !decision.changes.isEmpty || !decision.events.isEmpty {

@@ -18,7 +18,7 @@ extension ChatAccess {
     /// The channels a user is banned from now: what is said there is not the user's to hear. Asks nobody in an app that
     /// restricts nobody.
     public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
-        guard service.standings.restrict(app) else { return [] }
+        guard service.accessCache.restrict(app) else { return [] }
         var query = RecordQuery(.restriction, in: app, limit: limits.pageMost)
         query.idPrefix = RecordKey.prefix([user])
         var bans: [RestrictionRecord] = []

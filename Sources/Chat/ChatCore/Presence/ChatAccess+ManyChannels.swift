@@ -59,7 +59,7 @@ extension ChatAccess {
             caller.reads(channel: $0.name)
         }
         for (channel, count) in presenceScopes {
-            if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }
+            if let own = caller.user, try await obstacle(to: .audienceSnapshot, of: own, in: channel.name) != nil { continue }
             occupied.append((channel.name, count))
         }
         return occupied

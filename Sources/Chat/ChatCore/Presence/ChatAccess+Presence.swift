@@ -69,13 +69,13 @@ extension ChatAccess {
     }
 
     /// The channels a user is present on, as far as the caller may know of them.
-    public func whereabouts(of user: String) async throws(ChatError) -> [String] {
+    public func channelPosition(of user: String) async throws(ChatError) -> [String] {
         try caller.demand(.read)
         try Names.check(user: user)
         var channels: [String] = []
         for channel in try await tracker.board.channels(of: UserID(user, in: app), as: .occupant)
         where caller.reads(channel: channel.name) {
-            if let own = caller.user, try await obstacle(to: .hearing, of: own, in: channel.name) != nil { continue }
+            if let own = caller.user, try await obstacle(to: .audienceSnapshot, of: own, in: channel.name) != nil { continue }
             channels.append(channel.name)
         }
         return channels

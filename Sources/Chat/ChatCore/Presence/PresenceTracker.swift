@@ -11,14 +11,14 @@ public final class PresenceTracker: Sendable {
     typealias Act = @Sendable (any PresenceStore) async throws(ChatError) -> [PresenceChange]
     private typealias Answer = Result<[PresenceChange], ChatError>
 
-    private struct Wish: Sendable {
+    private struct PresenceRequest: Sendable {
         let origin: PresenceOrigin
         let act: Act
         let promise: CheckedContinuation<Answer, Never>?
     }
 
     private struct State {
-        var wishes: [Wish] = []
+        var wishes: [PresenceRequest] = []
         /// Nothing ends by itself and nothing waits to be told: nobody need look each second.
         var isQuiet = true
         /// Until the work is over; what is wished before it has begun waits.
@@ -29,18 +29,18 @@ public final class PresenceTracker: Sendable {
     let board: any PresenceStore
     private let limits: Limits
     private let clock: WallClock
-    private let standings: Standings
+    private let accessCache: ChannelAccessCache
     private let state = Lock(State())
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// Somebody wished for something, so that looking each second begins again.
     private let stirs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(
-        engine: any Engine, board: any PresenceStore, standings: Standings, limits: Limits, clock: WallClock
+        engine: any Engine, board: any PresenceStore, accessCache: ChannelAccessCache, limits: Limits, clock: WallClock
     ) {
         self.engine = engine
         self.board = board
-        self.standings = standings
+        self.accessCache = accessCache
         self.limits = limits
         self.clock = clock
     }
@@ -71,9 +71,9 @@ extension PresenceTracker {
     }
 
     private func isBanned(_ user: String, from channel: ChannelID) async -> Bool {
-        guard standings.concern(channel.app) else { return false }
-        let footing = try? await standings.footing(of: user, in: channel)
-        return footing?.user.restriction(at: clock.now)?.isBanned ?? false
+        guard accessCache.concern(channel.app) else { return false }
+        let channelAccess = try? await accessCache.channelAccess(of: user, in: channel)
+        return channelAccess?.user.restriction(at: clock.now)?.isBanned ?? false
     }
 
     /// The stream goes on without these channels.
@@ -116,10 +116,10 @@ extension PresenceTracker {
     }
 
     private func note(_ act: @escaping Act) {
-        let wish = Wish(origin: PresenceOrigin(), act: act, promise: nil)
+        let request = PresenceRequest(origin: PresenceOrigin(), act: act, promise: nil)
         state.withLock { state in
             state.isQuiet = false
-            if state.isOpen { state.wishes.append(wish) }
+            if state.isOpen { state.wishes.append(request) }
         }
         wakes.continuation.yield()
         stirs.continuation.yield()
@@ -140,7 +140,7 @@ extension PresenceTracker {
             let refusal = state.withLock { state -> ChatError? in
                 guard state.isOpen else { return .presenceStopped }
                 guard state.wishes.count < limits.waitingDrafts else { return .presenceOverloaded }
-                state.wishes.append(Wish(origin: origin, act: act, promise: promise))
+                state.wishes.append(PresenceRequest(origin: origin, act: act, promise: promise))
                 state.isQuiet = false
                 return nil
             }
@@ -172,7 +172,7 @@ extension PresenceTracker {
             defer { state = State(isOpen: false) }
             return state.wishes
         }
-        for wish in rest { wish.promise?.resume(returning: .failure(.presenceStopped)) }
+        for request in rest { request.promise?.resume(returning: .failure(.presenceStopped)) }
     }
 
     /// Looks each second who has been silent for too long; where nobody can be, it sleeps until somebody comes.
@@ -188,9 +188,9 @@ extension PresenceTracker {
     }
 
     private func look() {
-        let wish = Wish(
+        let request = PresenceRequest(
             origin: PresenceOrigin(), act: { board throws(ChatError) in try await board.expire() }, promise: nil)
-        state.withLock { if $0.isOpen { $0.wishes.append(wish) } }
+        state.withLock { if $0.isOpen { $0.wishes.append(request) } }
         wakes.continuation.yield()
     }
 
@@ -200,19 +200,19 @@ extension PresenceTracker {
             return state.wishes
         }
         var answers: [Answer] = []
-        for wish in wishes { answers.append(await fulfil(wish, &teller)) }
+        for request in wishes { answers.append(await fulfil(request, &teller)) }
         teller.closeIntervals(at: clock.now)
         await teller.tell(engine, at: clock.now)
         let isQuiet = teller.isIdle && !board.mayExpire
         // What was wished meanwhile is looked at in the next round.
         state.withLock { $0.isQuiet = isQuiet && $0.wishes.isEmpty }
-        for (wish, answer) in zip(wishes, answers) { wish.promise?.resume(returning: answer) }
+        for (request, answer) in zip(wishes, answers) { request.promise?.resume(returning: answer) }
     }
 
-    private func fulfil(_ wish: Wish, _ teller: inout PresenceEvents) async -> Answer {
+    private func fulfil(_ request: PresenceRequest, _ teller: inout PresenceEvents) async -> Answer {
         do throws(ChatError) {
-            let changes = try await wish.act(board)
-            try await teller.note(changes, wish.origin, board, at: clock.now)
+            let changes = try await request.act(board)
+            try await teller.note(changes, request.origin, board, at: clock.now)
             return .success(changes)
         } catch {
             return .failure(error)

@@ -8,7 +8,7 @@ public import ChatModel
 public struct CatchUp: Sendable {
     private let log: any EventLog
     public let selection: Selection
-    private let hearing: Hearing?
+    private let audienceSnapshot: AudienceSnapshot?
     /// Takes texts out that nobody may read any more; nil where they are shown.
     private let deletedTexts: DeletedTexts?
     /// Where reading ends, inclusive.
@@ -17,13 +17,13 @@ public struct CatchUp: Sendable {
     public private(set) var position: Timetoken
 
     init(
-        log: any EventLog, selection: Selection, hearing: Hearing?, after: Timetoken, upTo: Timetoken,
+        log: any EventLog, selection: Selection, audienceSnapshot: AudienceSnapshot?, after: Timetoken, upTo: Timetoken,
         deletedTexts: DeletedTexts?
     ) {
         self.deletedTexts = deletedTexts
         self.log = log
         self.selection = selection
-        self.hearing = hearing
+        self.audienceSnapshot = audienceSnapshot
         self.upTo = upTo
         position = after
     }
@@ -37,7 +37,7 @@ public struct CatchUp: Sendable {
     /// that admits little costs a bounded step at a time.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
-        let page = try await log.events(in: hearing?.channels ?? selection.channels, after: position, limit: limit)
+        let page = try await log.events(in: audienceSnapshot?.channels ?? selection.channels, after: position, limit: limit)
         // A last page is complete up to the log's watermark, which is never below the hub's position. It may go beyond
         // the end, where its events are left out: so must their places be.
         position = page.hasMore ? min(page.position, upTo) : upTo
@@ -48,8 +48,8 @@ public struct CatchUp: Sendable {
     }
 
     private func isWanted(_ event: Event) -> Bool {
-        guard let hearing else { return selection.viewer == nil && selection.admits(FilterSubject(event)) }
-        return hearing.admits(event) && selection.admitsBesideChannel(FilterSubject(event))
+        guard let audienceSnapshot else { return selection.viewer == nil && selection.admits(FilterSubject(event)) }
+        return audienceSnapshot.admits(event) && selection.admitsBesideChannel(FilterSubject(event))
     }
 }
 
@@ -86,10 +86,10 @@ extension ChatAccess {
     /// - Parameter hearing: of a selection with a viewer, taken in the turn in which the hub was at `upTo`; nothing is
     ///   admitted without.
     public func catchUp(
-        _ selection: Selection, hearing: Hearing? = nil, after: Timetoken, upTo: Timetoken
+        _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken
     ) -> CatchUp {
         CatchUp(
-            log: log, selection: selection, hearing: hearing, after: after, upTo: upTo,
+            log: log, selection: selection, audienceSnapshot: audienceSnapshot, after: after, upTo: upTo,
             deletedTexts: showsDeletedTexts ? nil : DeletedTexts(directory: directory))
     }
 
@@ -121,8 +121,8 @@ extension ChatAccess {
         }
         guard asked > .zero else { return Resumption(requested: cursor, from: .zero) }
         // The loss first: it is never above a watermark that is read later.
-        let hearing = selection.viewer == nil ? nil : await service.hub.hearing(of: selection)
-        let channels = hearing?.channels ?? selection.channels
+        let audienceSnapshot = selection.viewer == nil ? nil : await service.hub.audienceSnapshot(of: selection)
+        let channels = audienceSnapshot?.channels ?? selection.channels
         let loss = try await log.loss(in: channels, types: selection.types, after: asked)
         let watermark = try await log.watermark(of: app)
         guard asked <= max(watermark, service.clock.now) else {

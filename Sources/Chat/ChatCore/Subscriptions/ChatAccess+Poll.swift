@@ -26,7 +26,7 @@ public struct PollBatch: Sendable {
     /// Leaves out the events at the end that are too long with their objects, but one.
     ///
     /// - Parameter included: the objects of each event; empty where none were asked for, and then nothing is left out.
-    public mutating func fit(_ included: inout [IncludedText]) {
+    public mutating func fit(_ included: inout [RenderedIncludes]) {
         guard !included.isEmpty else { return }
         var bytes = 0
         let fitting = zip(events, included).prefix { event, included in
@@ -50,10 +50,10 @@ extension ChatAccess {
     /// A poll hangs a sink on the hub first and reads with this up to the hub's position then: what is not here comes to
     /// the sink.
     public func missed(
-        _ selection: Selection, hearing: Hearing? = nil, after: Timetoken, upTo: Timetoken,
+        _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken,
         until deadline: ContinuousClock.Instant? = nil
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
-        var catchUp = catchUp(selection, hearing: hearing, after: after, upTo: upTo)
+        var catchUp = catchUp(selection, audienceSnapshot: audienceSnapshot, after: after, upTo: upTo)
         while !catchUp.isOver {
             let page = try await catchUp.nextPage(limit: limits.pageMost)
             if !page.isEmpty { return (page, catchUp.position) }

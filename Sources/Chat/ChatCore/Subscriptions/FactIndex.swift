@@ -78,15 +78,15 @@ struct FactIndex: Sendable {
         }
     }
 
-    private func cheapest(_ requirement: Requirement) -> (facts: [Fact], crowd: Int) {
+    private func cheapest(_ requirement: Requirement) -> (facts: [Fact], subscribers: Int) {
         switch requirement {
         case .fact(let fact): return ([fact], tables[fact.place]?[fact.value]?.count ?? 0)
         case .any(let parts):
             return parts.reduce(into: ([], 0)) { sum, part in
                 let choice = cheapest(part)
-                sum = (sum.facts + choice.facts, sum.crowd + choice.crowd)
+                sum = (sum.facts + choice.facts, sum.subscribers + choice.subscribers)
             }
-        case .all(let parts): return parts.map(cheapest).min { $0.crowd < $1.crowd } ?? ([], 0)
+        case .all(let parts): return parts.map(cheapest).min { $0.subscribers < $1.subscribers } ?? ([], 0)
         }
     }
 

@@ -30,9 +30,9 @@ public actor Hub {
     private var feeds: [Selection: Feed] = [:]
     var index = FeedIndex()
     /// The users as whom streams listen.
-    var roster = Roster()
+    var listenerIndex = ListenerIndex()
     var moveObservers: [@Sendable (UserID) -> Void] = []
-    private var hearing = HearingChanges()
+    private var audienceSnapshot = AudienceChanges()
     private var hearingObservers: [@Sendable (Event) -> Void] = []
     /// Feeds with events of the running turn. A member, so that its memory is used again.
     private var touched: [Feed] = []
@@ -123,18 +123,18 @@ extension Hub {
     public func observeHearing(_ observer: @escaping @Sendable (Event) -> Void) { hearingObservers.append(observer) }
 
     /// How many such events have been handed out: to be read before somebody is asked for the right to hear.
-    public var hearingChanges: UInt64 { hearing.count }
+    public var audienceChanges: UInt64 { audienceSnapshot.count }
 
     /// Whether such an event was handed out since, on one of the channels: then who was asked has to be asked again.
     public func mayHearDifferently(_ channels: ChannelSet, since changes: UInt64) -> Bool {
-        hearing.touch(channels, since: changes)
+        audienceSnapshot.touch(channels, since: changes)
     }
 
     private func feed(for selection: Selection) -> Feed {
         if let known = feeds[selection] { return known }
         let feed = Feed(selection)
         feeds[selection] = feed
-        selection.viewer?.attendance.attach(feed)
+        selection.viewer?.userMemberships.attach(feed)
         index.insert(feed)
         return feed
     }
@@ -168,7 +168,7 @@ extension Hub {
         let seen = position
         var end = events.endIndex
         // Without a feed there may be a viewer for whom one is being made.
-        let isHeard = !feeds.isEmpty || !roster.isEmpty
+        let isHeard = !feeds.isEmpty || !listenerIndex.isEmpty
         let deadline = ContinuousClock.now + turnTime
         var change: Event?
         for index in events.indices where events[index].timetoken > seen {
@@ -178,7 +178,7 @@ extension Hub {
             }
             note(events[index])
             // Nobody is given the next event before it is settled who may hear it.
-            if HearingChanges.include(events[index]) { change = events[index] }
+            if AudienceChanges.include(events[index]) { change = events[index] }
             guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
             end = index + 1
             break
@@ -192,7 +192,7 @@ extension Hub {
         for feed in touched { feed.flush() }
         touched.removeAll(keepingCapacity: true)
         if let change {
-            hearing.note(change)
+            audienceSnapshot.note(change)
             for observer in hearingObservers { observer(change) }
         }
         if !waiters.isEmpty { wake() }
@@ -208,7 +208,7 @@ extension Hub {
     func namingActivity(_ users: [UserID]) -> Set<UserID> {
         Set(
             users.filter { user in
-                roster.attendance(of: ExactText(user.name), in: user.app)?.feeds.contains {
+                listenerIndex.userMemberships(of: ExactText(user.name), in: user.app)?.feeds.contains {
                     $0.selection.namesActivity
                 }
                     ?? false
@@ -224,7 +224,7 @@ extension Hub {
             self.trial = trial
             return false
         }
-        if roster.isEmpty { distribute(event, feeds) } else { distributeAmongViewers(&trial, feeds) }
+        if listenerIndex.isEmpty { distribute(event, feeds) } else { distributeAmongViewers(&trial, feeds) }
         return true
     }
 

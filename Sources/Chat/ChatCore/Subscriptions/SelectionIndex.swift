@@ -5,9 +5,9 @@ import ChatModel
 ///
 /// Knows everybody by a number. Who is found is to be asked; who is not found does not want the event.
 public struct SelectionIndex: Sendable {
-    private var named: [ExactText: Crowd] = [:]
-    private var below: [ExactText: Crowd] = [:]
-    private var everywhere = Crowd()
+    private var named: [ExactText: ChannelSubscribers] = [:]
+    private var below: [ExactText: ChannelSubscribers] = [:]
+    private var everywhere = ChannelSubscribers()
     private var indexes = FactIndexes()
 
     public init() {}
@@ -18,8 +18,8 @@ public struct SelectionIndex: Sendable {
     public mutating func insert(_ member: UInt32, _ selection: Selection) {
         let requirement = selection.requirement
         let channels = selection.indexedChannels
-        for name in channels.names { indexes.insert(member, requirement, into: &named[name, default: Crowd()]) }
-        for prefix in channels.prefixes { indexes.insert(member, requirement, into: &below[prefix, default: Crowd()]) }
+        for name in channels.names { indexes.insert(member, requirement, into: &named[name, default: ChannelSubscribers()]) }
+        for prefix in channels.prefixes { indexes.insert(member, requirement, into: &below[prefix, default: ChannelSubscribers()]) }
         if channels.isAll { indexes.insert(member, requirement, into: &everywhere) }
     }
 
@@ -30,16 +30,16 @@ public struct SelectionIndex: Sendable {
         for name in channels.names { indexes.remove(member, requirement, from: &named[name]) }
         for prefix in channels.prefixes { indexes.remove(member, requirement, from: &below[prefix]) }
         if channels.isAll {
-            var crowd: Crowd? = everywhere
-            indexes.remove(member, requirement, from: &crowd)
-            everywhere = crowd ?? Crowd()
+            var subscribers: ChannelSubscribers? = everywhere
+            indexes.remove(member, requirement, from: &subscribers)
+            everywhere = subscribers ?? ChannelSubscribers()
         }
     }
 
     /// Inserts it on these channels only, whatever it selects.
     mutating func insert(_ member: UInt32, _ selection: Selection, on names: Set<ExactText>) {
         let requirement = selection.requirement
-        for name in names { indexes.insert(member, requirement, into: &named[name, default: Crowd()]) }
+        for name in names { indexes.insert(member, requirement, into: &named[name, default: ChannelSubscribers()]) }
     }
 
     mutating func remove(_ member: UInt32, _ selection: Selection, on names: Set<ExactText>) {
@@ -55,21 +55,21 @@ public struct SelectionIndex: Sendable {
 
     /// The same as if the event were on that channel.
     func visit(_ subject: FilterSubject, on channel: ChannelID, _ body: (UInt32) -> Void) {
-        if let crowd = named[ExactText(channel.name)] { indexes.visit(crowd, subject, body) }
+        if let subscribers = named[ExactText(channel.name)] { indexes.visit(subscribers, subject, body) }
         if !channel.isSystem { indexes.visit(everywhere, subject, body) }
         guard !below.isEmpty else { return }
         for prefix in DottedPrefixes(of: channel.name) {
-            if let crowd = below[prefix] { indexes.visit(crowd, subject, body) }
+            if let subscribers = below[prefix] { indexes.visit(subscribers, subject, body) }
         }
     }
 }
 
 /// Who wants one channel. Small, because there are a million of them: the one who came first, and where the rest is.
-private struct Crowd: Sendable {
+private struct ChannelSubscribers: Sendable {
     static let none = UInt32.max
 
-    var first = Crowd.none
-    var rest = Crowd.none
+    var first = ChannelSubscribers.none
+    var rest = ChannelSubscribers.none
 
     var isEmpty: Bool { first == Self.none && rest == Self.none }
 }
@@ -79,35 +79,35 @@ private struct FactIndexes: Sendable {
     private var indexes: [FactIndex] = []
     private var free: [UInt32] = []
 
-    mutating func insert(_ member: UInt32, _ requirement: Requirement?, into crowd: inout Crowd) {
-        if crowd.isEmpty {
-            crowd.first = member
+    mutating func insert(_ member: UInt32, _ requirement: Requirement?, into subscribers: inout ChannelSubscribers) {
+        if subscribers.isEmpty {
+            subscribers.first = member
             return
         }
-        if crowd.rest == Crowd.none {
-            crowd.rest = free.popLast() ?? UInt32(indexes.count)
-            if crowd.rest == indexes.count { indexes.append(FactIndex()) }
+        if subscribers.rest == ChannelSubscribers.none {
+            subscribers.rest = free.popLast() ?? UInt32(indexes.count)
+            if subscribers.rest == indexes.count { indexes.append(FactIndex()) }
         }
-        indexes[Int(crowd.rest)].insert(member, requirement)
+        indexes[Int(subscribers.rest)].insert(member, requirement)
     }
 
-    mutating func remove(_ member: UInt32, _ requirement: Requirement?, from crowd: inout Crowd?) {
-        guard var left = crowd else { return }
+    mutating func remove(_ member: UInt32, _ requirement: Requirement?, from subscribers: inout ChannelSubscribers?) {
+        guard var left = subscribers else { return }
         if left.first == member {
-            left.first = Crowd.none
-        } else if left.rest != Crowd.none {
+            left.first = ChannelSubscribers.none
+        } else if left.rest != ChannelSubscribers.none {
             indexes[Int(left.rest)].remove(member, requirement)
             if indexes[Int(left.rest)].isEmpty {
                 free.append(left.rest)
-                left.rest = Crowd.none
+                left.rest = ChannelSubscribers.none
             }
         }
-        crowd = left.isEmpty ? nil : left
+        subscribers = left.isEmpty ? nil : left
     }
 
-    func visit(_ crowd: Crowd, _ subject: FilterSubject, _ body: (UInt32) -> Void) {
-        if crowd.first != Crowd.none { body(crowd.first) }
-        if crowd.rest != Crowd.none { indexes[Int(crowd.rest)].visit(subject, body) }
+    func visit(_ subscribers: ChannelSubscribers, _ subject: FilterSubject, _ body: (UInt32) -> Void) {
+        if subscribers.first != ChannelSubscribers.none { body(subscribers.first) }
+        if subscribers.rest != ChannelSubscribers.none { indexes[Int(subscribers.rest)].visit(subject, body) }
     }
 }
 

@@ -60,11 +60,11 @@ extension ChatService {
     /// Has everybody leave an open channel that is none any more.
     func empty(_ channel: ChannelID) async throws(ChatError) {
         let presenceScope = PresenceScope(.participant, channel)
-        let (standings, most) = (standings, limits.pageMost)
+        let (accessCache, most) = (accessCache, limits.pageMost)
         var gone: [PresenceChange]
         repeat {
             gone = try await presence.ask { board throws(ChatError) in
-                guard try await standings.footing(of: nil, in: channel).channel.kind != .open else { return [] }
+                guard try await accessCache.channelAccess(of: nil, in: channel).channel.kind != .open else { return [] }
                 let inside = try await board.occupants(of: presenceScope, after: nil, limit: most).occupants
                 return try await board.leave(inside.map { PresenceKey(.participant, of: $0.user, on: channel) })
             }

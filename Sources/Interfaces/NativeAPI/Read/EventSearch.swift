@@ -51,7 +51,7 @@ struct ShownEvent: Sendable {
 
 extension [Event] {
     /// - Parameter included: the objects of each; empty where nothing was asked for.
-    func shown(with included: [IncludedText]) -> [ShownEvent] {
+    func shown(with included: [RenderedIncludes]) -> [ShownEvent] {
         guard !included.isEmpty else { return map { ShownEvent(event: $0, included: nil) } }
         return zip(self, included).map { ShownEvent(event: $0, included: $1.text) }
     }
@@ -59,7 +59,7 @@ extension [Event] {
 
 extension Page<Event> {
     /// - Parameter included: as ``Swift/Array/shown(with:)``.
-    fileprivate func shown(with included: [IncludedText]) -> Page<ShownEvent> {
+    fileprivate func shown(with included: [RenderedIncludes]) -> Page<ShownEvent> {
         Page<ShownEvent>(items: items.shown(with: included), hasMore: hasMore, position: position, cursor: cursor)
     }
 }

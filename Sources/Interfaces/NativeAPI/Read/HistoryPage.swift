@@ -67,7 +67,7 @@ struct HistoryPage: Sendable {
     }
 
     /// - Parameter included: the objects beside each event; empty where nothing was asked for.
-    func print(to writer: inout JSONWriter, with included: [IncludedText] = []) {
+    func print(to writer: inout JSONWriter, with included: [RenderedIncludes] = []) {
         print(to: &writer) { writer in
             for event in events.shown(with: included) { event.print(to: &writer) }
         }

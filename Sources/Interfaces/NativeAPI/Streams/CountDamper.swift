@@ -8,11 +8,11 @@ struct CountDamper {
     private struct Held {
         var newest: Event
         /// The objects beside it.
-        var included: IncludedText?
+        var included: RenderedIncludes?
         /// What the event says of each channel, in the order in which they were heard of.
         var channels: [(name: ExactText, text: JSONText)] = []
 
-        mutating func take(_ event: Event, _ included: IncludedText?) {
+        mutating func take(_ event: Event, _ included: RenderedIncludes?) {
             newest = event
             self.included = included
             for text in event.data.rawMember("channels")?.rawElements() ?? [] {
@@ -49,7 +49,7 @@ struct CountDamper {
     /// False when the event may be told now: it is the first of its type in this beat.
     ///
     /// - Parameter included: the objects beside the event, where its feed gets some.
-    mutating func hold(_ event: Event, with included: IncludedText? = nil, at beat: UInt64) -> Bool {
+    mutating func hold(_ event: Event, with included: RenderedIncludes? = nil, at beat: UInt64) -> Bool {
         if told[event.type] != beat, held[event.type] == nil {
             told[event.type] = beat
             return false
@@ -59,16 +59,16 @@ struct CountDamper {
     }
 
     /// What has been held, to be told in this beat; in the order of the log.
-    mutating func release(at beat: UInt64) -> [(event: Event, included: IncludedText?)] {
+    mutating func release(at beat: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
         release(held.filter { told[$0.key] != beat }, at: beat)
     }
 
     /// The same of everything, also of what has been told in this beat.
-    mutating func releaseAll(at beat: UInt64) -> [(event: Event, included: IncludedText?)] { release(held, at: beat) }
+    mutating func releaseAll(at beat: UInt64) -> [(event: Event, included: RenderedIncludes?)] { release(held, at: beat) }
 
     private mutating func release(
         _ due: [String: Held], at beat: UInt64
-    ) -> [(event: Event, included: IncludedText?)] {
+    ) -> [(event: Event, included: RenderedIncludes?)] {
         for type in due.keys {
             held[type] = nil
             told[type] = beat

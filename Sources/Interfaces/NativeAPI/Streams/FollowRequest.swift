@@ -20,7 +20,7 @@ struct FollowRequest {
     private let isLastEventID: Bool
 
     /// How many changes of who may hear there had been before the user was asked for.
-    let hearingChanges: UInt64
+    let audienceChanges: UInt64
 
     static let parameterNames = [
         "channel", "type", "filter", "cursor", "user", "device", "group", "presence", Parameters.include,
@@ -43,7 +43,7 @@ struct FollowRequest {
     private init(
         _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ streams: LiveStreams
     ) async throws(ChatError) {
-        hearingChanges = try await streams.polls.hearingChanges(in: chat)
+        audienceChanges = try await streams.polls.audienceChanges(in: chat)
         var filter: Filter?
         if let text = try parameters.text("filter") { filter = try Filter(text, limits: chat.limits) }
         groups = try await Self.groups(parameters, streams)

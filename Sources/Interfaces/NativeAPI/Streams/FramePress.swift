@@ -17,7 +17,7 @@ actor FramePress {
     /// What makes frames of one format differ.
     private struct Key: Hashable {
         let event: Timetoken
-        /// ``IncludedText/form``; zero for a frame without objects.
+        /// ``RenderedIncludes/form``; zero for a frame without objects.
         let form: UInt8
     }
 
@@ -31,7 +31,7 @@ actor FramePress {
     }
 
     /// - Parameter included: the objects beside the event, where its feed gets some.
-    func frame(_ event: Event, with included: IncludedText? = nil) -> [UInt8] {
+    func frame(_ event: Event, with included: RenderedIncludes? = nil) -> [UInt8] {
         let key = Key(event: event.timetoken, form: included?.form ?? 0)
         if let frame = kept[key] { return frame }
         let frame = format.frame(event, with: included?.text)

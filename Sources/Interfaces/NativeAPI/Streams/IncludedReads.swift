@@ -8,7 +8,7 @@ import HTTPServer
 /// for thousands of streams costs one read. An actor on the loop, like everybody who asks.
 actor IncludedReads {
     /// Called on the loop with the objects of each event, in the order of the events.
-    typealias Answer = @Sendable (Result<[IncludedText], ChatError>) -> Void
+    typealias Answer = @Sendable (Result<[RenderedIncludes], ChatError>) -> Void
 
     private struct Question {
         let events: [Event]
@@ -55,16 +55,16 @@ actor IncludedReads {
     @concurrent
     private static func results(
         of questions: [Question], in app: AppID, from service: ChatService
-    ) async -> [Result<[IncludedText], ChatError>] {
+    ) async -> [Result<[RenderedIncludes], ChatError>] {
         do throws(ChatError) {
             let wanted = questions.lazy.flatMap { question in
                 question.events.lazy.map { (event: $0, objects: question.inclusion.objects) }
             }
             var records = try await IncludedRecords(of: wanted, in: app, from: service)
-            var results: [Result<[IncludedText], ChatError>] = []
+            var results: [Result<[RenderedIncludes], ChatError>] = []
             results.reserveCapacity(questions.count)
             for question in questions {
-                var texts: [IncludedText] = []
+                var texts: [RenderedIncludes] = []
                 texts.reserveCapacity(question.events.count)
                 for event in question.events { texts.append(try await records.text(beside: event, question.inclusion)) }
                 results.append(.success(texts))

@@ -15,7 +15,7 @@ struct StreamOrder: Sendable {
     var shownStart: Timetoken
     var ticket: StreamTicket.Nonce?
     /// How many changes of who may hear there had been before its user was asked for.
-    var hearingChanges: UInt64
+    var audienceChanges: UInt64
     var groups: GroupSelection?
     /// Whether the user is present on the channels by it.
     var isPresent = false

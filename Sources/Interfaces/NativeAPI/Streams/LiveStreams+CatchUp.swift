@@ -88,9 +88,9 @@ extension LiveStreams {
     }
 
     private func reading(_ feed: StreamFeed, for stream: LiveStream) -> CatchUp {
-        let hearing = service.hub.assumeIsolated { $0.hearing(of: feed.selection) }
+        let audienceSnapshot = service.hub.assumeIsolated { $0.audienceSnapshot(of: feed.selection) }
         return service.chat(for: stream.owner.caller)
-            .catchUp(feed.selection, hearing: hearing, after: stream.position, upTo: logPosition(of: feed))
+            .catchUp(feed.selection, audienceSnapshot: audienceSnapshot, after: stream.position, upTo: logPosition(of: feed))
     }
 
     private func send(_ entry: PageShelf.Entry, to stream: LiveStream) -> Bool {

@@ -213,7 +213,7 @@ extension LiveStreams {
         }
         guard stream.connection.send(first) else { return }
         // Asked again where that may have changed on the way here.
-        stream.mustBeAsked = mayHearDifferently(stream, since: order.hearingChanges)
+        stream.mustBeAsked = mayHearDifferently(stream, since: order.audienceChanges)
         follow(stream)
         // A group may have changed since it was looked up.
         if let groups = stream.groups, groups.version != groupChanges {

@@ -6,7 +6,7 @@ import JSON
 /// Prints the answers of polls. Thousands may wait for the same events: they share the last one's bytes.
 struct PollPrinter {
     private var timetokens: [Timetoken] = []
-    /// ``IncludedText/form`` of each event; empty without objects.
+    /// ``RenderedIncludes/form`` of each event; empty without objects.
     private var forms: [UInt8] = []
     private var cursor = Timetoken.zero
     private var text: [UInt8] = []
@@ -15,7 +15,7 @@ struct PollPrinter {
     /// all.
     ///
     /// - Parameter included: the objects beside each event; empty where none were asked for.
-    mutating func answer(_ batch: PollBatch, _ included: [IncludedText] = []) -> Response {
+    mutating func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = []) -> Response {
         var (batch, included) = (batch, included)
         batch.fit(&included)
         let isSame =
@@ -32,7 +32,7 @@ struct PollPrinter {
     }
 
     /// An answer of a poll that did not wait.
-    static func answer(_ batch: PollBatch, _ included: [IncludedText] = [], gap: Resumption?) -> Response {
+    static func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = [], gap: Resumption?) -> Response {
         var response = response(text(of: batch, included, gap: gap))
         if let gap { response.headers.append(("Gateway-Cursor", gap.from.description)) }
         return response
@@ -40,7 +40,7 @@ struct PollPrinter {
 
     private static func response(_ text: [UInt8]) -> Response { .json(text, headers: [("Cache-Control", "no-store")]) }
 
-    private static func text(of batch: PollBatch, _ included: [IncludedText], gap: Resumption?) -> [UInt8] {
+    private static func text(of batch: PollBatch, _ included: [RenderedIncludes], gap: Resumption?) -> [UInt8] {
         var writer = JSONWriter(capacity: batch.events.count * 400 + 64)
         writer.beginObject()
         writer.key("data")

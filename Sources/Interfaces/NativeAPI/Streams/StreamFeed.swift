@@ -77,7 +77,7 @@ actor StreamFeed: StreamCounting {
         }
     }
 
-    private func append(_ event: Event, with included: IncludedText?) {
+    private func append(_ event: Event, with included: RenderedIncludes?) {
         guard selection.viewer == nil || !isHeldBack(event, included) else { return }
         log.append(press.assumeIsolated { $0.frame(event, with: included) })
         newest = event.timetoken
@@ -86,7 +86,7 @@ actor StreamFeed: StreamCounting {
     }
 
     /// The objects of the oldest unread events are there.
-    private func take(_ events: [Event], _ result: Result<[IncludedText], ChatError>, of life: UInt64) {
+    private func take(_ events: [Event], _ result: Result<[RenderedIncludes], ChatError>, of life: UInt64) {
         // The streams that waited for these are over.
         guard life == unread.life else { return }
         switch result {
@@ -107,7 +107,7 @@ actor StreamFeed: StreamCounting {
         wake()
     }
 
-    private func isHeldBack(_ event: Event, _ included: IncludedText?) -> Bool {
+    private func isHeldBack(_ event: Event, _ included: RenderedIncludes?) -> Bool {
         guard CountDamper.concerns(event) else { return false }
         let wasEmpty = damper.isEmpty
         guard damper.hold(event, with: included, at: beats.now) else { return false }
@@ -127,7 +127,7 @@ actor StreamFeed: StreamCounting {
         }
     }
 
-    private func tell(_ events: [(event: Event, included: IncludedText?)]) {
+    private func tell(_ events: [(event: Event, included: RenderedIncludes?)]) {
         for (event, included) in events {
             log.append(format.frame(event, with: included?.text, hasID: event.timetoken > newest))
             if event.timetoken > newest { recent.note(event.timetoken) }

@@ -70,7 +70,7 @@ extension NativeAPI {
         }
         var order = StreamOrder(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
-            shownStart: shownStart, ticket: ticket?.nonce, hearingChanges: wanted.hearingChanges)
+            shownStart: shownStart, ticket: ticket?.nonce, audienceChanges: wanted.audienceChanges)
         (order.groups, order.isPresent) = (wanted.groups, wanted.isPresent)
         order.inclusion = service.chat(for: wanted.caller).inclusion(of: wanted.included, following: wanted.selection)
         return .stream(
@@ -156,7 +156,7 @@ extension NativeAPI {
         var order = PollRequest(
             caller: wanted.caller, selection: wanted.selection, limit: limit, after: resumption.from,
             hold: limits.pollHold, voice: voice)
-        (order.groups, order.hearingChanges) = (wanted.groups, wanted.hearingChanges)
+        (order.groups, order.audienceChanges) = (wanted.groups, wanted.audienceChanges)
         await voice.begin(order.selection)
         // A gap is said at once: the client may want to read history before it goes on.
         do {

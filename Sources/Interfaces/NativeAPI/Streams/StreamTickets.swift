@@ -142,7 +142,7 @@ final class StreamTickets: Sendable {
     }
 
     /// What comes of showing a ticket.
-    enum Admission {
+    enum TicketResult {
         case admitted
         /// Its stream was ended for good: the client is told to stop (204).
         case finished
@@ -151,7 +151,7 @@ final class StreamTickets: Sendable {
     /// Uses a ticket, to open its stream or to resume it.
     ///
     /// - Throws: `.unauthorized` outside the rules, `.overloaded` when too many uses are remembered.
-    func use(_ ticket: StreamTicket, isResuming: Bool) throws(ChatError) -> Admission {
+    func use(_ ticket: StreamTicket, isResuming: Bool) throws(ChatError) -> TicketResult {
         let now = service.clock.now
         return try state.withLock { state throws(ChatError) in
             guard isResuming ? now <= ticket.issued.adding(StreamTicket.resumeLife) : true else { throw Self.refusal }

@@ -33,7 +33,7 @@ extension PubNubAPI {
             caller: caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,
             hold: limits.pubnubPollHold, voice: voice)
         order.groups = wanted.groups
-        if wanted.user != nil { order.hearingChanges = wanted.hearingChanges }
+        if wanted.user != nil { order.audienceChanges = wanted.audienceChanges }
         do {
             if let user = wanted.user, let holder = voice.holder {
                 try await chat.appear(

@@ -15,7 +15,7 @@ struct SubscribeRequest: Sendable {
     /// Nil without a group.
     let groups: GroupSelection?
     /// How many changes of who may hear there had been before its bans were read; see ``PollRequest``.
-    let hearingChanges: UInt64
+    let audienceChanges: UInt64
     /// Zero: a handshake.
     let cursor: Timetoken
 
@@ -44,7 +44,7 @@ struct SubscribeRequest: Sendable {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
         // As in every interface, a ban holds for whoever is named.
-        hearingChanges = try await polls.hearingChanges(in: chat)
+        audienceChanges = try await polls.audienceChanges(in: chat)
         if let user {
             for ban in try await chat.bans(of: user) { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
         }

@@ -11,7 +11,7 @@ import Locking
 ///
 /// Every answer comes with a revision of the directory: the log looks in the commit of an event whether what was answered
 /// has changed since.
-public final class Standings: Sendable {
+public final class ChannelAccessCache: Sendable {
     private struct State: Sendable {
         /// Apps that have channel records or restrictions, or had some since the start.
         var apps: Set<AppID> = []
@@ -19,8 +19,8 @@ public final class Standings: Sendable {
         var revision: Revision = 0
         /// Those of them that have restrictions, or had some.
         var restricted: Set<AppID> = []
-        var channels: GenerationCache<ChannelID, ChannelStanding>
-        var users: GenerationCache<Person, UserStanding>
+        var channels: GenerationCache<ChannelID, ChannelRules>
+        var users: GenerationCache<UserChannelKey, UserRights>
         /// How often something was forgotten, by a part of the keys' hashes: changes elsewhere should not keep what is
         /// read here from being kept.
         var forgotten = [UInt64](repeating: 0, count: 256)
@@ -64,7 +64,7 @@ public final class Standings: Sendable {
             case .channel: forget(channel: ChannelID(key.id, in: key.app))
             case .restriction, .membership:
                 guard let (user, channel) = key.userAndChannel else { continue }
-                forget(Person(user.name, channel), marks: key.kind == .restriction)
+                forget(UserChannelKey(user.name, channel), marks: key.kind == .restriction)
             default: break
             }
         }
@@ -79,7 +79,7 @@ public final class Standings: Sendable {
         }
     }
 
-    private func forget(_ person: Person, marks: Bool) {
+    private func forget(_ person: UserChannelKey, marks: Bool) {
         state.withLock { state in
             if marks {
                 state.apps.insert(person.channel.app)
@@ -93,7 +93,7 @@ public final class Standings: Sendable {
     private static func part(_ key: some Hashable) -> Int { Int(UInt(bitPattern: key.hashValue) % 256) }
 }
 
-extension Standings {
+extension ChannelAccessCache {
     /// Whether anybody in the app might be muted or banned.
     func restrict(_ app: AppID) -> Bool { state.withLock { $0.restricted.contains(app) } }
 
@@ -106,25 +106,25 @@ extension Standings {
     }
 
     /// What is known of a channel, and of a user there if one is named. Nearly always from memory.
-    func footing(of user: String?, in channel: ChannelID) async throws(ChatError) -> Footing {
-        let person = user.map { Person($0, channel) }
+    func channelAccess(of user: String?, in channel: ChannelID) async throws(ChatError) -> ChannelAccess {
+        let person = user.map { UserChannelKey($0, channel) }
         return if let known = known(person, in: channel) { known } else { try await read(person, in: channel) }
     }
 
     /// What is in memory of it; nil when something would have to be read.
-    private func known(_ person: Person?, in channel: ChannelID) -> Footing? {
+    private func known(_ person: UserChannelKey?, in channel: ChannelID) -> ChannelAccess? {
         // Of a channel that was deleted, what is held of its users may be what they were.
         if person != nil, sweeps.concern(channel) { return nil }
         return state.withLock { state in
             let revision = state.revision
-            guard state.apps.contains(channel.app) else { return Footing(revision: revision) }
+            guard state.apps.contains(channel.app) else { return ChannelAccess(revision: revision) }
             guard let place = state.channels.value(of: channel) else { return nil }
-            guard let person else { return Footing(channel: place, revision: revision) }
-            return state.users.value(of: person).map { Footing(channel: place, user: $0, revision: revision) }
+            guard let person else { return ChannelAccess(channel: place, revision: revision) }
+            return state.users.value(of: person).map { ChannelAccess(channel: place, user: $0, revision: revision) }
         }
     }
 
-    private func read(_ person: Person?, in channel: ChannelID) async throws(ChatError) -> Footing {
+    private func read(_ person: UserChannelKey?, in channel: ChannelID) async throws(ChatError) -> ChannelAccess {
         let (before, revision) = state.withLock { ($0.forgotten, $0.revision) }
         var keys = [ChannelRecord.key(channel.name, in: channel.app)]
         if let user = person?.user.text {
@@ -132,34 +132,34 @@ extension Standings {
             keys.append(MembershipRecord.key(user, channel.name, in: channel.app))
         }
         let records = try await directory.read(keys)
-        var footing = Footing(revision: revision)
-        if let record = records[0].flatMap(ChannelRecord.init) { footing.channel = ChannelStanding(record) }
+        var channelAccess = ChannelAccess(revision: revision)
+        if let record = records[0].flatMap(ChannelRecord.init) { channelAccess.channel = ChannelRules(record) }
         if person != nil {
             let left = records.map { record in record.flatMap { sweeps.hide($0.updated, of: channel) ? nil : $0 } }
-            footing.user = UserStanding(
+            channelAccess.user = UserRights(
                 state: left[2].flatMap { MembershipRecord($0) }?.state,
                 restriction: left[1].flatMap { RestrictionRecord($0) })
         }
-        keep(footing, of: person, in: channel, unlessForgottenSince: before)
-        return footing
+        keep(channelAccess, of: person, in: channel, unlessForgottenSince: before)
+        return channelAccess
     }
 
     private func keep(
-        _ footing: Footing, of person: Person?, in channel: ChannelID, unlessForgottenSince before: [UInt64]
+        _ channelAccess: ChannelAccess, of person: UserChannelKey?, in channel: ChannelID, unlessForgottenSince before: [UInt64]
     ) {
         let isLeft = sweeps.concern(channel)
         state.withLock { state in
             let part = Self.part(channel)
-            if state.forgotten[part] == before[part] { state.channels.insert(footing.channel, for: channel) }
+            if state.forgotten[part] == before[part] { state.channels.insert(channelAccess.channel, for: channel) }
             guard let person, !isLeft else { return }
             let own = Self.part(person)
-            if state.forgotten[own] == before[own] { state.users.insert(footing.user, for: person) }
+            if state.forgotten[own] == before[own] { state.users.insert(channelAccess.user, for: person) }
         }
     }
 }
 
 /// A user in a channel.
-struct Person: Hashable {
+struct UserChannelKey: Hashable {
     let user: ExactText
     let channel: ChannelID
 

@@ -2,7 +2,7 @@ import ChatModel
 
 /// The events the hub has handed out after which somebody may hear a channel no more, or again. The last ones by their
 /// channels: who was asked whether a user may hear something learns whether that still holds.
-struct HearingChanges {
+struct AudienceChanges {
     /// How many are known by their channels.
     private static let held = 256
 

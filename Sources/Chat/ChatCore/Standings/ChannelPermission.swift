@@ -1,11 +1,11 @@
 import ChatModel
 
 /// What a user may want of a channel. Each takes what the one before it takes, and more.
-enum Wish: Comparable, Sendable {
+enum ChannelPermission: Comparable, Sendable {
     /// To know of its record and its members.
     case knowing
     /// To hear or read what is said there, and who is there.
-    case hearing
+    case audienceSnapshot
     /// To be seen there.
     case being
     case writing
@@ -20,37 +20,37 @@ extension ChatAccess {
     /// The channel that another service's clients give a thread is closed to users' own credentials: its replies are in the
     /// channel of the message replied to.
     /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
-    func demand(_ wish: Wish, of user: String?, in name: String) async throws(ChatError) {
-        guard let user, let obstacle = try await obstacle(to: wish, of: user, in: name) else { return }
+    func demand(_ permission: ChannelPermission, of user: String?, in name: String) async throws(ChatError) {
+        guard let user, let obstacle = try await obstacle(to: permission, of: user, in: name) else { return }
         throw obstacle
     }
 
     /// Why a user may not have it; nil for who may.
-    func obstacle(to wish: Wish, of user: String, in name: String) async throws(ChatError) -> ChatError? {
-        if caller.user != nil, wish <= .hearing, let moderated = Self.channel(moderatedOn: name) {
+    func obstacle(to permission: ChannelPermission, of user: String, in name: String) async throws(ChatError) -> ChatError? {
+        if caller.user != nil, permission <= .audienceSnapshot, let moderated = Self.channel(moderatedOn: name) {
             return try await standing(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
         }
-        let footing = try await service.standings.footing(of: user, in: channel(name))
-        if let obstacle = obstacle(to: wish, of: user, in: name, channel: footing.channel, footing.user) {
+        let channelAccess = try await service.accessCache.channelAccess(of: user, in: channel(name))
+        if let obstacle = obstacle(to: permission, of: user, in: name, channel: channelAccess.channel, channelAccess.user) {
             return obstacle
         }
         // What holds in a channel holds in its threads.
         guard let thread = WireThread(name) else { return nil }
-        return try await obstacle(to: wish, of: user, in: thread.parent)
+        return try await obstacle(to: permission, of: user, in: thread.parent)
     }
 
     /// The same where what is known of both is at hand.
     func obstacle(
-        to wish: Wish, of user: String, in name: String, channel: ChannelStanding, _ own: UserStanding
+        to permission: ChannelPermission, of user: String, in name: String, channel: ChannelRules, _ own: UserRights
     ) -> ChatError? {
         if caller.user != nil, let thread = WireThread(name) { return .inThread(of: thread) }
-        if wish > .knowing, let restriction = own.restriction(at: service.clock.now),
-            restriction.isBanned || wish == .writing
+        if permission > .knowing, let restriction = own.restriction(at: service.clock.now),
+            restriction.isBanned || permission == .writing
         {
             return ChatError(restriction)
         }
-        if wish == .writing, channel.isFrozen, !channel.isOperator(user) { return .frozen(name) }
-        let isIn = own.state == .joined || (wish == .knowing && own.state != nil)
+        if permission == .writing, channel.isFrozen, !channel.isOperator(user) { return .frozen(name) }
+        let isIn = own.state == .joined || (permission == .knowing && own.state != nil)
         // Whatever somebody makes of a channel named as a user, that user stays at home there.
         let isHome = ExactText(user) == ExactText(name)
         return channel.isPrivate && caller.user != nil && !isIn && !isHome ? .notMember(user, of: name) : nil
@@ -71,14 +71,14 @@ extension ChatAccess {
 
     /// The same in the step that stores what the user does: nobody who is banned before that step gets anything stored after
     /// it.
-    func demand(_ wish: Wish, of user: String?, in name: String, _ situation: Situation) throws(ChatError) {
+    func demand(_ permission: ChannelPermission, of user: String?, in name: String, _ situation: Situation) throws(ChatError) {
         guard let user else { return }
         let channel = situation[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init).map(
-            ChannelStanding.init)
-        let standing = UserStanding(
+            ChannelRules.init)
+        let standing = UserRights(
             state: situation.membership(of: user, in: name, app)?.state,
             restriction: situation.restriction(of: user, in: name, app))
-        if let obstacle = obstacle(to: wish, of: user, in: name, channel: channel ?? ChannelStanding(), standing) {
+        if let obstacle = obstacle(to: permission, of: user, in: name, channel: channel ?? ChannelRules(), standing) {
             throw obstacle
         }
     }

@@ -7,7 +7,7 @@ extension ChatAccess {
     /// - Throws: `.forbidden` with the slug `banned`, `not_a_member` or `not_operator`.
     public func demandHearing(_ selection: Selection) async throws(ChatError) {
         guard let user = caller.user else { return }
-        for name in selection.channels.names.sorted() { try await demand(.hearing, of: user, in: name.text) }
+        for name in selection.channels.names.sorted() { try await demand(.audienceSnapshot, of: user, in: name.text) }
     }
 
     /// Those channels that a credential of a user's own may not follow by their names.
@@ -20,7 +20,7 @@ extension ChatAccess {
         guard let user = caller.user else { return [] }
         var unheard: Set<ExactText> = []
         for name in names where !isOfDevice || Self.channel(moderatedOn: name.text) != nil {
-            if try await obstacle(to: .hearing, of: user, in: name.text) != nil { unheard.insert(name) }
+            if try await obstacle(to: .audienceSnapshot, of: user, in: name.text) != nil { unheard.insert(name) }
         }
         return unheard
     }
@@ -30,6 +30,6 @@ extension ChatAccess {
         try Names.check(channel: name)
         try caller.demand(.read)
         try caller.demand(reading: name)
-        try await demand(.hearing, of: caller.user, in: name)
+        try await demand(.audienceSnapshot, of: caller.user, in: name)
     }
 }

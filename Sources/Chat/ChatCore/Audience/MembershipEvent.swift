@@ -5,9 +5,9 @@ import JSON
 ///
 /// Read only of events that the chat's own verbs have written: they carry a rule for their audience, and what clients
 /// publish in the same words does not.
-struct RosterChange: Sendable {
+struct MembershipEvent: Sendable {
     enum Matter: Sendable {
-        case step(RosterStep, users: [ExactText])
+        case step(MembershipTransition, users: [ExactText])
         /// The channel has a record now, and is for its members only, or not.
         case created(isPrivate: Bool)
         /// The channel is gone, and everybody's place in it.
@@ -74,7 +74,7 @@ struct RosterChange: Sendable {
         return .created(isPrivate: kind?.isPrivate ?? false)
     }
 
-    private static func step(_ step: RosterStep, _ event: Event, _ read: (JSONValue) -> [ExactText]?) -> Matter? {
+    private static func step(_ step: MembershipTransition, _ event: Event, _ read: (JSONValue) -> [ExactText]?) -> Matter? {
         guard let data = try? JSONDocument(event.data).root, let users = read(data), !users.isEmpty else { return nil }
         return .step(step, users: users)
     }

@@ -1,10 +1,10 @@
 import ChatModel
 
 /// The question a device's stream asks of each event on a channel: is it for this device?
-struct Admission {
+struct AudienceCheck {
     let viewer: Viewer
     /// What its user is to the channel.
-    let standing: Standing
+    let standing: MembershipFlags
     /// Whether the stream has named the channel, and it is open to those who are no members.
     let isSubscribed: Bool
     /// Whose words its user does not want to hear.
@@ -73,13 +73,13 @@ extension Selection {
     func isForViewer(_ event: Event) -> Bool {
         guard let viewer else { return true }
         let channel = ExactText(event.channel.name)
-        return admission(viewer, viewer.attendance.place(in: channel)?.standing ?? [], channel).admits(event)
+        return admission(viewer, viewer.userMemberships.place(in: channel)?.standing ?? [], channel).admits(event)
     }
 
-    func admission(_ viewer: Viewer, _ standing: Standing, _ channel: ExactText) -> Admission {
-        Admission(
+    func admission(_ viewer: Viewer, _ standing: MembershipFlags, _ channel: ExactText) -> AudienceCheck {
+        AudienceCheck(
             viewer: viewer, standing: standing,
-            isSubscribed: channels.names.contains(channel) && viewer.attendance.named[channel]?.isPrivate == false,
-            blocked: viewer.attendance.blocked)
+            isSubscribed: channels.names.contains(channel) && viewer.userMemberships.named[channel]?.isPrivate == false,
+            blocked: viewer.userMemberships.blocked)
     }
 }

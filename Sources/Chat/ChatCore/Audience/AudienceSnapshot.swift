@@ -3,22 +3,22 @@ import ChatModel
 /// What a device's stream may hear as of one moment of the hub: for reading what it has missed, away from there.
 ///
 /// The present stands in for the past: of the channels the user is in now, what has happened since the user came.
-public struct Hearing: Sendable {
+public struct AudienceSnapshot: Sendable {
     let channels: ChannelSet
     private let selection: Selection
     private let viewer: Viewer
-    private let places: [ExactText: Whereabouts]
+    private let places: [ExactText: ChannelPosition]
     private let open: Set<ExactText>
     private let blocked: Set<ExactText>
 
     /// On the hub's executor.
     init(_ selection: Selection, _ viewer: Viewer) {
-        let attendance = viewer.attendance
+        let userMemberships = viewer.userMemberships
         self.selection = selection
         self.viewer = viewer
-        places = attendance.places
-        blocked = attendance.blocked
-        open = selection.channels.names.filter { attendance.named[$0]?.isPrivate == false }
+        places = userMemberships.places
+        blocked = userMemberships.blocked
+        open = selection.channels.names.filter { userMemberships.named[$0]?.isPrivate == false }
         var channels = ChannelSet(app: selection.channels.app)
         channels.names = Set(selection.heardNames)
         self.channels = channels
@@ -26,13 +26,13 @@ public struct Hearing: Sendable {
 
     func admits(_ event: Event) -> Bool {
         let channel = ExactText(event.channel.name)
-        var standing: Standing = []
+        var standing: MembershipFlags = []
         if channel == ExactText(viewer.user) {
             standing = [.joined, .inside]
         } else if let place = places[channel] {
             standing = event.timetoken < place.since ? place.standing.intersection(.banned) : place.standing
         }
-        return Admission(
+        return AudienceCheck(
             viewer: viewer, standing: standing, isSubscribed: open.contains(channel), blocked: blocked
         ).admits(event)
     }
@@ -43,7 +43,7 @@ extension Selection {
     /// pick.
     var heardNames: [ExactText] {
         guard let viewer else { return [] }
-        let picked = viewer.attendance.channels.filter { !channels.names.contains($0) && covers($0) }
+        let picked = viewer.userMemberships.channels.filter { !channels.names.contains($0) && covers($0) }
         return picked + channels.names
     }
 }

@@ -4,7 +4,7 @@ import ChatModel
 /// becomes of the channel is noted once, however many there are.
 ///
 /// Safe to share: it is read and changed on the hub's executor only.
-final class NamedChannel: @unchecked Sendable {
+final class SubscribedChannel: @unchecked Sendable {
     /// Whether it is for its members only.
     var isPrivate: Bool
 

@@ -3,32 +3,32 @@ import ChatModel
 /// What the store says about a user.
 ///
 /// Pages are read one after the other, so it is not of one moment; the hub repeats on it what has happened meanwhile.
-struct RosterReading: Sendable {
-    var places: [ExactText: Whereabouts] = [:]
+struct MembershipSnapshot: Sendable {
+    var places: [ExactText: ChannelPosition] = [:]
     var blocked: Set<ExactText> = []
     /// Whether each channel that was asked for is for its members only.
     var named: [ExactText: Bool] = [:]
 
     private mutating func take(_ membership: MembershipRecord) {
         let isJoined = membership.state == .joined
-        places[ExactText(membership.channel)] = Whereabouts(
+        places[ExactText(membership.channel)] = ChannelPosition(
             standing: isJoined ? .joined : .invited, since: isJoined ? membership.joined : membership.invited)
     }
 
     private mutating func take(_ restriction: RestrictionRecord, now: Timetoken) {
         guard restriction.isBanned, !restriction.isOver(at: now) else { return }
-        places[ExactText(restriction.channel), default: Whereabouts(standing: [], since: .zero)].standing.insert(
+        places[ExactText(restriction.channel), default: ChannelPosition(standing: [], since: .zero)].standing.insert(
             .banned)
     }
 }
 
-extension RosterReading {
+extension MembershipSnapshot {
     /// Reads everything about a user.
     static func read(
         _ user: UserID, naming names: Set<ExactText>, from directory: any Directory, _ board: any PresenceStore,
         sweeps: Sweeps, now: Timetoken
-    ) async throws(ChatError) -> RosterReading {
-        var reading = RosterReading()
+    ) async throws(ChatError) -> MembershipSnapshot {
+        var reading = MembershipSnapshot()
         let prefix = MembershipRecord.prefix(of: user.name)
         try await forEach(.membership, prefix, user.app, directory) { record in
             guard let membership = MembershipRecord(record), !sweeps.hide(membership, in: user.app) else { return }
@@ -42,8 +42,8 @@ extension RosterReading {
             if let block = BlockRecord(record) { reading.blocked.insert(ExactText(block.blocked)) }
         }
         for channel in try await board.channels(of: user, as: .participant) {
-            let place = reading.places[ExactText(channel.name)] ?? Whereabouts(standing: [], since: .zero)
-            reading.places[ExactText(channel.name)] = Whereabouts(
+            let place = reading.places[ExactText(channel.name)] ?? ChannelPosition(standing: [], since: .zero)
+            reading.places[ExactText(channel.name)] = ChannelPosition(
                 standing: place.standing.union(.inside), since: place.since)
         }
         guard !names.isEmpty else { return reading }

@@ -1,51 +1,51 @@
 import ChatModel
 
 /// The users as whom streams listen. Belongs to the hub.
-struct Roster {
+struct ListenerIndex {
     private struct Entry {
-        weak var attendance: Attendance?
+        weak var userMemberships: UserMemberships?
     }
 
     private struct Name {
-        weak var channel: NamedChannel?
+        weak var channel: SubscribedChannel?
     }
 
     private var entries: [AppID: [ExactText: Entry]] = [:]
     private var names: [ChannelID: Name] = [:]
     /// Viewers that are being made, and what has happened since the first of them began to be.
     private var loads = 0
-    private(set) var recent: [RosterChange] = []
+    private(set) var recent: [MembershipEvent] = []
     /// Entries, and how many of them were made since those whose attendance is gone were last let go.
     private var count = 0
     private var fresh = 0
     /// Attendances that were asked for a moment ago, oldest first: polls come again and again, and each would have to read
     /// the store.
-    private var kept: [(attendance: Attendance, until: Timetoken)] = []
+    private var kept: [(userMemberships: UserMemberships, until: Timetoken)] = []
 
     /// True while nobody listens as a user: then no event is looked at.
     var isEmpty: Bool { entries.isEmpty }
 
-    func attendance(of user: ExactText, in app: AppID) -> Attendance? { entries[app]?[user]?.attendance }
+    func userMemberships(of user: ExactText, in app: AppID) -> UserMemberships? { entries[app]?[user]?.userMemberships }
 
-    func attendances(in app: AppID) -> [Attendance] { entries[app]?.values.compactMap(\.attendance) ?? [] }
+    func membershipsByUser(in app: AppID) -> [UserMemberships] { entries[app]?.values.compactMap(\.userMemberships) ?? [] }
 
-    mutating func enter(_ user: UserID) -> Attendance {
+    mutating func enter(_ user: UserID) -> UserMemberships {
         sweep()
-        if let known = attendance(of: ExactText(user.name), in: user.app) { return known }
-        let attendance = Attendance(user)
+        if let known = userMemberships(of: ExactText(user.name), in: user.app) { return known }
+        let userMemberships = UserMemberships(user)
         let known = entries[user.app, default: [:]].updateValue(
-            Entry(attendance: attendance), forKey: ExactText(user.name))
+            Entry(userMemberships: userMemberships), forKey: ExactText(user.name))
         if known == nil { count += 1 }
         fresh += 1
-        return attendance
+        return userMemberships
     }
 
-    func named(_ channel: ChannelID) -> NamedChannel? { names[channel]?.channel }
+    func named(_ channel: ChannelID) -> SubscribedChannel? { names[channel]?.channel }
 
     /// The channel as all know it who have named it; as it was read, and what has happened since then, where nobody has.
-    mutating func name(_ channel: ChannelID, isPrivate: Bool) -> NamedChannel {
+    mutating func name(_ channel: ChannelID, isPrivate: Bool) -> SubscribedChannel {
         if let known = named(channel) { return known }
-        let made = NamedChannel(isPrivate: isPrivate)
+        let made = SubscribedChannel(isPrivate: isPrivate)
         if names.updateValue(Name(channel: made), forKey: channel) == nil { count += 1 }
         fresh += 1
         for change in recent where change.id == channel { note(change) }
@@ -53,7 +53,7 @@ struct Roster {
     }
 
     /// Notes what a change makes of a channel that somebody has named.
-    func note(_ change: RosterChange) {
+    func note(_ change: MembershipEvent) {
         switch change.matter {
         case .step, .block: break
         case .created(let isPrivate): named(change.id)?.isPrivate = isPrivate
@@ -67,7 +67,7 @@ struct Roster {
         guard fresh > 64, fresh > count / 2 else { return }
         fresh = 0
         for (app, users) in entries {
-            let left = users.filter { $0.value.attendance != nil }
+            let left = users.filter { $0.value.userMemberships != nil }
             entries[app] = left.isEmpty ? nil : left
         }
         names = names.filter { $0.value.channel != nil }
@@ -78,12 +78,12 @@ struct Roster {
     var size: Int { count }
 
     /// Keeps an attendance for a while after its last stream or poll.
-    mutating func keep(_ attendance: Attendance, now: Timetoken) {
+    mutating func keep(_ userMemberships: UserMemberships, now: Timetoken) {
         let over = kept.prefix { $0.until <= now }.count
         kept.removeFirst(over)
-        guard attendance.keptUntil < now.adding(Self.life / 2) else { return }
-        attendance.keptUntil = now.adding(Self.life)
-        kept.append((attendance, attendance.keptUntil))
+        guard userMemberships.keptUntil < now.adding(Self.life / 2) else { return }
+        userMemberships.keptUntil = now.adding(Self.life)
+        kept.append((userMemberships, userMemberships.keptUntil))
     }
 
     static let life: Duration = .seconds(60)
@@ -96,7 +96,7 @@ struct Roster {
     }
 
     /// Keeps a change for those who are just being read of the store.
-    mutating func record(_ change: RosterChange) {
+    mutating func record(_ change: MembershipEvent) {
         if loads > 0 { recent.append(change) }
     }
 }

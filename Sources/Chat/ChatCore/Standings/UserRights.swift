@@ -1,7 +1,7 @@
 public import ChatModel
 
 /// What a channel's record says about who may write and hear.
-public struct ChannelStanding: Sendable, Equatable {
+public struct ChannelRules: Sendable, Equatable {
     /// Nil for a channel that exists by being used alone.
     public var kind: ChannelKind?
     public var customType: String?
@@ -24,7 +24,7 @@ public struct ChannelStanding: Sendable, Equatable {
 }
 
 /// What is known of one user in one channel.
-struct UserStanding: Sendable, Equatable {
+struct UserRights: Sendable, Equatable {
     /// Nil for one who is no member.
     var state: MemberState?
     /// May be over by now: ask `restriction(at:)`.
@@ -42,9 +42,9 @@ struct UserStanding: Sendable, Equatable {
 }
 
 /// What a channel is, and what a user is there.
-struct Footing: Sendable {
-    var channel = ChannelStanding()
-    var user = UserStanding()
+struct ChannelAccess: Sendable {
+    var channel = ChannelRules()
+    var user = UserRights()
     /// The directory's, by which both were so.
     var revision: Revision
 }

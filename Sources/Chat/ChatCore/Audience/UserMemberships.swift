@@ -5,13 +5,13 @@ import ChatModel
 /// Read from the store once, then kept up by the events themselves in the order in which they are handed out, so that no
 /// event is shown to whoever was not there when it happened, and none is kept from whoever was.
 /// Safe to share: it is read and changed on the hub's executor only.
-final class Attendance: @unchecked Sendable {
+final class UserMemberships: @unchecked Sendable {
     let user: UserID
-    private(set) var places: [ExactText: Whereabouts] = [:]
+    private(set) var places: [ExactText: ChannelPosition] = [:]
     /// Whom the user wants to hear nothing of.
     private(set) var blocked: Set<ExactText> = []
     /// Channels that streams of the user have named.
-    private(set) var named: [ExactText: NamedChannel] = [:]
+    private(set) var named: [ExactText: SubscribedChannel] = [:]
     /// When each was named last.
     private var namings: [ExactText: Timetoken] = [:]
     /// False until what the store had was taken in.
@@ -28,8 +28,8 @@ final class Attendance: @unchecked Sendable {
     }
 
     /// A user is always at home in the channel named after the user.
-    func place(in channel: ExactText) -> Whereabouts? {
-        channel == own ? Whereabouts(standing: [.joined, .inside], since: .zero) : places[channel]
+    func place(in channel: ExactText) -> ChannelPosition? {
+        channel == own ? ChannelPosition(standing: [.joined, .inside], since: .zero) : places[channel]
     }
 
     /// Every channel the user has a place in.
@@ -41,18 +41,18 @@ final class Attendance: @unchecked Sendable {
 
 // MARK: - Change
 
-extension Attendance {
+extension UserMemberships {
     /// Takes the step, but keeps what the user was as well, until `settle`.
-    func begin(_ step: RosterStep, in channel: ExactText, at timetoken: Timetoken) {
+    func begin(_ step: MembershipTransition, in channel: ExactText, at timetoken: Timetoken) {
         guard isLoaded else { return }
-        let before = places[channel] ?? Whereabouts(standing: [], since: timetoken)
+        let before = places[channel] ?? ChannelPosition(standing: [], since: timetoken)
         // Who was only banned, or was nothing, comes now.
         let since = before.standing.subtracting(.banned).isEmpty ? timetoken : before.since
-        places[channel] = Whereabouts(standing: before.standing.union(before.standing.after(step)), since: since)
+        places[channel] = ChannelPosition(standing: before.standing.union(before.standing.after(step)), since: since)
     }
 
     /// The step is done: the user is what it leads to, and nothing else.
-    func settle(_ step: RosterStep, in channel: ExactText) {
+    func settle(_ step: MembershipTransition, in channel: ExactText) {
         guard isLoaded, let standing = places[channel]?.standing.after(step) else { return }
         if standing.isEmpty { places[channel] = nil } else { places[channel]?.standing = standing }
     }
@@ -62,12 +62,12 @@ extension Attendance {
 
 // MARK: - Loading
 
-extension Attendance {
+extension UserMemberships {
     func block(_ other: ExactText, isOn: Bool) {
         if isOn { blocked.insert(other) } else { blocked.remove(other) }
     }
 
-    func name(_ channel: NamedChannel, _ name: ExactText, at now: Timetoken) {
+    func name(_ channel: SubscribedChannel, _ name: ExactText, at now: Timetoken) {
         named[name] = channel
         namings[name] = now
     }
@@ -87,7 +87,7 @@ extension Attendance {
     private static let manyNames = 1000
 
     /// Takes in what was read of the store, and what has happened since then.
-    func take(_ reading: RosterReading, _ recent: [RosterChange]) {
+    func take(_ reading: MembershipSnapshot, _ recent: [MembershipEvent]) {
         guard !isLoaded else { return }
         places = reading.places
         blocked = reading.blocked
@@ -96,7 +96,7 @@ extension Attendance {
         for change in recent { replay(change) }
     }
 
-    private func replay(_ change: RosterChange) {
+    private func replay(_ change: MembershipEvent) {
         switch change.matter {
         case .step(let step, let users):
             guard users.contains(own) else { return }

@@ -1,7 +1,7 @@
 public import ChatModel
 
 /// Who is where on a ``ChatBackend``, and who types. What is said, is said of the backend's user.
-public protocol AttendanceBackend: Sendable {
+public protocol UserMembershipsBackend: Sendable {
     func setTyping(_ isTyping: Bool, in channel: String) async throws(ChatError)
     /// The ids of the users who type now; the page's total is their number.
     func typists(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
