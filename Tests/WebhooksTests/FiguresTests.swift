@@ -11,7 +11,7 @@ import Testing
 
     @Test("count what happened in the last minutes, hour and day, and forget it in time")
     func windows() {
-        var figures = EndpointFigures()
+        var figures = AttemptStatistics()
         func attempts(_ moment: Timetoken) -> [Int] { figures.windows(at: moment).map(\.tally.attempts) }
         figures.record(at: Self.start, isDelivered: true, milliseconds: 3)
         figures.record(at: Self.start, isDelivered: false, milliseconds: 3)
@@ -28,7 +28,7 @@ import Testing
         "give percentiles to the next power of two",
         arguments: [(1, 1), (2, 2), (3, 4), (1000, 1024), (99_999, 65_536)])
     func percentiles(_ row: (milliseconds: Int, shown: Int)) {
-        var tally = EndpointFigures.Tally()
+        var tally = AttemptStatistics.Tally()
         #expect(tally.milliseconds(ofShare: 0.5) == nil)
         for _ in 1...99 { tally.add(isDelivered: true, milliseconds: row.milliseconds) }
         tally.add(isDelivered: true, milliseconds: 20_000)

@@ -177,7 +177,7 @@ import Testing
 
     // MARK: Batches
 
-    private static func trial(_ number: Int64, _ webhook: Webhook, _ data: String = "{}") -> Sent {
+    private static func trial(_ number: Int64, _ webhook: Webhook, _ data: String = "{}") -> PreparedDelivery {
         let draft = EventDraft(
             channel: ChannelID("c", in: webhook.app), type: "t", data: JSONText(trusted: Array(data.utf8)))
         return Deliveries.trial(
@@ -223,7 +223,7 @@ import Testing
         #expect(batch.sent.map(\.deliveries.count) == [2])
         var mixed = (0..<3).map { Self.trial($0, webhook) }
         let earlier = PostContent(contentType: PostContent.cloudEvent, body: Array("{}".utf8))
-        mixed[1] = Sent(lease: mixed[1].lease, body: earlier.stored)
+        mixed[1] = PreparedDelivery(lease: mixed[1].lease, body: earlier.stored)
         var types: [String?] = []
         for first in 0..<3 {
             var other = PostBatch(at: WebhookFixture.start)
@@ -238,7 +238,7 @@ import Testing
         let webhook = Self.webhook(.envelope)
         var mixed = (0..<2).map { Self.trial($0, webhook) }
         let earlier = PostContent(headers: [HeaderField("ce-id", "1")], body: Array("{}".utf8))
-        mixed[0] = Sent(lease: mixed[0].lease, body: earlier.stored)
+        mixed[0] = PreparedDelivery(lease: mixed[0].lease, body: earlier.stored)
         var batch = PostBatch(at: WebhookFixture.start)
         #expect(batch.add(mixed, to: webhook) == 1)
         #expect(batch.requests.first?.headers.first { $0.name == "ce-id" }?.value == "1")
@@ -266,7 +266,7 @@ extension PostBatch {
     /// Composes an attempt at several deliveries as the sender does.
     /// - Returns: how many of them it took, from the first on.
     @discardableResult
-    fileprivate mutating func add(_ several: [Sent], to webhook: Webhook) -> Int {
+    fileprivate mutating func add(_ several: [PreparedDelivery], to webhook: Webhook) -> Int {
         var composition = PostComposition(PostPlans(WebhookOptions()).plan(for: webhook, at: start))
         let count = several.firstIndex { !composition.add($0) } ?? several.count
         add(composition)

@@ -42,7 +42,7 @@ import Testing
 
     @Test("is told after half an hour of failures, by each attempt until it is written")
     func told() {
-        var health = EndpointHealth()
+        var health = WebhookFailureState()
         #expect(health.recordFailure(at: Self.start).isEmpty)
         #expect(health.recordFailure(at: Self.after(0.49)).isEmpty)
         for _ in 1...2 {
@@ -58,7 +58,7 @@ import Testing
 
     @Test("is told once it is well again, also when trouble begins anew before that is written")
     func recovered() {
-        var health = EndpointHealth(writtenSince: Self.start)
+        var health = WebhookFailureState(writtenSince: Self.start)
         #expect(health.recordSuccess() == [.tell])
         #expect(health.noticedSince == nil && !health.isOver)
         #expect(health.recordFailure(at: Self.after(2)) == [.tell])
@@ -75,7 +75,7 @@ import Testing
 
     @Test("that is well again while its trouble is being written has that taken back")
     func overtaken() {
-        var health = EndpointHealth()
+        var health = WebhookFailureState()
         _ = health.recordFailure(at: Self.start)
         _ = health.recordFailure(at: Self.after(1))
         #expect(health.beginWriting() == .failing(since: Self.start))
@@ -87,27 +87,27 @@ import Testing
 
     @Test("that an earlier run has written disables only after twelve hours of failures in this one")
     func confirmed() {
-        var health = EndpointHealth(writtenSince: Self.start)
+        var health = WebhookFailureState(writtenSince: Self.start)
         #expect(health.recordFailure(at: Self.after(200)).isEmpty)
         #expect(health.recordFailure(at: Self.after(211.9)).isEmpty)
         #expect(
             health.recordFailure(at: Self.after(212))
                 == [.disable(reason: "failing since \(Self.start.timestamp)")])
-        var own = EndpointHealth()
+        var own = WebhookFailureState()
         _ = own.recordFailure(at: Self.start)
         #expect(own.recordFailure(at: Self.after(120)).contains { $0 != .tell }, "five days")
     }
 
     @Test("disables after so many deliveries given up on end, a success in between counts anew")
     func givenUp() {
-        var health = EndpointHealth()
-        func fail(_ dead: Int) -> [EndpointHealth.Effect] {
+        var health = WebhookFailureState()
+        func fail(_ dead: Int) -> [WebhookFailureState.Effect] {
             health.recordFailure(at: Self.start, dead: dead, deadTolerated: 3)
         }
         #expect(fail(2).isEmpty)
         #expect(health.recordSuccess().isEmpty)
         #expect(fail(2).isEmpty && fail(0).isEmpty)
-        let expected = [EndpointHealth.Effect.disable(reason: "3 deliveries on end were given up")]
+        let expected = [WebhookFailureState.Effect.disable(reason: "3 deliveries on end were given up")]
         #expect(fail(1) == expected)
     }
 
@@ -144,7 +144,7 @@ import Testing
                 await fixture.recorded(count)
                 #expect(try await fixture.notices().map(\.type) == ["webhook.failing", "webhook.recovered"])
             }
-            let key = HealthBoard.recordKey(of: SubscriberID(id, in: WebhookFixture.app))
+            let key = WebhookHealth.recordKey(of: SubscriberID(id, in: WebhookFixture.app))
             let left = try await fixture.engine.directory.read(key)
             #expect(left == nil)
         }

@@ -39,7 +39,7 @@ import Testing
 
 @Suite("What follows from an attempt") struct DeliveryStateTests {
     private func decide(
-        _ happening: DeliveryState.Happening, attempts: Int = 0
+        _ happening: DeliveryState.AttemptEvent, attempts: Int = 0
     ) -> DeliveryState.Decision {
         var state = DeliveryState(attempts: attempts, table: .standard)
         return state.record(happening, draw: 0.5)

@@ -201,7 +201,7 @@ import Testing
     @Test("of many events at once waits where such posts hold all the bytes they may, and goes out behind them")
     func batchBytes() async throws {
         let (bytes, app, other) = (1024 * 1024, AppID("app"), AppID("other"))
-        let budget = BatchBudget(bytes: 16 * bytes)
+        let budget = BatchByteLimit(bytes: 16 * bytes)
         #expect((0..<20).count { _ in budget.take(bytes, for: app) } == 14)
         #expect(budget.take(bytes, for: other))
         #expect(!budget.take(1, for: app) && budget.take(0, for: app), "single events need no room")

@@ -81,7 +81,7 @@ import Testing
         let receiver = try ScriptedServer { _ in .held(gate, then: .status(204)) }
         try await WebhookFixture.with { fixture in
             var ids: [String] = []
-            for _ in 0...TrialGate.most { ids.append(try await Self.create(fixture, receiver, .none).id) }
+            for _ in 0...ManualPostLimit.most { ids.append(try await Self.create(fixture, receiver, .none).id) }
             func test(_ id: String) async -> ChatError.Code? {
                 do throws(ChatError) {
                     _ = try await fixture.webhooks.deliveries.test(webhook: id, by: WebhookFixture.owner)
@@ -96,11 +96,11 @@ import Testing
                     await receiver.requests.wait(count: index + 1)
                     #expect(await test(id) == .tooMany, "one to a webhook")
                 }
-                #expect(await test(ids[TrialGate.most]) == .tooMany, "so many of an app")
+                #expect(await test(ids[ManualPostLimit.most]) == .tooMany, "so many of an app")
                 gate.open()
                 for await code in group { #expect(code == nil) }
             }
-            #expect(await test(ids[TrialGate.most]) == nil)
+            #expect(await test(ids[ManualPostLimit.most]) == nil)
         }
     }
 
@@ -173,8 +173,8 @@ import Testing
 }
 
 @Suite("A webhook that is enabled again", .timeLimit(.minutes(2))) struct EnablingTests {
-    @Test("delivers what was held, or gives it up", arguments: [WebhookRegistry.HeldDeliveries.deliver, .giveUp])
-    func held(fate: WebhookRegistry.HeldDeliveries) async throws {
+    @Test("delivers what was held, or gives it up", arguments: [WebhookRegistry.HeldDeliveryPolicy.deliver, .giveUp])
+    func held(fate: WebhookRegistry.HeldDeliveryPolicy) async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
             let id = try await fixture.webhook(receiver).webhook.id

@@ -19,27 +19,27 @@ public final class WebhookService: Sendable {
     /// Consumers that ask instead of being told.
     public let subscriptions: Subscriptions
     /// Asking receivers for their consent.
-    public let verification: EndpointVerification
+    public let verification: ReceiverVerification
     private let planner: Planner
     private let sender: Sender
-    private let meters = Meters()
+    private let counters = DeliveryCounters()
 
     /// - Parameters:
     ///   - client: its address guard is what protects the network at connect time; pass the same guard in `options`.
     public init(service: ChatService, client: Client, options: WebhookOptions = WebhookOptions(), logger: Logger) {
         let recent = RecentEvents()
         registry = WebhookRegistry(
-            service: service, options: options, health: HealthBoard(directory: service.engine.directory),
+            service: service, options: options, health: WebhookHealth(directory: service.engine.directory),
             logger: logger)
         let tokens = PostTokens(client: client, clock: service.clock)
         deliveries = Deliveries(registry: registry, tokens: tokens)
-        verification = EndpointVerification(registry: registry, tokens: tokens)
+        verification = ReceiverVerification(registry: registry, tokens: tokens)
         runner = JobRunner(registry: registry, logger: logger)
         jobs = Jobs(registry: registry, runner: runner)
         subscriptions = Subscriptions(registry: registry, logger: logger)
-        planner = Planner(service: service, registry: registry, recent: recent, meters: meters, logger: logger)
+        planner = Planner(service: service, registry: registry, recent: recent, counters: counters, logger: logger)
         sender = Sender(
-            service: service, registry: registry, client: client, tokens: tokens, recent: recent, meters: meters,
+            service: service, registry: registry, client: client, tokens: tokens, recent: recent, counters: counters,
             logger: logger)
     }
 
@@ -66,14 +66,14 @@ public final class WebhookService: Sendable {
     /// cancelled. For a stop that leaves nothing to be sent twice.
     public func drain() async {
         subscriptions.stop()
-        await sender.slots.drain()
+        await sender.inFlightAttempts.drain()
     }
 
     /// Counters since the start, and how things stand.
     public var metrics: WebhookMetrics {
         var metrics = WebhookMetrics()
-        meters.fill(&metrics)
-        metrics.inFlight = sender.slots.taken
+        counters.fill(&metrics)
+        metrics.inFlight = sender.inFlightAttempts.taken
         let (webhooks, unreadable) = registry.snapshot.withLock { ($0.all, $0.unreadableCount) }
         metrics.webhooks = webhooks.count
         metrics.disabledWebhooks = webhooks.count { $0.status != .enabled }

@@ -36,25 +36,25 @@ extension NativeAPI {
     ///
     /// Kept apart from `asCaller`: who is held to nothing pays nothing for it.
     func held(
-        to meters: RateMeters, _ request: Request, _ work: () async throws -> Response
+        to counters: RateMeters, _ request: Request, _ work: () async throws -> Response
     ) async throws -> Response {
         do {
-            try meters.admitRequest(at: service.clock.now)
+            try counters.admitRequest(at: service.clock.now)
             var response = try await work()
             // A stream's head is its own; what it costs was said by nobody, as it lasts.
             if case .stream = response.body { return response }
-            response.headers += fields(of: meters)
+            response.headers += fields(of: counters)
             return response
         } catch {
             guard var problem = Self.translated(error, request) as? Problem else { throw error }
-            problem.headers += fields(of: meters)
+            problem.headers += fields(of: counters)
             throw problem
         }
     }
 
     /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
-    private func fields(of meters: RateMeters) -> [(name: String, value: String)] {
-        let states = meters.states(at: service.clock.now)
+    private func fields(of counters: RateMeters) -> [(name: String, value: String)] {
+        let states = counters.states(at: service.clock.now)
         let policies = states.map { "\"\($0.name)\";q=\($0.policy.quantity);w=\($0.policy.window.components.seconds)" }
         let left = states.map { "\"\($0.name)\";r=\($0.left);t=\($0.full)" }
         return [

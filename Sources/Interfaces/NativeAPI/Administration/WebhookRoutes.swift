@@ -57,7 +57,7 @@ extension NativeAPI {
     func enableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["held"])
-        let held: WebhookRegistry.HeldDeliveries
+        let held: WebhookRegistry.HeldDeliveryPolicy
         held = try fields?.choice("held", [("deliver", .deliver), ("dead", .giveUp)]) ?? .deliver
         let etag = try await demandedETag(request, caller)
         return Self.shown(try await webhooks.registry.enable(request.name("id"), held: held, ifMatch: etag, by: caller))

@@ -96,7 +96,7 @@ extension NativeAPI {
             await noteFailedSignIn(request, error)
             throw error
         }
-        try caller.meters?.admitRequest(at: service.clock.now)
+        try caller.counters?.admitRequest(at: service.clock.now)
         return (caller, ticket)
     }
 

@@ -134,9 +134,9 @@ public struct Deliveries: Sendable {
                 channel: ChannelID(ChannelID.systemName, in: caller.app), type: "webhook.test", retention: .passing,
                 data: data))
         let batch = try await registry.trial(of: event, for: webhook, at: start)
-        let answered: Answered
+        let answered: CompletedAttempt
         if let request = batch.requests.first, let sent = batch.sent.first {
-            answered = Answered(
+            answered = CompletedAttempt(
                 sent: sent.deliveries, sent.plan, start: start, requestHeaders: request.headers,
                 result: await tokens.send(request, to: webhook))
         } else {
@@ -145,7 +145,7 @@ public struct Deliveries: Sendable {
         }
         // A table without a second attempt: a test is not repeated.
         var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
-        let decision = state.record(DeliveryState.Happening(answered.result, now: start), draw: 0)
+        let decision = state.record(DeliveryState.AttemptEvent(answered.result, now: start), draw: 0)
         // It is well: what waits for it need not wait for a probe.
         if decision.errorClass == nil { await registry.circuits.reset(webhook.subscriber) }
         return DeliveryAttempt(
@@ -154,11 +154,11 @@ public struct Deliveries: Sendable {
     }
 
     /// A delivery that is in no queue.
-    static func trial(of event: Event, for webhook: Webhook) -> Sent {
+    static func trial(of event: Event, for webhook: Webhook) -> PreparedDelivery {
         let delivery = Delivery(
             id: deliveryID(of: event.timetoken, to: webhook.id), subscriber: webhook.subscriber, event: event.timetoken,
             type: event.type, channel: event.channel.name, status: .pending, attempts: 0, due: nil)
-        return Sent(
+        return PreparedDelivery(
             lease: Lease(delivery: delivery, fence: 0, body: nil), body: event.envelope.bytes,
             trace: event.draft.trace?.stored)
     }

@@ -13,7 +13,7 @@ public struct WebhookStats: Sendable {
     var oldestWaiting: Delivery?
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?)
     /// Nil when nothing was attempted since the start.
-    var figures: EndpointFigures?
+    var figures: AttemptStatistics?
     var now: Timetoken
 
     /// Prints it as the next value of `writer`.
@@ -36,7 +36,7 @@ public struct WebhookStats: Sendable {
         writer.moment("last_failure_at", figures?.lastFailure)
         writer.key("windows")
         writer.beginObject()
-        for (name, seconds, tally) in (figures ?? EndpointFigures()).windows(at: now) {
+        for (name, seconds, tally) in (figures ?? AttemptStatistics()).windows(at: now) {
             writer.key(text: name)
             Self.print(tally, seconds, to: &writer)
         }
@@ -44,7 +44,7 @@ public struct WebhookStats: Sendable {
         writer.endObject()
     }
 
-    private static func print(_ tally: EndpointFigures.Tally, _ seconds: Int, to writer: inout JSONWriter) {
+    private static func print(_ tally: AttemptStatistics.Tally, _ seconds: Int, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("attempts", tally.attempts)
         writer.member("delivered", tally.delivered)

@@ -21,7 +21,7 @@ struct CloudEventsFormat: WebhookFormat {
 
     func content(
         of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
-    ) throws(FormatObstacle) -> PostContent {
+    ) throws(FormatError) -> PostContent {
         let parts = try EnvelopeParts(envelope)
         let attributes = attributes(of: parts, trace, in: subscriber.app)
         let data = parts["data"] ?? .null

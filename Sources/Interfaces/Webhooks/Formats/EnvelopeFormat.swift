@@ -7,7 +7,7 @@ struct EnvelopeFormat: WebhookFormat {
 
     func content(
         of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
-    ) throws(FormatObstacle) -> PostContent {
+    ) throws(FormatError) -> PostContent {
         PostContent(body: envelope)
     }
 }
@@ -26,7 +26,7 @@ struct FlatFormat: WebhookFormat {
 
     func content(
         of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
-    ) throws(FormatObstacle) -> PostContent {
+    ) throws(FormatError) -> PostContent {
         let parts = try EnvelopeParts(envelope)
         let data = parts["data"] ?? .null
         let members = data.bytes.first == UInt8(ascii: "{") ? data.rawMembers() ?? [] : [("data", data)]

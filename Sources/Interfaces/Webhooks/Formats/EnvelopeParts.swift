@@ -4,9 +4,9 @@ import JSON
 struct EnvelopeParts {
     let members: [(name: String, value: JSONText)]
 
-    init(_ envelope: [UInt8]) throws(FormatObstacle) {
+    init(_ envelope: [UInt8]) throws(FormatError) {
         guard let members = JSONText(trusted: envelope).rawMembers() else {
-            throw FormatObstacle("the event's stored form is no envelope")
+            throw FormatError("the event's stored form is no envelope")
         }
         self.members = members
     }

@@ -35,15 +35,15 @@ extension ChatService {
     }
 }
 
-extension Sent {
+extension PreparedDelivery {
     /// The same with the objects beside its event, as they are now; itself where an attempt before has stored what it sent.
     ///
     /// - Throws: what the store throws.
-    func including(_ objects: Set<IncludedObject>, from service: ChatService) async throws(ChatError) -> Sent {
+    func including(_ objects: Set<IncludedObject>, from service: ChatService) async throws(ChatError) -> PreparedDelivery {
         guard let inclusion = Inclusion.ofApp(objects), PostContent.isEnvelope(body) else { return self }
         let delivery = lease.delivery
         let envelope = try await service.including(
             inclusion, in: [(event: delivery.event, envelope: body)], of: delivery.subscriber.app)[0]
-        return Sent(lease: lease, body: envelope, trace: trace)
+        return PreparedDelivery(lease: lease, body: envelope, trace: trace)
     }
 }

@@ -36,7 +36,7 @@ struct TemplateFormat: WebhookFormat {
 
     func content(
         of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
-    ) throws(FormatObstacle) -> PostContent {
+    ) throws(FormatError) -> PostContent {
         do throws(TemplateObstacle) {
             let context = Context(envelope: JSONText(trusted: envelope), webhook: subscriber.name)
             return PostContent(body: try template.render(context, limitBytes: Self.limitBytes).bytes)
@@ -44,9 +44,9 @@ struct TemplateFormat: WebhookFormat {
             switch error {
             case .missing(let gaps):
                 let named = gaps.prefix(5).map { "#\($0.pointer): \($0.detail)" }.joined(separator: "; ")
-                throw FormatObstacle("the template lacks a value: \(named)")
-            case .tooLarge(let limit): throw FormatObstacle("the template gives more than \(limit) bytes")
-            case .tooMuchWork: throw FormatObstacle("the template repeats itself too often for this event")
+                throw FormatError("the template lacks a value: \(named)")
+            case .tooLarge(let limit): throw FormatError("the template gives more than \(limit) bytes")
+            case .tooMuchWork: throw FormatError("the template repeats itself too often for this event")
             }
         }
     }

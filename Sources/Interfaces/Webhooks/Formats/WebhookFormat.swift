@@ -14,11 +14,11 @@ public protocol WebhookFormat: Sendable {
     ///   - trace: where the event stands in a trace, which no envelope tells; nil for one that is not traced.
     func content(
         of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
-    ) throws(FormatObstacle) -> PostContent
+    ) throws(FormatError) -> PostContent
 }
 
 /// Why an event has no form in a format. The attempt fails with it, and is repeated: the webhook may be mended meanwhile.
-public struct FormatObstacle: Error, Sendable {
+public struct FormatError: Error, Sendable {
     /// For the attempt log; names no secrets.
     public var text: String
 

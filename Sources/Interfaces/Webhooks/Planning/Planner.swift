@@ -21,17 +21,17 @@ final class Planner: Sendable {
     private let service: ChatService
     private let registry: WebhookRegistry
     private let recent: RecentEvents
-    private let meters: Meters
-    private let overflow = OverflowNotices()
+    private let counters: DeliveryCounters
+    private let overflow = OverflowAlerts()
     private let logger: Logger
 
     init(
-        service: ChatService, registry: WebhookRegistry, recent: RecentEvents, meters: Meters, logger: Logger
+        service: ChatService, registry: WebhookRegistry, recent: RecentEvents, counters: DeliveryCounters, logger: Logger
     ) {
         self.service = service
         self.registry = registry
         self.recent = recent
-        self.meters = meters
+        self.counters = counters
         self.logger = logger
     }
 
@@ -57,7 +57,7 @@ final class Planner: Sendable {
             while let apps = await wake.next() {
                 for (app, heardOf) in apps {
                     await catchUp(app, &positions)
-                    meters.planner(of: app, reached: positions[app]?.reached ?? heardOf)
+                    counters.planner(of: app, reached: positions[app]?.reached ?? heardOf)
                     registry.notePlanned(app, through: heardOf)
                 }
             }
@@ -66,13 +66,13 @@ final class Planner: Sendable {
     }
 
     /// Where the hub runs, which every commit wakes in any case: where no webhook wants to know, it wakes nobody else.
-    private func listen(to commits: CommitSequence, _ wake: PlannerWake) async {
+    private func listen(to commits: CommitSequence, _ wake: PlannerSignal) async {
         for await commit in commits {
             var last: AppID?
             for event in commit.events where event.channel.app != last {
                 last = event.channel.app
                 guard registry.snapshot.withLock({ $0.count(in: event.channel.app) }) > 0 else { continue }
-                meters.planner(of: event.channel.app, heardOf: commit.watermark)
+                counters.planner(of: event.channel.app, heardOf: commit.watermark)
                 wake.mark(event.channel.app, at: commit.watermark)
             }
         }
@@ -164,9 +164,9 @@ final class Planner: Sendable {
             items, cursor: Self.cursorName(app), from: position.durable, to: end)
         position = Position(durable: end, reached: end)
         let dead = overflowing.values.reduce(0, +)
-        meters.addPlanned(items.count - dead)
+        counters.addPlanned(items.count - dead)
         guard dead > 0 else { return }
-        meters.addDead(dead)
+        counters.addDead(dead)
         for (subscriber, count) in overflowing { await tell(subscriber, hasLost: count) }
     }
 

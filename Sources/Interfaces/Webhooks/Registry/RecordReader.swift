@@ -42,12 +42,12 @@ struct RecordReader {
             created: Self.time(root?["created"]), updated: record.updated, etag: record.etag)
     }
 
-    private struct Unreadable: Error {}
+    private struct UnreadableRecord: Error {}
 
     private mutating func read() throws -> Webhook {
         let document = try JSONDocument(record.body)
         let root = document.root
-        guard let status = root["status"]?.string.flatMap(Webhook.Status.init(rawValue:)) else { throw Unreadable() }
+        guard let status = root["status"]?.string.flatMap(Webhook.Status.init(rawValue:)) else { throw UnreadableRecord() }
         var webhook = Webhook(
             id: record.key.id, app: record.key.app, settings: try settings(root, document.text), status: status,
             statusReason: root["status_reason"]?.string, secrets: try secrets(root["secrets"]),
@@ -65,7 +65,7 @@ struct RecordReader {
     }
 
     private func selection(_ root: JSONValue) throws -> WebhookSettings {
-        guard let url = root["url"]?.string else { throw Unreadable() }
+        guard let url = root["url"]?.string else { throw UnreadableRecord() }
         var settings = WebhookSettings(
             url: url, types: (root["types"]?.strings ?? []).compactMap(NamePattern.init),
             channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
@@ -73,7 +73,7 @@ struct RecordReader {
             concurrency: root["concurrency"]?.integer.flatMap { Int(exactly: $0) })
         // A filter that no longer compiles must not turn into none: that would tell the receiver of everything.
         if let text = root["filter"]?.string {
-            guard let filter = Filter(ofRecord: text, compiles: compilesFilter) else { throw Unreadable() }
+            guard let filter = Filter(ofRecord: text, compiles: compilesFilter) else { throw UnreadableRecord() }
             settings.filter = filter
         }
         return settings
@@ -123,7 +123,7 @@ struct RecordReader {
             credentials.audience = value["audience"]?.string
             credentials.isSentInBody = value["client_auth"]?.string == "body"
             return .oauth2(credentials)
-        default: throw Unreadable()
+        default: throw UnreadableRecord()
         }
     }
 
@@ -144,7 +144,7 @@ struct RecordReader {
 
     /// What a stored text opens to; remembers how it was stored.
     private mutating func open(_ stored: String?) throws -> String {
-        guard let stored else { throw Unreadable() }
+        guard let stored else { throw UnreadableRecord() }
         let clear = try vault.openText(stored, context: record.key.vaultContext)
         seals[clear] = stored
         return clear

@@ -3,19 +3,19 @@ import ChatModel
 /// The webhooks and subscriptions of all apps in memory, as the directory last said.
 struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
-        var webhooks: [String: KnownWebhook] = [:]
+        var webhooks: [String: CachedWebhook] = [:]
         var subscriptions: [String: Subscription] = [:]
         /// Webhooks whose record is there and cannot be read. In `webhooks` stands what is known of one all the same, as it
         /// was before or as much as can be read: what is owed to it is planned on, and held.
         var unreadable: Set<String> = []
         /// Made when first asked for after a change: a thousand changes in a row cost one compilation.
-        var told: Told?
+        var told: AppSubscribers?
 
         var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
     }
 
     /// What the planner asks of an app.
-    private struct Told: Sendable {
+    private struct AppSubscribers: Sendable {
         let matcher: WebhookMatcher
         /// Before this nothing can match.
         let since: Timetoken?
@@ -25,10 +25,10 @@ struct RegistrySnapshot: Sendable {
 
     subscript(subscriber: SubscriberID) -> Webhook? { known(subscriber)?.webhook }
 
-    func known(_ subscriber: SubscriberID) -> KnownWebhook? { apps[subscriber.app]?.webhooks[subscriber.name] }
+    func known(_ subscriber: SubscriberID) -> CachedWebhook? { apps[subscriber.app]?.webhooks[subscriber.name] }
 
     /// A webhook that posts may be made for now.
-    func enabled(_ subscriber: SubscriberID) -> KnownWebhook? {
+    func enabled(_ subscriber: SubscriberID) -> CachedWebhook? {
         guard let known = known(subscriber), known.webhook.status == .enabled, !isUnreadable(subscriber) else { return nil }
         return known
     }
@@ -79,11 +79,11 @@ struct RegistrySnapshot: Sendable {
 
     mutating func matcher(for app: AppID) -> WebhookMatcher? { told(in: app)?.matcher }
 
-    private mutating func told(in app: AppID) -> Told? {
+    private mutating func told(in app: AppID) -> AppSubscribers? {
         if let told = apps[app]?.told { return told }
         guard let app = apps[app] else { return nil }
         let webhooks = app.webhooks.values.map(\.webhook)
-        let told = Told(
+        let told = AppSubscribers(
             matcher: WebhookMatcher(webhooks, app.subscriptions.values),
             since: (webhooks.map(\.since) + app.subscriptions.values.map(\.since)).min())
         apps[app]?.told = told
@@ -93,7 +93,7 @@ struct RegistrySnapshot: Sendable {
     /// Takes a webhook as it is now; nil when it was removed.
     mutating func apply(_ subscriber: SubscriberID, _ webhook: Webhook?) {
         var app = apps[subscriber.app] ?? App()
-        app.webhooks[subscriber.name] = webhook.map(KnownWebhook.init)
+        app.webhooks[subscriber.name] = webhook.map(CachedWebhook.init)
         app.unreadable.remove(subscriber.name)
         app.told = nil
         apps[subscriber.app] = app.isEmpty ? nil : app
@@ -113,7 +113,7 @@ struct RegistrySnapshot: Sendable {
         var app = apps[subscriber.app] ?? App()
         app.unreadable.insert(subscriber.name)
         if let selection, app.webhooks[subscriber.name] == nil {
-            app.webhooks[subscriber.name] = KnownWebhook(selection)
+            app.webhooks[subscriber.name] = CachedWebhook(selection)
             app.told = nil
         }
         apps[subscriber.app] = app

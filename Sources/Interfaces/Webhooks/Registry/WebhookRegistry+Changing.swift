@@ -9,7 +9,7 @@ extension WebhookRegistry {
     /// Holds a webhook's deliveries back and says so on `$system`, both in one commit.
     ///
     /// - Returns: false when it was changed, or enabled by hand, after the attempt began: the next one shows how it is now.
-    func disable(after attempt: Answered, reason: String) async throws(ChatError) -> Bool {
+    func disable(after attempt: CompletedAttempt, reason: String) async throws(ChatError) -> Bool {
         let webhook = try await change(attempt.subscriber, ifMatch: nil) { webhook in
             guard webhook.updated <= attempt.start, webhook.settings.url == attempt.plan.webhook.settings.url else {
                 return
@@ -63,7 +63,7 @@ extension WebhookRegistry {
         ]
         let isRevived = old.map { $0.status != .enabled } == true && webhook.status == .enabled
         // A webhook that is enabled begins anew: what it failed at before must not disable it at the next failure.
-        if isRevived { changes.append(RecordChange(HealthBoard.recordKey(of: webhook.subscriber), body: nil)) }
+        if isRevived { changes.append(RecordChange(WebhookHealth.recordKey(of: webhook.subscriber), body: nil)) }
         let events = old.map { news(from: $0, to: webhook) } ?? []
         let record = try await mirror.write(changes, events: events, take)[0]
         if isRevived { health.forget(webhook.subscriber) }

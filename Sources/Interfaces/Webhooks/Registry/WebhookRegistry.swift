@@ -18,35 +18,35 @@ public final class WebhookRegistry: Sendable {
 
     let service: ChatService
     let options: WebhookOptions
-    let health: HealthBoard
-    let circuits: CircuitBoard
-    let figures = FigureBoard()
+    let health: WebhookHealth
+    let circuits: CircuitBreakers
+    let figures = WebhookCounters()
     let logger: Logger
     let plans: PostPlans
-    let trials = TrialGate()
+    let trials = ManualPostLimit()
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
     /// Endpoints whose lanes are to be brought in line by ``settleUnsettled()``.
     let unsettled = AsyncStream<SubscriberID>.makeStream()
-    let plannerWake = PlannerWake()
+    let plannerWake = PlannerSignal()
     /// How far the planner has come at least, by app.
     let planned = Lock<[AppID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
 
-    init(service: ChatService, options: WebhookOptions, health: HealthBoard, logger: Logger) {
+    init(service: ChatService, options: WebhookOptions, health: WebhookHealth, logger: Logger) {
         self.service = service
         self.options = options
         plans = PostPlans(options)
         self.health = health
         self.logger = logger
-        circuits = CircuitBoard(queue: service.engine.deliveries)
+        circuits = CircuitBreakers(queue: service.engine.deliveries)
         mirror = RecordMirror([.app, .webhook], of: service.engine.directory)
     }
 
     var directory: any Directory { service.engine.directory }
     var queue: any DeliveryQueue { service.engine.deliveries }
 
-    /// Makes a webhook, enabled unless its receiver must consent first (``EndpointVerification``). It is told of every event committed after this call returned, and may be of earlier ones committed
+    /// Makes a webhook, enabled unless its receiver must consent first (``ReceiverVerification``). It is told of every event committed after this call returned, and may be of earlier ones committed
     /// after it began.
     ///
     /// A caller may be told only of what it may read itself: its channel and type patterns must cover the webhook's.
@@ -137,7 +137,7 @@ public final class WebhookRegistry: Sendable {
         do {
             let removal = RecordChange(
                 Webhook.recordKey(of: subscriber), body: nil, demand: etag.map { .etag($0) } ?? .present)
-            _ = try await mirror.write([removal, RecordChange(HealthBoard.recordKey(of: subscriber), body: nil)], take)
+            _ = try await mirror.write([removal, RecordChange(WebhookHealth.recordKey(of: subscriber), body: nil)], take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }
@@ -145,13 +145,13 @@ public final class WebhookRegistry: Sendable {
     }
 
     /// What becomes of held deliveries when a webhook is enabled.
-    public enum HeldDeliveries: Sendable { case deliver, giveUp }
+    public enum HeldDeliveryPolicy: Sendable { case deliver, giveUp }
 
     /// Lets held deliveries go out, or gives them up, once the receiver has consented where that is demanded. Nothing happens
     /// when the webhook is enabled already.
     /// - Throws: `.notFound`; `.stale`; `.conflict` when they are to be given up before the receiver has consented.
     public func enable(
-        _ id: String, held: HeldDeliveries = .deliver, ifMatch etag: String? = nil, by caller: Caller
+        _ id: String, held: HeldDeliveryPolicy = .deliver, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
         let present = try await webhook(id, by: caller)

@@ -19,14 +19,14 @@ extension WebhookSettings {
     /// - Throws: `.malformed` with a fault for each mistake; an unknown member is one, since a slip must not become a
     ///   default.
     public init(_ body: JSONDocument, limits: Limits = Limits()) throws(ChatError) {
-        var reader = try SettingsReader(body, over: WebhookSettings(url: ""), limits: limits, readOnly: .ignored)
+        var reader = try WebhookSettingsReader(body, over: WebhookSettings(url: ""), limits: limits, readOnly: .ignored)
         self = try reader.read()
     }
 
     /// These settings changed by a merge patch (RFC 7396): a member left out stays, null puts the default back.
     /// - Throws: as `init`; also when the patch names what the gateway itself decides.
     public func merging(_ patch: JSONDocument, limits: Limits = Limits()) throws(ChatError) -> WebhookSettings {
-        var reader = try SettingsReader(patch, over: self, limits: limits, readOnly: .refused)
+        var reader = try WebhookSettingsReader(patch, over: self, limits: limits, readOnly: .refused)
         return try reader.read()
     }
 }

@@ -2,7 +2,7 @@ import ChatModel
 import HTTPClient
 import JSON
 
-extension DeliveryState.Happening {
+extension DeliveryState.AttemptEvent {
     /// What an outbound call came to. An answer counts as soon as its header is complete, whatever became of the body.
     init(_ result: OutboundResult, now: Timetoken) {
         if let status = result.status {
@@ -26,7 +26,7 @@ extension DeliveryAttempt {
 
     /// Where the time went, which address answered, and both headers. The request's only as far as the gateway itself wrote
     /// it: what the owner added are secrets, so their names stand alone.
-    static func details(_ answered: Answered, _ error: String?) -> JSONText {
+    static func details(_ answered: CompletedAttempt, _ error: String?) -> JSONText {
         let result = answered.result
         return JSONText(capacity: 1024) { writer in
             writer.beginObject()

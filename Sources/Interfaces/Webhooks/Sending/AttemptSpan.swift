@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPClient
 
-extension Sent {
+extension PreparedDelivery {
     /// Where the event stands in a trace; nil for one that is not traced.
     var context: TraceContext? { content?.trace.flatMap { TraceContext(stored: $0) } }
 }
@@ -10,7 +10,7 @@ extension Sent {
 extension Span {
     /// An attempt, in the trace of the event it delivers; of several, in that of the first, with links to the others. Nil
     /// where that trace is not recorded.
-    init?(_ answered: Answered, _ errorClass: String?) {
+    init?(_ answered: CompletedAttempt, _ errorClass: String?) {
         let contexts = answered.sent.compactMap(\.context)
         guard let parent = contexts.first, parent.isSampled,
             let field = answered.requestHeaders.first(where: { $0.name == "traceparent" }),

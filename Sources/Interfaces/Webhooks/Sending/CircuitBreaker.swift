@@ -13,7 +13,7 @@ struct CircuitBreaker: Sendable {
     }
 
     /// What the queue is to be told. Nil: as the webhook's settings have it.
-    struct Pace: Sendable, Equatable {
+    struct LanePacing: Sendable, Equatable {
         var concurrency: Int?
         var notBefore: Timetoken?
     }
@@ -44,7 +44,7 @@ struct CircuitBreaker: Sendable {
 
     var isUntroubled: Bool { failures == 0 && slowAnswers == 0 && room == nil && openUntil == nil }
 
-    var pace: Pace { Pace(concurrency: openUntil != nil ? 1 : room, notBefore: openUntil) }
+    var pace: LanePacing { LanePacing(concurrency: openUntil != nil ? 1 : room, notBefore: openUntil) }
 
     func condition(at now: Timetoken) -> Condition {
         guard let openUntil else { return .closed }

@@ -2,7 +2,7 @@ import HTTPClient
 
 /// What follows from an attempt; performs nothing itself.
 struct DeliveryState {
-    enum Happening: Sendable {
+    enum AttemptEvent: Sendable {
         /// The status line and the header arrived in time, whatever became of the body.
         case answered(status: Int, retryAfter: Duration?)
         /// No answer came.
@@ -53,7 +53,7 @@ struct DeliveryState {
     }
 
     /// - Parameter draw: a number in 0..<1 that spreads the next attempt; asked for only if there is one.
-    mutating func record(_ happening: Happening, draw: @autoclosure () -> Double) -> Decision {
+    mutating func record(_ happening: AttemptEvent, draw: @autoclosure () -> Double) -> Decision {
         attempts += 1
         switch happening {
         case .answered(200..<300, _):

@@ -9,11 +9,11 @@ struct PostBatch {
     /// A request without its body, which the client has by then and which may be large.
     struct Post: Sendable {
         /// What it carries.
-        let deliveries: [Sent]
+        let deliveries: [PreparedDelivery]
         /// What it was made by.
         let plan: PostPlan
         let headers: [OutboundRequest.Field]
-        /// What it holds of the ``BatchBudget``.
+        /// What it holds of the ``BatchByteLimit``.
         let reserved: Int
     }
 
@@ -22,7 +22,7 @@ struct PostBatch {
     /// What is remembered of the requests, one element for each.
     private(set) var sent: [Post] = []
     /// Those that could not be made: over before they began.
-    private(set) var unsent: [Answered] = []
+    private(set) var unsent: [CompletedAttempt] = []
 
     /// - Parameter count: how many there are going to be.
     init(at start: Timetoken, count: Int = 1) {
@@ -32,13 +32,13 @@ struct PostBatch {
     }
 
     /// Adds an attempt at one delivery.
-    mutating func add(_ one: Sent, _ plan: PostPlan) {
+    mutating func add(_ one: PreparedDelivery, _ plan: PostPlan) {
         guard !plan.isArray else {
             var composition = PostComposition(plan)
             _ = composition.add(one)  // The first has its place always.
             return add(composition)
         }
-        do throws(FormatObstacle) {
+        do throws(FormatError) {
             let (sent, content) = try plan.compose(one)
             post([sent], content, plan)
         } catch {
@@ -59,7 +59,7 @@ struct PostBatch {
         }
     }
 
-    private mutating func post(_ batch: [Sent], _ content: PostContent, _ plan: PostPlan, reserved: Int = 0) {
+    private mutating func post(_ batch: [PreparedDelivery], _ content: PostContent, _ plan: PostPlan, reserved: Int = 0) {
         guard let first = batch.first?.lease.delivery else { return }
         do throws(StandardSigningError) {
             let id = Self.id(of: batch)
@@ -76,15 +76,15 @@ struct PostBatch {
         }
     }
 
-    private mutating func fail(_ batch: [Sent], _ detail: String, _ plan: PostPlan) {
+    private mutating func fail(_ batch: [PreparedDelivery], _ detail: String, _ plan: PostPlan) {
         let result = OutboundResult(
             failure: OutboundFailure(.requestInvalid, detail: detail, sentence: "The post could not be made: \(detail)")
         )
-        unsent.append(Answered(sent: batch, plan, start: start, requestHeaders: [], result: result))
+        unsent.append(CompletedAttempt(sent: batch, plan, start: start, requestHeaders: [], result: result))
     }
 
     /// The event's id; of several events a digest of their ids, so that the same set has the same id whenever it is sent.
-    private static func id(of batch: [Sent]) -> String {
+    private static func id(of batch: [PreparedDelivery]) -> String {
         guard batch.count > 1 else { return batch.first?.lease.delivery.event.eventID ?? "" }
         let ids = batch.map(\.lease.delivery.event.eventID)
         return "msg_" + Base64.encodeURL(Array(sha256(Array(ids.joined(separator: " ").utf8)).prefix(16)))

@@ -5,21 +5,21 @@ import ChatModel
 /// The others are given back and are another attempt: posts that start together would arrive in any order, and count as one.
 struct PostComposition {
     let plan: PostPlan
-    private(set) var composed: [(sent: Sent, content: PostContent)] = []
+    private(set) var composed: [(sent: PreparedDelivery, content: PostContent)] = []
     /// Those that have no form in the webhook's format, with the reason.
-    private(set) var failed: [(sent: Sent, detail: String)] = []
+    private(set) var failed: [(sent: PreparedDelivery, detail: String)] = []
     private(set) var bytes = 0
-    /// What it holds of the ``BatchBudget``.
+    /// What it holds of the ``BatchByteLimit``.
     var reserved = 0
 
     init(_ plan: PostPlan) { self.plan = plan }
 
     /// Takes the next one in. False when it has no place in this post: then nothing behind it has.
-    mutating func add(_ one: Sent) -> Bool {
+    mutating func add(_ one: PreparedDelivery) -> Bool {
         let keepsOrder = plan.webhook.settings.ordering != .none
         // What comes after one that cannot be sent waits, as it does behind one that fails.
         if keepsOrder, !failed.isEmpty { return false }
-        do throws(FormatObstacle) {
+        do throws(FormatError) {
             let (sent, content) = try plan.compose(one)
             guard composed.isEmpty || hasPlace(for: content) else { return false }
             composed.append((sent, content))
@@ -39,7 +39,7 @@ struct PostComposition {
             guard one.sent.kept != nil else { return one }
             let lease = one.sent.lease
             guard let bytes = stored[lease.fence], let content = PostContent(stored: bytes) else { return nil }
-            return (Sent(lease: lease, body: bytes, content: content, trace: one.sent.trace), content)
+            return (PreparedDelivery(lease: lease, body: bytes, content: content, trace: one.sent.trace), content)
         }
     }
 
@@ -53,9 +53,9 @@ struct PostComposition {
 
 extension PostPlan {
     /// A delivery with what it has become.
-    func compose(_ one: Sent) throws(FormatObstacle) -> (sent: Sent, content: PostContent) {
+    func compose(_ one: PreparedDelivery) throws(FormatError) -> (sent: PreparedDelivery, content: PostContent) {
         var content = try content(of: one)
         if content.trace == nil { content.trace = one.trace }
-        return (Sent(lease: one.lease, body: one.body, content: content), content)
+        return (PreparedDelivery(lease: one.lease, body: one.body, content: content), content)
     }
 }

@@ -50,14 +50,14 @@ final class PostPlan: Sendable {
     func isCurrent(at now: Timetoken) -> Bool { end.map { now < $0 } ?? true }
 
     /// What one event becomes. What was sent once goes out as it was, whatever the webhook looks like by now.
-    func content(of sent: Sent) throws(FormatObstacle) -> PostContent {
+    func content(of sent: PreparedDelivery) throws(FormatError) -> PostContent {
         guard PostContent.isEnvelope(sent.body) else {
             guard let content = PostContent(stored: sent.body) else {
-                throw FormatObstacle("the stored bytes are damaged")
+                throw FormatError("the stored bytes are damaged")
             }
             return content
         }
-        guard let format else { throw FormatObstacle("the format '\(webhook.settings.format)' is not to be had here") }
+        guard let format else { throw FormatError("the format '\(webhook.settings.format)' is not to be had here") }
         let trace = sent.trace.flatMap { TraceContext(stored: $0) }
         return try format.content(of: sent.body, trace: trace, for: subscriber)
     }

@@ -19,27 +19,27 @@ final class Sender: Sendable {
     private let client: Client
     private let tokens: PostTokens
     private let recent: RecentEvents
-    private let meters: Meters
+    private let counters: DeliveryCounters
     private let logger: Logger
-    private let recorder: Recorder
-    private let answers = Answers()
+    private let recorder: AttemptRecorder
+    private let answers = ResultQueue()
     private let leases = LeaseTable()
-    private let budget: BatchBudget
-    let slots = Slots()
+    private let budget: BatchByteLimit
+    let inFlightAttempts = InFlightAttempts()
 
     init(
         service: ChatService, registry: WebhookRegistry, client: Client, tokens: PostTokens, recent: RecentEvents,
-        meters: Meters, logger: Logger
+        counters: DeliveryCounters, logger: Logger
     ) {
         self.service = service
         self.registry = registry
         self.client = client
         self.tokens = tokens
         self.recent = recent
-        self.meters = meters
+        self.counters = counters
         self.logger = logger
-        budget = BatchBudget(bytes: registry.options.batchBytes)
-        recorder = Recorder(service: service, registry: registry, meters: meters, logger: logger)
+        budget = BatchByteLimit(bytes: registry.options.batchBytes)
+        recorder = AttemptRecorder(service: service, registry: registry, counters: counters, logger: logger)
     }
 
     private var queue: any DeliveryQueue { service.engine.deliveries }
@@ -50,10 +50,10 @@ final class Sender: Sendable {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.keepLeases() }
-                while !Task.isCancelled, !slots.isDraining {
+                while !Task.isCancelled, !inFlightAttempts.isDraining {
                     let leases = await take()
                     // Those that get no slot any more stay leased and are given up with the engine.
-                    guard !leases.isEmpty, slots.take(leases.count) else { continue }
+                    guard !leases.isEmpty, inFlightAttempts.take(leases.count) else { continue }
                     self.leases.insert(leases)
                     // Nobody waits for what must be looked up first, or costs more.
                     for (attempt, priority) in attemptAtOnce(leases, outbound) {
@@ -61,7 +61,7 @@ final class Sender: Sendable {
                     }
                 }
                 // Draining, or cancelled. Attempts under way end first; then the group's other tasks.
-                await slots.drain()
+                await inFlightAttempts.drain()
                 group.cancelAll()
             }
         } onCancel: {
@@ -107,7 +107,7 @@ final class Sender: Sendable {
     /// Nothing more is done with these leases.
     private func end(_ ended: [Lease]) {
         leases.remove(ended)
-        slots.giveBack(ended.count)
+        inFlightAttempts.giveBack(ended.count)
     }
 
     // MARK: Attempts
@@ -235,7 +235,7 @@ final class Sender: Sendable {
     }
 
     /// What is over before it began.
-    private func answer(_ unsent: [Answered]) {
+    private func answer(_ unsent: [CompletedAttempt]) {
         for answered in unsent { answers.append(answered) }
         answers.announce()
     }
@@ -247,11 +247,11 @@ final class Sender: Sendable {
         // A failure with a sentence of its own came before anything was sent.
         let headers = result.failure?.sentence == nil ? post.headers : []
         answers.append(
-            Answered(sent: post.deliveries, post.plan, start: start, requestHeaders: headers, result: result))
+            CompletedAttempt(sent: post.deliveries, post.plan, start: start, requestHeaders: headers, result: result))
     }
 
     /// The webhook, if it may be sent to. Nil: its lane has been brought in line, or the leases run out.
-    private func webhook(of attempt: ArraySlice<Lease>) async -> KnownWebhook? {
+    private func webhook(of attempt: ArraySlice<Lease>) async -> CachedWebhook? {
         let subscriber = attempt[attempt.startIndex].delivery.subscriber
         do throws(ChatError) {
             let (enabled, isKnown) = registry.snapshot.withLock { snapshot in
@@ -271,10 +271,10 @@ final class Sender: Sendable {
     /// One made a moment ago on another node; nil when it is gone or may not be sent to.
     private func webhookOutOfSight(
         _ subscriber: SubscriberID, _ attempt: ArraySlice<Lease>
-    ) async throws(ChatError) -> KnownWebhook? {
+    ) async throws(ChatError) -> CachedWebhook? {
         do throws(ChatError) {
             let webhook = try await registry.current(subscriber)
-            return webhook.status == .enabled ? KnownWebhook(webhook) : nil
+            return webhook.status == .enabled ? CachedWebhook(webhook) : nil
         } catch {
             switch error.code {
             case .notFound:
@@ -288,7 +288,7 @@ final class Sender: Sendable {
     }
 
     /// What to send of a lease, with the objects beside its event; nil when nothing is to be sent.
-    private func look(up lease: Lease, including objects: Set<IncludedObject>) async -> Sent? {
+    private func look(up lease: Lease, including objects: Set<IncludedObject>) async -> PreparedDelivery? {
         do throws(ChatError) {
             return try await found(lease)?.including(objects, from: service)
         } catch {
@@ -299,23 +299,23 @@ final class Sender: Sendable {
         return nil
     }
 
-    private func found(_ lease: Lease) async throws(ChatError) -> Sent? {
+    private func found(_ lease: Lease) async throws(ChatError) -> PreparedDelivery? {
         if let sent = atHand(lease) { return sent }
         let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.subscriber.app)
-        if let event { return Sent(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored) }
+        if let event { return PreparedDelivery(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored) }
         try await bury(lease, DeliveryState.eventGone)
         return nil
     }
 
     /// The same without asking the log.
-    private func atHand(_ lease: Lease) -> Sent? {
+    private func atHand(_ lease: Lease) -> PreparedDelivery? {
         let recent = recent.entry(at: lease.delivery.event, deletions: service.deletions)
-        return (lease.body ?? recent?.body).map { Sent(lease: lease, body: $0, trace: recent?.trace) }
+        return (lease.body ?? recent?.body).map { PreparedDelivery(lease: lease, body: $0, trace: recent?.trace) }
     }
 
     /// Gives a delivery up that cannot be attempted.
     private func bury(_ lease: Lease, _ reason: String) async throws(ChatError) {
-        meters.addDead()
+        counters.addDead()
         let attempt = DeliveryAttempt(
             at: service.clock.now, status: nil, error: "cancelled", durationMilliseconds: 0, isManual: lease.isManual)
         _ = try await queue.finish(lease, DeliveryOutcome(.dead(reason: reason), attempt: attempt))

@@ -3,7 +3,7 @@ import Locking
 
 /// A webhook as the registry last heard of it, with what its posts have in common. A class: each delivery asks for it, and a
 /// webhook has many parts.
-final class KnownWebhook: Sendable {
+final class CachedWebhook: Sendable {
     let webhook: Webhook
     /// Made when the first post is, and again when one of its secrets has ended.
     private let plan = Lock<PostPlan?>(nil)

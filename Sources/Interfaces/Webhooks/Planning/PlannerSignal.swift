@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 
 /// Apps with news for the planner. Marks gather while it works, so what has piled up is planned in one go.
-final class PlannerWake: Sendable {
+final class PlannerSignal: Sendable {
     private struct State {
         /// Apps to look at, with the newest position they were heard of.
         var apps: [AppID: Timetoken] = [:]

@@ -5,7 +5,7 @@ import JSON
 import Signing
 
 /// Asks receivers whether they want what they would be sent, so that a webhook cannot be turned against a stranger.
-public struct EndpointVerification: Sendable {
+public struct ReceiverVerification: Sendable {
     let registry: WebhookRegistry
     let tokens: PostTokens
 

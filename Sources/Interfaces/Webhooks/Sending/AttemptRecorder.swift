@@ -6,23 +6,23 @@ import Locking
 import Logging
 
 /// Writes down how attempts ended, and does what follows for their webhooks.
-struct Recorder: Sendable {
+struct AttemptRecorder: Sendable {
     private let service: ChatService
     private let registry: WebhookRegistry
-    private let meters: Meters
+    private let counters: DeliveryCounters
     private let logger: Logger
     private let table: RetryTable
 
-    init(service: ChatService, registry: WebhookRegistry, meters: Meters, logger: Logger) {
+    init(service: ChatService, registry: WebhookRegistry, counters: DeliveryCounters, logger: Logger) {
         self.service = service
         self.registry = registry
-        self.meters = meters
+        self.counters = counters
         self.logger = logger
         table = RetryTable.standard.limited(toAttempts: service.limits.deliveryAttempts)
     }
 
-    /// A delivery of an attempt, and what was decided upon it. A class for the same reason as ``Sent``.
-    private final class Ended: Sendable {
+    /// A delivery of an attempt, and what was decided upon it. A class for the same reason as ``PreparedDelivery``.
+    private final class AttemptDecision: Sendable {
         let lease: Lease
         let decision: DeliveryState.Decision
         let outcome: DeliveryOutcome
@@ -36,7 +36,7 @@ struct Recorder: Sendable {
 
     /// Records until no more answers come.
     /// - Parameter end: called when everything that follows from these attempts is done.
-    func run(_ answers: Answers, end: @escaping @Sendable ([Lease]) -> Void) async {
+    func run(_ answers: ResultQueue, end: @escaping @Sendable ([Lease]) -> Void) async {
         await withDiscardingTaskGroup { group in
             while let answered = await answers.next() {
                 // Runs here up to where it waits for the commit: its endpoints are free for the next at once.
@@ -48,7 +48,7 @@ struct Recorder: Sendable {
         }
     }
 
-    private func settle(_ all: [Answered]) async {
+    private func settle(_ all: [CompletedAttempt]) async {
         let short = all.filter(\.result.isOurShortage)
         if !short.isEmpty { await rest(short) }
         let answered = short.isEmpty ? all : all.filter { !$0.result.isOurShortage }
@@ -56,12 +56,12 @@ struct Recorder: Sendable {
     }
 
     /// Nothing was sent, and the receiver has no part in it: no attempt was made. Their leases run out in a moment.
-    private func rest(_ short: [Answered]) async {
+    private func rest(_ short: [CompletedAttempt]) async {
         let leases = short.flatMap { $0.sent.map(\.lease) }
         logger.warning(
             "attempts not made for want of room or descriptors, trying again",
             metadata: ["count": "\(leases.count)", "detail": "\(short[0].result.failure?.detail ?? "-")"])
-        meters.addAttempts(leases.lazy.map { _ in OutboundFailure.Reason.overloaded.rawValue })
+        counters.addAttempts(leases.lazy.map { _ in OutboundFailure.Reason.overloaded.rawValue })
         do throws(ChatError) {
             _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
         } catch {
@@ -70,7 +70,7 @@ struct Recorder: Sendable {
         }
     }
 
-    private func conclude(_ answered: [Answered]) async {
+    private func conclude(_ answered: [CompletedAttempt]) async {
         let now = service.clock.now
         let ended = answered.map { decide($0, now) }
         // Before the attempts are over for the queue, which would begin the next ones at once.
@@ -95,14 +95,14 @@ struct Recorder: Sendable {
 
     /// Whether an answer tells of the webhook as it is: not one that came late from an address it had before, nor one for a
     /// webhook that is gone. Of these the delivery alone learns.
-    private func isOfPresent(_ attempt: Answered) -> Bool {
+    private func isOfPresent(_ attempt: CompletedAttempt) -> Bool {
         let known = registry.snapshot.withLock { $0.known(attempt.subscriber) }
         return known?.webhook.settings.url == attempt.plan.webhook.settings.url
     }
 
     /// Each delivery of an attempt on its own: they may be at different places of their schedules.
-    private func decide(_ answered: Answered, _ now: Timetoken) -> [Ended] {
-        let happening = DeliveryState.Happening(answered.result, now: now)
+    private func decide(_ answered: CompletedAttempt, _ now: Timetoken) -> [AttemptDecision] {
+        let happening = DeliveryState.AttemptEvent(answered.result, now: now)
         let table = answered.plan.retries ?? table
         var details: JSONText?
         return answered.sent.map { sent in
@@ -120,11 +120,11 @@ struct Recorder: Sendable {
                     DeliveryOutcome(.retry(at: now.adding(delay)), attempt: attempt, body: sent.kept)
                 case .dead(let reason): DeliveryOutcome(.dead(reason: reason), attempt: attempt, body: sent.kept)
                 }
-            return Ended(lease, decision, outcome)
+            return AttemptDecision(lease, decision, outcome)
         }
     }
 
-    private func record(_ answered: [Answered], _ attempts: [[Ended]]) async throws(ChatError) {
+    private func record(_ answered: [CompletedAttempt], _ attempts: [[AttemptDecision]]) async throws(ChatError) {
         for (attempt, ended) in zip(answered, attempts) {
             if let tracer = service.tracer, let span = Span(attempt, ended[0].decision.errorClass) {
                 tracer.record(span)
@@ -132,17 +132,17 @@ struct Recorder: Sendable {
             for one in ended { log(one, attempt.result) }
         }
         let ended = attempts.flatMap { $0 }
-        meters.addAttempts(ended.lazy.map { $0.decision.errorClass ?? "delivered" })
+        counters.addAttempts(ended.lazy.map { $0.decision.errorClass ?? "delivered" })
         let recorded = try await service.engine.deliveries.finish(ended.map { ($0.lease, $0.outcome) })
         for (one, isRecorded) in zip(ended, recorded) {
             // False when the lease was lost: somebody else has it, and what they record counts.
-            if isRecorded, one.isDead { meters.addDead() }
+            if isRecorded, one.isDead { counters.addDead() }
         }
     }
 
     // MARK: What follows for the webhook
 
-    private func follow(_ attempt: Answered, _ ended: [Ended], _ now: Timetoken) async {
+    private func follow(_ attempt: CompletedAttempt, _ ended: [AttemptDecision], _ now: Timetoken) async {
         let subscriber = attempt.subscriber
         let decision = ended[0].decision
         registry.figures.record(
@@ -155,7 +155,7 @@ struct Recorder: Sendable {
 
     private func effects(
         of decision: DeliveryState.Decision, _ subscriber: SubscriberID, dead: Int, status: Int?, _ now: Timetoken
-    ) -> [EndpointHealth.Effect] {
+    ) -> [WebhookFailureState.Effect] {
         guard let error = decision.errorClass else { return registry.health.recordSuccess(of: subscriber) }
         if decision.disablesWebhook { return [.disable(reason: "the receiver answered 410 (gone)")] }
         return registry.health.recordFailure(
@@ -164,7 +164,7 @@ struct Recorder: Sendable {
     }
 
     private func perform(
-        _ effects: [EndpointHealth.Effect], _ attempt: Answered, _ decision: DeliveryState.Decision
+        _ effects: [WebhookFailureState.Effect], _ attempt: CompletedAttempt, _ decision: DeliveryState.Decision
     ) async {
         for effect in effects {
             do throws(ChatError) {
@@ -180,7 +180,7 @@ struct Recorder: Sendable {
     }
 
     private func perform(
-        _ effect: EndpointHealth.Effect, _ attempt: Answered, _ decision: DeliveryState.Decision
+        _ effect: WebhookFailureState.Effect, _ attempt: CompletedAttempt, _ decision: DeliveryState.Decision
     ) async throws(ChatError) {
         let (subscriber, result) = (attempt.subscriber, attempt.result)
         switch effect {
@@ -196,7 +196,7 @@ struct Recorder: Sendable {
     }
 
     private func notice(
-        _ news: EndpointHealth.News, _ subscriber: SubscriberID, _ decision: DeliveryState.Decision,
+        _ news: WebhookFailureState.OperatorNotice, _ subscriber: SubscriberID, _ decision: DeliveryState.Decision,
         _ result: OutboundResult
     ) -> EventDraft {
         switch news {
@@ -210,7 +210,7 @@ struct Recorder: Sendable {
         }
     }
 
-    private func log(_ one: Ended, _ result: OutboundResult) {
+    private func log(_ one: AttemptDecision, _ result: OutboundResult) {
         let level: Logger.Level = one.isDead ? .warning : .debug
         logger.log(
             level: level, "attempt",

@@ -4,7 +4,7 @@ import ChatModel
 ///
 /// What follows from it is asked for by each attempt until it is done, so that a store that fails at one moment costs a
 /// delay. Only endpoints that fail, or of which something is still to be written, have one.
-struct EndpointHealth: Sendable {
+struct WebhookFailureState: Sendable {
     /// Failing this long without a success is told on `$system`. Shorter troubles are what retries are for.
     static let noticeAge: Duration = .seconds(30 * 60)
     /// Failing this long disables the webhook (`product.md` 6).
@@ -20,7 +20,7 @@ struct EndpointHealth: Sendable {
     }
 
     /// What the operators are told.
-    enum News: Sendable, Equatable {
+    enum OperatorNotice: Sendable, Equatable {
         case failing(since: Timetoken)
         case recovered
     }
@@ -80,7 +80,7 @@ struct EndpointHealth: Sendable {
     // MARK: What was done
 
     /// What to write next; `endWriting` follows. Nil when there is nothing or somebody is at it.
-    mutating func beginWriting() -> News? {
+    mutating func beginWriting() -> OperatorNotice? {
         guard !isWriting, noticedSince != writtenSince else { return nil }
         isWriting = true
         // An earlier trouble's end comes before the next one.
@@ -89,7 +89,7 @@ struct EndpointHealth: Sendable {
     }
 
     /// - Parameter news: nil when it could not be written.
-    mutating func endWriting(_ news: News?) {
+    mutating func endWriting(_ news: OperatorNotice?) {
         isWriting = false
         switch news {
         case .failing(let since): writtenSince = since

@@ -3,7 +3,7 @@ import Locking
 
 /// When operators are told of an endpoint that has as many deliveries waiting as it may: at the first that is lost, then once
 /// in a while with what was lost since.
-final class OverflowNotices: Sendable {
+final class OverflowAlerts: Sendable {
     /// An endpoint that overflows does so with each event.
     static let interval: Duration = .seconds(3600)
     /// Beyond it all are forgotten, and told of anew.

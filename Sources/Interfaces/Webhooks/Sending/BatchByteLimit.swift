@@ -3,7 +3,7 @@ import Locking
 
 /// The bytes that posts of several events may have under way. Each is in memory twice until its answer comes, and a thousand
 /// connections would bound that by gigabytes.
-final class BatchBudget: Sendable {
+final class BatchByteLimit: Sendable {
     private struct State {
         var free: Int
         var held: [AppID: Int] = [:]

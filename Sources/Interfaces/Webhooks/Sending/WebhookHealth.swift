@@ -7,9 +7,9 @@ import Locking
 ///
 /// Kept beside the webhook's record and not in it, so that trouble of the receiver does not change the etag its owner
 /// holds.
-final class HealthBoard: Sendable {
+final class WebhookHealth: Sendable {
     private let directory: any Directory
-    private let entries = Lock<[SubscriberID: EndpointHealth]>([:])
+    private let entries = Lock<[SubscriberID: WebhookFailureState]>([:])
 
     init(directory: any Directory) { self.directory = directory }
 
@@ -23,14 +23,14 @@ final class HealthBoard: Sendable {
 
     func recordFailure(
         of subscriber: SubscriberID, at now: Timetoken, dead: Int, deadTolerated: Int, error: AttemptError
-    ) -> [EndpointHealth.Effect] {
+    ) -> [WebhookFailureState.Effect] {
         entries.withLock { entries in
-            entries[subscriber, default: EndpointHealth()]
+            entries[subscriber, default: WebhookFailureState()]
                 .recordFailure(at: now, dead: dead, deadTolerated: deadTolerated, error: error)
         }
     }
 
-    func recordSuccess(of subscriber: SubscriberID) -> [EndpointHealth.Effect] {
+    func recordSuccess(of subscriber: SubscriberID) -> [WebhookFailureState.Effect] {
         change(subscriber) { $0.recordSuccess() } ?? []
     }
 
@@ -40,9 +40,9 @@ final class HealthBoard: Sendable {
     /// - Returns: what was written; not what another node or an earlier run had written already.
     /// - Throws: it is to be done again, after the endpoint's next attempt.
     func write(
-        _ subscriber: SubscriberID, _ event: (EndpointHealth.News) -> EventDraft
-    ) async throws(ChatError) -> [EndpointHealth.News] {
-        var written: [EndpointHealth.News] = []
+        _ subscriber: SubscriberID, _ event: (WebhookFailureState.OperatorNotice) -> EventDraft
+    ) async throws(ChatError) -> [WebhookFailureState.OperatorNotice] {
+        var written: [WebhookFailureState.OperatorNotice] = []
         while let news = change(subscriber, { $0.beginWriting() }) ?? nil {
             do throws(ChatError) {
                 if try await write(news, of: subscriber, event(news)) { written.append(news) }
@@ -56,7 +56,7 @@ final class HealthBoard: Sendable {
     }
 
     private func write(
-        _ news: EndpointHealth.News, of subscriber: SubscriberID, _ event: EventDraft
+        _ news: WebhookFailureState.OperatorNotice, of subscriber: SubscriberID, _ event: EventDraft
     ) async throws(ChatError) -> Bool {
         let change =
             switch news {
@@ -83,7 +83,7 @@ final class HealthBoard: Sendable {
 
     /// Changes an entry, if there is one; nil if there is none.
     @discardableResult
-    private func change<Result>(_ subscriber: SubscriberID, _ body: (inout EndpointHealth) -> Result) -> Result? {
+    private func change<Result>(_ subscriber: SubscriberID, _ body: (inout WebhookFailureState) -> Result) -> Result? {
         entries.withLock { entries in
             // Most often all are well, and this is asked for each delivery.
             guard !entries.isEmpty, let index = entries.index(forKey: subscriber) else { return nil }
@@ -104,7 +104,7 @@ final class HealthBoard: Sendable {
                     let since = root["failing_since"]?.string.flatMap({ Timetoken(text: $0) })
                 else { continue }  // no record of ours
                 let subscriber = SubscriberID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: app)
-                entries.withLock { $0[subscriber] = EndpointHealth(writtenSince: since) }
+                entries.withLock { $0[subscriber] = WebhookFailureState(writtenSince: since) }
             }
             guard let cursor = page.cursor else { return }
             query.cursor = cursor

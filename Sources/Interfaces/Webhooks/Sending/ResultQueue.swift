@@ -3,7 +3,7 @@ import HTTPClient
 import Locking
 
 /// A delivery in an attempt. A class, as it changes hands often and has many parts.
-final class Sent: Sendable {
+final class PreparedDelivery: Sendable {
     let lease: Lease
     /// The bytes it was made of: the event's envelope, or what an earlier attempt has kept.
     let body: [UInt8]
@@ -24,10 +24,10 @@ final class Sent: Sendable {
     var kept: [UInt8]? { PostContent.isEnvelope(body) ? content?.stored : nil }
 }
 
-/// An attempt that is over, and what came of it. A class for the same reason as ``Sent``.
-final class Answered: Sendable {
+/// An attempt that is over, and what came of it. A class for the same reason as ``PreparedDelivery``.
+final class CompletedAttempt: Sendable {
     /// What it carried: one delivery, or those of a batch; all for the same endpoint.
-    let sent: [Sent]
+    let sent: [PreparedDelivery]
     let plan: PostPlan
     let start: Timetoken
     /// As they went on the wire.
@@ -35,7 +35,7 @@ final class Answered: Sendable {
     let result: OutboundResult
 
     init(
-        sent: [Sent], _ plan: PostPlan, start: Timetoken, requestHeaders: [OutboundRequest.Field],
+        sent: [PreparedDelivery], _ plan: PostPlan, start: Timetoken, requestHeaders: [OutboundRequest.Field],
         result: OutboundResult
     ) {
         self.sent = sent
@@ -50,9 +50,9 @@ final class Answered: Sendable {
 
 /// Attempts that are over, on their way from the thread that drives all transfers to a task. What ends in one turn of that
 /// thread goes on together.
-final class Answers: Sendable {
+final class ResultQueue: Sendable {
     private struct State {
-        var waiting: [Answered] = []
+        var waiting: [CompletedAttempt] = []
         var isOver = false
         var sleeper: CheckedContinuation<Void, Never>?
 
@@ -65,7 +65,7 @@ final class Answers: Sendable {
     private let state = Lock(State())
 
     /// Takes one in; whoever waits for it hears of it by ``announce()``.
-    func append(_ answered: Answered) { state.withLock { $0.waiting.append(answered) } }
+    func append(_ answered: CompletedAttempt) { state.withLock { $0.waiting.append(answered) } }
 
     /// Wakes whoever waits, if there is something to be had: once for all that came together.
     func announce() {
@@ -82,7 +82,7 @@ final class Answers: Sendable {
 
     /// All there are; waits for one. Nil when it is over and nothing is left: not when the task was cancelled, as what has
     /// been answered is better recorded than sent again. For one task.
-    func next() async -> [Answered]? {
+    func next() async -> [CompletedAttempt]? {
         while true {
             let (answered, isOver) = state.withLock { state in
                 defer { state.waiting = [] }

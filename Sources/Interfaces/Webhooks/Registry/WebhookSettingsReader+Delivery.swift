@@ -5,7 +5,7 @@ import Signing
 import Templates
 
 /// How deliveries look and when they are made.
-extension SettingsReader {
+extension WebhookSettingsReader {
     static let timeoutSeconds = 5.0...30.0
     static let mostRetries = 30
     static let longestRetrySeconds = 30.0 * 24 * 3600

@@ -1,7 +1,7 @@
 import Locking
 
 /// How many attempts are under way, and who waits for the last one to end.
-final class Slots: Sendable {
+final class InFlightAttempts: Sendable {
     private struct State {
         var taken = 0
         var isDraining = false

@@ -4,7 +4,7 @@ import JSON
 
 /// Reads the members of a webhook's document one by one and gathers every mistake, so that a sender learns of all at
 /// once. `null` puts a member's default back.
-struct SettingsReader {
+struct WebhookSettingsReader {
     /// What a document can do to the members the gateway itself decides.
     enum ReadOnlyMembers { case ignored, refused }
 

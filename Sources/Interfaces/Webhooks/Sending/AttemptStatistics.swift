@@ -1,7 +1,7 @@
 import ChatModel
 
 /// How attempts of one endpoint went lately, in a fixed number of bytes; performs nothing itself.
-struct EndpointFigures: Sendable {
+struct AttemptStatistics: Sendable {
     /// What happened in a stretch of time.
     struct Tally: Sendable {
         var delivered = 0

@@ -4,7 +4,7 @@ import JSON
 
 /// Members that hold secrets. They are printed without them, and what was printed can be sent back: a secret that is left
 /// out stays.
-extension SettingsReader {
+extension WebhookSettingsReader {
     static let secretBytes = 1...8192
 
     /// True when the member is one of these.

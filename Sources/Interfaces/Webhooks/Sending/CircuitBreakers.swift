@@ -3,11 +3,11 @@ import Locking
 
 /// The circuit breakers of endpoints that fail, and what the queue was told of them. In memory: after a restart each
 /// endpoint is given another chance.
-final class CircuitBoard: Sendable {
+final class CircuitBreakers: Sendable {
     private struct Entry: Sendable {
         var breaker = CircuitBreaker()
         /// What the queue goes by.
-        var told = CircuitBreaker.Pace()
+        var told = CircuitBreaker.LanePacing()
         var isTelling = false
     }
 
@@ -78,7 +78,7 @@ final class CircuitBoard: Sendable {
     }
 
     /// What is to be told now; nil when nothing is, or somebody is at it.
-    private static func begin(_ entries: inout [SubscriberID: Entry], _ subscriber: SubscriberID) -> CircuitBreaker.Pace? {
+    private static func begin(_ entries: inout [SubscriberID: Entry], _ subscriber: SubscriberID) -> CircuitBreaker.LanePacing? {
         guard let entry = entries[subscriber], !entry.isTelling else { return nil }
         if entry.breaker.pace != entry.told {
             entries[subscriber]?.isTelling = true

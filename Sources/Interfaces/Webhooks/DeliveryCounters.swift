@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 
 /// What is counted while planning and sending.
-final class Meters: Sendable {
+final class DeliveryCounters: Sendable {
     private struct State {
         var attempts: [String: UInt64] = [:]
         var planned: UInt64 = 0

@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 
 /// Lets few posts be made by hand at once: they take the connections of deliveries, and are in no queue that would share them.
-final class TrialGate: Sendable {
+final class ManualPostLimit: Sendable {
     /// For one app, each to another webhook.
     static let most = 4
 
