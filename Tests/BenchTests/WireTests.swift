@@ -66,7 +66,7 @@ import Testing
 extension FrameScanTests {
     @Test("leave an id that a stream can continue from")
     func lastID() {
-        var id = LastID()
+        var id = LastEventID()
         Array("17953003787131476".utf8).withUnsafeBytes { id.set($0) }
         #expect(id.text == "17953003787131476")
         Array("9:0".utf8).withUnsafeBytes { id.set($0) }

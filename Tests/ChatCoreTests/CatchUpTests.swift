@@ -66,7 +66,7 @@ import Testing
         try await withScriptedService(stored: (1...9).map { event(Self.long($0)) }) { service, log in
             log.lose(upTo: Timetoken(Self.long(3)))
             let resumption = try await service.demoChat().resume(selection(["*"]), at: cursor)
-            #expect(resumption == Resumption(requested: cursor, from: Timetoken(Self.long(number))))
+            #expect(resumption == ResumePosition(requested: cursor, from: Timetoken(Self.long(number))))
         }
     }
 
@@ -75,7 +75,7 @@ import Testing
         try await withScriptedService(stored: (1...9).map { event(Self.long($0)) }) { service, log in
             log.lose(upTo: Timetoken(Self.long(3)))
             let resumption = try await service.demoChat().resume(selection(["*"]), at: cursor)
-            #expect(resumption == Resumption(requested: cursor, from: .zero))
+            #expect(resumption == ResumePosition(requested: cursor, from: .zero))
         }
     }
 

@@ -18,7 +18,7 @@ import Testing
         var index = FeedIndex()
         let feeds = try feeds(100)
         for feed in feeds { index.insert(feed) }
-        var trial = FeedTrial(event(1, on: "a", data: #"{"n":2}"#))
+        var trial = FeedMatching(event(1, on: "a", data: #"{"n":2}"#))
         var found: [Feed]?
         var turns = 0
         while found == nil, turns < 100 {
@@ -37,7 +37,7 @@ import Testing
         var index = FeedIndex()
         let first = try feeds(40)
         for feed in first { index.insert(feed) }
-        var trial = FeedTrial(event(1, on: "a", data: #"{"n":2}"#))
+        var trial = FeedMatching(event(1, on: "a", data: #"{"n":2}"#))
         #expect(index.feeds(for: &trial, until: past) == nil)
         for feed in first.prefix(20) { index.remove(feed) }
         let late = try feeds(10, from: 100)

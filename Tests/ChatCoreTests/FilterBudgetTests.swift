@@ -63,11 +63,11 @@ import Testing
         let event = sampleEvent(
             data: "{\"a\":\"\(long)\",\"b\":\"\(long)\",\"list\":\(list),\"russian\":\"\(russian)\"}")
         let subject = FilterSubject(event)
-        let before = FilterFigures.exhaustedCount
+        let before = FilterStatistics.exhaustedCount
         #expect(try !Filter(text).accepts(subject))
         #expect(subject.isExhausted)
         #expect(subject.spent < Self.limits.filterSteps + 400_000)
-        #expect(FilterFigures.exhaustedCount > before)
+        #expect(FilterStatistics.exhaustedCount > before)
         #expect(try Filter("data.b == data.a").accepts(subject), "the next filter has a budget of its own")
     }
 

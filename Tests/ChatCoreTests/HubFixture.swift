@@ -134,7 +134,7 @@ struct ForgetfulDirectory: Directory {
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] { keys.map { _ in nil } }
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] { [] }
     func decide<Value: Sendable>(
-        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         throw .unscripted
     }

@@ -222,11 +222,11 @@ private final class ScriptedDirectory: Directory {
 
     /// One record a page, so that there are several.
     func decide<Value: Sendable>(
-        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         var records: [RecordKey: Record] = [:]
         for (key, record) in zip(keys, try await read(keys)) { records[key] = record }
-        let decision = try decide(Situation(now: .zero, next: .zero, etag: "", records: records))
+        let decision = try decide(RecordSnapshot(now: .zero, next: .zero, etag: "", records: records))
         let written = try await write(decision.changes, events: decision.events)
         return Decided(value: decision.value, records: written, events: [], changes: decision.changes)
     }

@@ -2,8 +2,8 @@ import ChatKit
 import Testing
 
 @Suite("Who is where") struct AttendanceTests {
-    @Test("is told of those who are present, and what they show", arguments: Way.allCases)
-    func presence(way: Way) async throws {
+    @Test("is told of those who are present, and what they show", arguments: MatchStrategy.allCases)
+    func presence(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = chat.channel("room.1")
             let ben = try await chat.acting(as: "ben")
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test("is told as it changes", arguments: Way.allCases)
-    func presenceChanges(way: Way) async throws {
+    @Test("is told as it changes", arguments: MatchStrategy.allCases)
+    func presenceChanges(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<[String]>()
             let listener = chat.channel("room.1").onPresenceChanged { heard($0) }
@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    @Test("is told of those who type", arguments: Way.allCases)
-    func typing(way: Way) async throws {
+    @Test("is told of those who type", arguments: MatchStrategy.allCases)
+    func typing(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<[String]>()
             let listener = chat.channel("room.1").onTypingChanged { heard($0) }
@@ -62,8 +62,8 @@ import Testing
         }
     }
 
-    @Test("is counted for open channels, which users enter", arguments: Way.allCases)
-    func participants(way: Way) async throws {
+    @Test("is counted for open channels, which users enter", arguments: MatchStrategy.allCases)
+    func participants(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let lobby = try await chat.createChannel(id: "lobby", type: .open)
             let ben = try await chat.acting(as: "ben")

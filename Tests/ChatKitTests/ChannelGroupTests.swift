@@ -2,8 +2,8 @@ import ChatKit
 import Testing
 
 @Suite("Channel groups") struct ChannelGroupTests {
-    @Test("are made by their first channel, listed, changed and removed", arguments: Way.allCases)
-    func life(way: Way) async throws {
+    @Test("are made by their first channel, listed, changed and removed", arguments: MatchStrategy.allCases)
+    func life(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let group = chat.channelGroup("news")
             #expect(try await group.listChannels().isEmpty)
@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    @Test("are followed: their channels, and no others", arguments: Way.allCases)
-    func following(way: Way) async throws {
+    @Test("are followed: their channels, and no others", arguments: MatchStrategy.allCases)
+    func following(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             try await chat.channelGroup("news").addChannels([chat.channel("sport")])
             var events = chat.subscription(channels: ["extra"], groups: ["news", "none"]).makeAsyncIterator()
@@ -32,8 +32,8 @@ import Testing
         }
     }
 
-    @Test("are followed as they change", arguments: Way.allCases)
-    func change(way: Way) async throws {
+    @Test("are followed as they change", arguments: MatchStrategy.allCases)
+    func change(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let group = chat.channelGroup("news")
             var events = chat.subscription(groups: ["news"]).makeAsyncIterator()
@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    @Test("are followed where they have no channels: nothing is heard, not everything", arguments: Way.allCases)
-    func empty(way: Way) async throws {
+    @Test("are followed where they have no channels: nothing is heard, not everything", arguments: MatchStrategy.allCases)
+    func empty(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             var events = chat.subscription(groups: ["none"]).makeAsyncIterator()
             try await events.open()

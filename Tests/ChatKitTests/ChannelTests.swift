@@ -2,8 +2,8 @@ import ChatKit
 import Testing
 
 @Suite("Channels") struct ChannelTests {
-    @Test("are made, read, changed, listed and deleted", arguments: Way.allCases)
-    func life(way: Way) async throws {
+    @Test("are made, read, changed, listed and deleted", arguments: MatchStrategy.allCases)
+    func life(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1", name: "Room", custom: ["floor": 3])
             #expect(room.type == .public)
@@ -19,8 +19,8 @@ import Testing
         }
     }
 
-    @Test("change by what they are, so that nobody's change is lost", arguments: Way.allCases)
-    func updating(way: Way) async throws {
+    @Test("change by what they are, so that nobody's change is lost", arguments: MatchStrategy.allCases)
+    func updating(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1", custom: ["other": "kept"])
             await withThrowingTaskGroup { group in
@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    @Test("between two users are one for each pair", arguments: Way.allCases)
-    func direct(way: Way) async throws {
+    @Test("between two users are one for each pair", arguments: MatchStrategy.allCases)
+    func direct(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
             let first = try await chat.createDirectConversation(invitedUser: ben.currentUser)
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    @Test("take invitations, joins, changes and leaves, and tell of each", arguments: Way.allCases)
-    func members(way: Way) async throws {
+    @Test("take invitations, joins, changes and leaves, and tell of each", arguments: MatchStrategy.allCases)
+    func members(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
             let invited = Heard<Invite>()
@@ -89,8 +89,8 @@ import Testing
         }
     }
 
-    @Test("know who declined", arguments: Way.allCases)
-    func declining(way: Way) async throws {
+    @Test("know who declined", arguments: MatchStrategy.allCases)
+    func declining(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
             let crew = try await chat.createChannel(id: "crew", type: .group)
@@ -100,8 +100,8 @@ import Testing
         }
     }
 
-    @Test("tell their listeners of every change", arguments: Way.allCases)
-    func listeners(way: Way) async throws {
+    @Test("tell their listeners of every change", arguments: MatchStrategy.allCases)
+    func listeners(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1")
             let heard = Heard<String>()

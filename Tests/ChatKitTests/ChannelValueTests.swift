@@ -2,8 +2,8 @@ import ChatKit
 import Testing
 
 @Suite("Values that are kept with a channel") struct ChannelValueTests {
-    @Test("are texts, made, changed, added and removed", arguments: Way.allCases)
-    func metaData(way: Way) async throws {
+    @Test("are texts, made, changed, added and removed", arguments: MatchStrategy.allCases)
+    func metaData(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1")
             #expect(try await room.getMetaData() == [:])
@@ -19,8 +19,8 @@ import Testing
         }
     }
 
-    @Test("are counters, of which no step is lost", arguments: Way.allCases)
-    func counters(way: Way) async throws {
+    @Test("are counters, of which no step is lost", arguments: MatchStrategy.allCases)
+    func counters(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1")
             #expect(try await room.createMetaCounters(["likes": 0]) == ["likes": 0])

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 @Suite("The connection of a chat") struct ConnectionTests {
-    @Test("tells that it is made", arguments: Way.allCases)
-    func connected(way: Way) async throws {
+    @Test("tells that it is made", arguments: MatchStrategy.allCases)
+    func connected(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<String>()
             let watch = chat.onConnectionStateChange { heard($0.word) }
@@ -17,8 +17,8 @@ import Testing
         }
     }
 
-    @Test("tells why it cannot be made, and the sequence ends", arguments: Way.allCases)
-    func failed(way: Way) async throws {
+    @Test("tells why it cannot be made, and the sequence ends", arguments: MatchStrategy.allCases)
+    func failed(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<String>()
             let watch = chat.onConnectionStateChange { heard($0.word) }
@@ -29,8 +29,8 @@ import Testing
         }
     }
 
-    @Test("ends every sequence and listener when the chat is closed", arguments: Way.allCases)
-    func closed(way: Way) async throws {
+    @Test("ends every sequence and listener when the chat is closed", arguments: MatchStrategy.allCases)
+    func closed(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             var events = chat.subscription(channels: ["a"]).makeAsyncIterator()
             try await events.open()

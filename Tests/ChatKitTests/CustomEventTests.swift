@@ -2,8 +2,8 @@ import ChatKit
 import Testing
 
 @Suite("Custom events") struct CustomEventTests {
-    @Test("reach a listener with their type, sender and payload", arguments: Way.allCases)
-    func listener(way: Way) async throws {
+    @Test("reach a listener with their type, sender and payload", arguments: MatchStrategy.allCases)
+    func listener(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("support.42")
             let heard = Heard<CustomEvent>()
@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    @Test("are called custom when they are sent without a type", arguments: Way.allCases)
-    func withoutType(way: Way) async throws {
+    @Test("are called custom when they are sent without a type", arguments: MatchStrategy.allCases)
+    func withoutType(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             var events = channel.stream.customEvents().makeAsyncIterator()
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    @Test("stay out of history when they are not to be stored, and are heard all the same", arguments: Way.allCases)
-    func passing(way: Way) async throws {
+    @Test("stay out of history when they are not to be stored, and are heard all the same", arguments: MatchStrategy.allCases)
+    func passing(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             var events = channel.stream.customEvents().makeAsyncIterator()
@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    @Test("cannot take a type of the gateway's own", arguments: Way.allCases)
-    func reserved(way: Way) async throws {
+    @Test("cannot take a type of the gateway's own", arguments: MatchStrategy.allCases)
+    func reserved(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let error = await #expect(throws: ChatError.self) {
                 try await chat.channel("room.1").emitCustomEvent(payload: [:], messageType: "message.created")

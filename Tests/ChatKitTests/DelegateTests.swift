@@ -36,8 +36,8 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         return (scribe, ben)
     }
 
-    @Test("hears others' messages and what becomes of them, and not its own device's", arguments: Way.allCases)
-    func messages(way: Way) async throws {
+    @Test("hears others' messages and what becomes of them, and not its own device's", arguments: MatchStrategy.allCases)
+    func messages(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (scribe, ben) = try await group(chat)
             try await chat.channel("crew").sendText("my own")
@@ -54,8 +54,8 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         }
     }
 
-    @Test("hears who is invited, joins and leaves", arguments: Way.allCases)
-    func members(way: Way) async throws {
+    @Test("hears who is invited, joins and leaves", arguments: MatchStrategy.allCases)
+    func members(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (scribe, ben) = try await group(chat)
             let cleo = try await chat.acting(as: "cleo")
@@ -70,8 +70,8 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         }
     }
 
-    @Test("takes the place of the one with its identifier, and of no other", arguments: Way.allCases)
-    func identifiers(way: Way) async throws {
+    @Test("takes the place of the one with its identifier, and of no other", arguments: MatchStrategy.allCases)
+    func identifiers(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (first, ben) = try await group(chat)
             let (second, third) = (Scribe(), Scribe())
@@ -90,8 +90,8 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         }
     }
 
-    @Test("takes the place of another between two events, so that nothing is lost", arguments: Way.allCases)
-    func replaced(way: Way) async throws {
+    @Test("takes the place of another between two events, so that nothing is lost", arguments: MatchStrategy.allCases)
+    func replaced(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (first, ben) = try await group(chat)
             try await ben.channel("crew").sendText("one")
@@ -104,8 +104,8 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         }
     }
 
-    @Test("is given the channel of the event, whatever a payload says", arguments: Way.allCases)
-    func payload(way: Way) async throws {
+    @Test("is given the channel of the event, whatever a payload says", arguments: MatchStrategy.allCases)
+    func payload(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (_, ben) = try await group(chat)
             let places = Places()

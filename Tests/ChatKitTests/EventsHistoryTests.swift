@@ -11,8 +11,8 @@ import Testing
         return timetokens
     }
 
-    @Test("begins before its start and ends with its end, oldest first", arguments: Way.allCases)
-    func bounds(way: Way) async throws {
+    @Test("begins before its start and ends with its end, oldest first", arguments: MatchStrategy.allCases)
+    func bounds(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let timetokens = try await fill(chat)
             let (events, isMore) = try await chat.getEventsHistory(
@@ -22,8 +22,8 @@ import Testing
         }
     }
 
-    @Test("gives the newest and says that there are more", arguments: Way.allCases)
-    func more(way: Way) async throws {
+    @Test("gives the newest and says that there are more", arguments: MatchStrategy.allCases)
+    func more(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let timetokens = try await fill(chat)
             let (events, isMore) = try await chat.getEventsHistory(channelId: "room.1", count: 2)
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    @Test("knows messages, and takes whatever it does not know for a custom event", arguments: Way.allCases)
-    func contents(way: Way) async throws {
+    @Test("knows messages, and takes whatever it does not know for a custom event", arguments: MatchStrategy.allCases)
+    func contents(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             try await channel.publish(["type": "text", "text": "hello"])
@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    @Test("is counted without being read, by types if need be", arguments: Way.allCases)
-    func counts(way: Way) async throws {
+    @Test("is counted without being read, by types if need be", arguments: MatchStrategy.allCases)
+    func counts(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let timetokens = try await fill(chat)
             try await chat.channel("room.1").emitCustomEvent(payload: [:], messageType: "order.paid")
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    @Test("refuses a count out of range", arguments: Way.allCases)
-    func count(way: Way) async throws {
+    @Test("refuses a count out of range", arguments: MatchStrategy.allCases)
+    func count(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let error = await #expect(throws: ChatError.self) {
                 _ = try await chat.getEventsHistory(channelId: "room.1", count: 251)

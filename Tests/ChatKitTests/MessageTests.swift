@@ -2,8 +2,8 @@ import ChatKit
 import Testing
 
 @Suite("Messages") struct MessageTests {
-    @Test("are received as they were sent", arguments: Way.allCases)
-    func received(way: Way) async throws {
+    @Test("are received as they were sent", arguments: MatchStrategy.allCases)
+    func received(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             let heard = Heard<Message>()
@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    @Test("are edited, reacted to and deleted, and their listener hears of each", arguments: Way.allCases)
-    func changes(way: Way) async throws {
+    @Test("are edited, reacted to and deleted, and their listener hears of each", arguments: MatchStrategy.allCases)
+    func changes(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             let timetoken = try await channel.sendText("helo")
@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    @Test("are gone after a hard deletion", arguments: Way.allCases)
-    func hardDeletion(way: Way) async throws {
+    @Test("are gone after a hard deletion", arguments: MatchStrategy.allCases)
+    func hardDeletion(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             let timetoken = try await channel.sendText("oops")
@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    @Test("stand in history, oldest first, as they are now", arguments: Way.allCases)
-    func history(way: Way) async throws {
+    @Test("stand in history, oldest first, as they are now", arguments: MatchStrategy.allCases)
+    func history(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             var timetokens: [Timetoken] = []
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    @Test("mention users, who are told, and quote others", arguments: Way.allCases)
-    func ties(way: Way) async throws {
+    @Test("mention users, who are told, and quote others", arguments: MatchStrategy.allCases)
+    func ties(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
             let heard = Heard<Mention>()
@@ -94,8 +94,8 @@ import Testing
         }
     }
 
-    @Test("mention everybody, on the channel itself", arguments: Way.allCases)
-    func everybody(way: Way) async throws {
+    @Test("mention everybody, on the channel itself", arguments: MatchStrategy.allCases)
+    func everybody(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = chat.channel("room.1")
             var events = chat.subscription(channels: ["room.1"]).makeAsyncIterator()
@@ -106,8 +106,8 @@ import Testing
         }
     }
 
-    @Test("get another payload altogether", arguments: Way.allCases)
-    func contents(way: Way) async throws {
+    @Test("get another payload altogether", arguments: MatchStrategy.allCases)
+    func contents(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = chat.channel("room.1")
             let timetoken = try await room.publish(["text": "draft", "page": 1] as AnyJSON)
@@ -117,8 +117,8 @@ import Testing
         }
     }
 
-    @Test("have threads of replies", arguments: Way.allCases)
-    func threads(way: Way) async throws {
+    @Test("have threads of replies", arguments: MatchStrategy.allCases)
+    func threads(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             let root = try #require(
@@ -133,8 +133,8 @@ import Testing
         }
     }
 
-    @Test("are pinned, forwarded and reported", arguments: Way.allCases)
-    func deeds(way: Way) async throws {
+    @Test("are pinned, forwarded and reported", arguments: MatchStrategy.allCases)
+    func deeds(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = try await chat.createChannel(id: "room.1")
             let heard = Heard<Report>()
@@ -159,8 +159,8 @@ import Testing
         }
     }
 
-    @Test("carry what an app attaches to them", arguments: Way.allCases)
-    func actions(way: Way) async throws {
+    @Test("carry what an app attaches to them", arguments: MatchStrategy.allCases)
+    func actions(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             let timetoken = try await channel.sendText("water the plants")
@@ -177,8 +177,8 @@ import Testing
         }
     }
 
-    @Test("come back when their deletion is taken back", arguments: Way.allCases)
-    func restoring(way: Way) async throws {
+    @Test("come back when their deletion is taken back", arguments: MatchStrategy.allCases)
+    func restoring(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             let timetoken = try await channel.sendText("wait")
@@ -193,8 +193,8 @@ import Testing
         }
     }
 
-    @Test("name the message they reply to when they arrive", arguments: Way.allCases)
-    func reply(way: Way) async throws {
+    @Test("name the message they reply to when they arrive", arguments: MatchStrategy.allCases)
+    func reply(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             let root = try #require(try await channel.getMessage(timetoken: try await channel.sendText("lunch?")))
@@ -205,8 +205,8 @@ import Testing
         }
     }
 
-    @Test("have a user's reaction taken back that stands behind the first page", arguments: Way.allCases)
-    func manyReactions(way: Way) async throws {
+    @Test("have a user's reaction taken back that stands behind the first page", arguments: MatchStrategy.allCases)
+    func manyReactions(way: MatchStrategy) async throws {
         try await way.withBackend { backend, _ in
             let chat = try await Chat(backend.acting(as: "zoe"))
             let timetoken = try await chat.channel("room.1").sendText("who comes?")

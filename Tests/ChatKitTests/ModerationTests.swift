@@ -2,8 +2,8 @@ import ChatKit
 import Testing
 
 @Suite("Moderation") struct ModerationTests {
-    @Test("restricts users, says who is restricted, and lets go again", arguments: Way.allCases)
-    func restrictions(way: Way) async throws {
+    @Test("restricts users, says who is restricted, and lets go again", arguments: MatchStrategy.allCases)
+    func restrictions(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1")
             let ben = try await chat.acting(as: "ben")
@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    @Test("is heard by the restricted user, wherever that user is", arguments: Way.allCases, ChannelType.allCases)
-    func heardOutside(way: Way, type: ChannelType) async throws {
+    @Test("is heard by the restricted user, wherever that user is", arguments: MatchStrategy.allCases, ChannelType.allCases)
+    func heardOutside(way: MatchStrategy, type: ChannelType) async throws {
         guard type != .direct else { return }
         try await way.withChat { chat in
             // One of type `unknown` has no record.
@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    @Test("ends by itself when a time was given", arguments: Way.allCases)
-    func until(way: Way) async throws {
+    @Test("ends by itself when a time was given", arguments: MatchStrategy.allCases)
+    func until(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1")
             let sent = try await room.sendText("now")
@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    @Test("belongs to operators, who appoint each other", arguments: Way.allCases)
-    func operators(way: Way) async throws {
+    @Test("belongs to operators, who appoint each other", arguments: MatchStrategy.allCases)
+    func operators(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let crew = try await chat.createChannel(id: "crew", type: .group)
             let ben = try await chat.acting(as: "ben")
@@ -78,8 +78,8 @@ import Testing
         }
     }
 
-    @Test("removes members", arguments: Way.allCases)
-    func removal(way: Way) async throws {
+    @Test("removes members", arguments: MatchStrategy.allCases)
+    func removal(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
             let crew = try await chat.createChannel(id: "crew", type: .group)
@@ -91,8 +91,8 @@ import Testing
         }
     }
 
-    @Test("is also each user's own: whom they block", arguments: Way.allCases)
-    func blocks(way: Way) async throws {
+    @Test("is also each user's own: whom they block", arguments: MatchStrategy.allCases)
+    func blocks(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (ben, cleo) = (chat.user("ben"), chat.user("cleo"))
             try await chat.blockUser(cleo)

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 @Suite("A sequence of live events", .timeLimit(.minutes(5))) struct OpeningTests {
-    @Test("connects when its iterator is made, and keeps what comes for the first step", arguments: Way.allCases)
-    func kept(way: Way) async throws {
+    @Test("connects when its iterator is made, and keeps what comes for the first step", arguments: MatchStrategy.allCases)
+    func kept(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("a")
             var events = chat.subscription(channels: ["a"]).makeAsyncIterator()
@@ -19,8 +19,8 @@ import Testing
         }
     }
 
-    @Test("says why it cannot be opened, and for which listener", arguments: Way.allCases)
-    func failing(way: Way) async throws {
+    @Test("says why it cannot be opened, and for which listener", arguments: MatchStrategy.allCases)
+    func failing(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let events = chat.subscription(channels: ["a"], filter: "data.amount >").makeAsyncIterator()
             let error = await #expect(throws: ChatError.self) { try await events.open() }

@@ -12,8 +12,8 @@ import Testing
         return (try #require(try await chat.channel("crew").getMembership(userId: "ana")), first)
     }
 
-    @Test("is counted by channel and in all, and falls with the mark", arguments: Way.allCases)
-    func marks(way: Way) async throws {
+    @Test("is counted by channel and in all, and falls with the mark", arguments: MatchStrategy.allCases)
+    func marks(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (membership, first) = try await crew(chat)
             #expect(try await membership.getUnreadMessagesCount() == 2)
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test("is marked for a channel or for all at once", arguments: Way.allCases)
-    func all(way: Way) async throws {
+    @Test("is marked for a channel or for all at once", arguments: MatchStrategy.allCases)
+    func all(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (membership, _) = try await crew(chat)
             try await membership.channel.markAsDelivered()
@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    @Test("is told to those who wrote", arguments: Way.allCases)
-    func receipts(way: Way) async throws {
+    @Test("is told to those who wrote", arguments: MatchStrategy.allCases)
+    func receipts(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (membership, first) = try await crew(chat)
             let heard = Heard<ReadReceipt>()
@@ -60,8 +60,8 @@ import Testing
         }
     }
 
-    @Test("leaves out channels that are hidden for good", arguments: Way.allCases)
-    func hidden(way: Way) async throws {
+    @Test("leaves out channels that are hidden for good", arguments: MatchStrategy.allCases)
+    func hidden(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (membership, _) = try await crew(chat)
             try await membership.channel.hide(allowAutoUnhide: false)

@@ -3,8 +3,8 @@ import ChatRemote
 import Testing
 
 @Suite("A subscription") struct SubscriptionTests {
-    @Test("follows patterns of channels, from a position on", arguments: Way.allCases)
-    func pattern(way: Way) async throws {
+    @Test("follows patterns of channels, from a position on", arguments: MatchStrategy.allCases)
+    func pattern(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let first = try await chat.channel("orders.eu").publish(["n": 1])
             try await chat.channel("orders.eu").publish(["n": 2])
@@ -19,8 +19,8 @@ import Testing
         }
     }
 
-    @Test("hears what a filter lets through", arguments: Way.allCases)
-    func filter(way: Way) async throws {
+    @Test("hears what a filter lets through", arguments: MatchStrategy.allCases)
+    func filter(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("orders")
             let start = try await channel.publish("begin")
@@ -33,8 +33,8 @@ import Testing
         }
     }
 
-    @Test("sorts events by what they are for its closures", arguments: Way.allCases)
-    func closures(way: Way) async throws {
+    @Test("sorts events by what they are for its closures", arguments: MatchStrategy.allCases)
+    func closures(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<String>()
             let subscription = chat.subscription(channels: ["room.1"])
@@ -54,8 +54,8 @@ import Testing
         }
     }
 
-    @Test("tells nothing any more once it is ended", arguments: Way.allCases)
-    func unsubscribed(way: Way) async throws {
+    @Test("tells nothing any more once it is ended", arguments: MatchStrategy.allCases)
+    func unsubscribed(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (ended, other) = (Heard<String>(), Heard<String>())
             let set = SubscriptionSet([chat.subscription(channels: ["a"]), chat.subscription(channels: ["b"])])
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    @Test("does not hear a fire, which is for webhooks alone", arguments: Way.allCases)
-    func fire(way: Way) async throws {
+    @Test("does not hear a fire, which is for webhooks alone", arguments: MatchStrategy.allCases)
+    func fire(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
             var events = chat.subscription(channels: ["room.1"]).makeAsyncIterator()
@@ -94,8 +94,8 @@ import Testing
         }
     }
 
-    @Test("hears everything in order when far more comes than it may keep waiting", arguments: Way.allCases)
-    func flood(way: Way) async throws {
+    @Test("hears everything in order when far more comes than it may keep waiting", arguments: MatchStrategy.allCases)
+    func flood(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("busy")
             var events = chat.subscription(channels: ["busy"]).makeAsyncIterator()

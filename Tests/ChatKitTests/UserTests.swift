@@ -2,8 +2,8 @@ import ChatKit
 import Testing
 
 @Suite("Users") struct UserTests {
-    @Test("are made, read, changed, listed and deleted", arguments: Way.allCases)
-    func life(way: Way) async throws {
+    @Test("are made, read, changed, listed and deleted", arguments: MatchStrategy.allCases)
+    func life(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.createUser(
                 id: "ben", name: "Ben", profileUrl: "https://example.com/ben.png", custom: ["floor": 3])
@@ -19,8 +19,8 @@ import Testing
         }
     }
 
-    @Test("are there once: a second one of the same id is refused", arguments: Way.allCases)
-    func twice(way: Way) async throws {
+    @Test("are there once: a second one of the same id is refused", arguments: MatchStrategy.allCases)
+    func twice(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             _ = try await chat.createUser(id: "ben")
             let error = await #expect(throws: ChatError.self) { _ = try await chat.createUser(id: "ben") }
@@ -28,8 +28,8 @@ import Testing
         }
     }
 
-    @Test("have a record from the beginning of their chat", arguments: Way.allCases)
-    func current(way: Way) async throws {
+    @Test("have a record from the beginning of their chat", arguments: MatchStrategy.allCases)
+    func current(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             #expect(chat.currentUser.id == "ana")
             let stored = try await chat.getUser(userId: "ana")
@@ -39,8 +39,8 @@ import Testing
         }
     }
 
-    @Test("tell their listeners of every change", arguments: Way.allCases)
-    func listeners(way: Way) async throws {
+    @Test("tell their listeners of every change", arguments: MatchStrategy.allCases)
+    func listeners(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.createUser(id: "ben")
             let heard = Heard<String>()

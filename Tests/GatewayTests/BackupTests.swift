@@ -41,7 +41,7 @@ import Testing
     }
 
     private func restore() throws(BackupFailure) -> BackupManifest {
-        try Restoring(path("backup"), into: path("restored")).run { _ in }
+        try RestoreOperation(path("backup"), into: path("restored")).run { _ in }
     }
 
     private func mode(_ name: String) throws -> Int? {

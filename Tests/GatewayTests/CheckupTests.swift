@@ -34,14 +34,14 @@ import Testing
         try await body()
     }
 
-    private func findings(_ change: (inout Configuration) -> Void = { _ in }, clock: WallClock = .system) -> [Finding] {
+    private func findings(_ change: (inout Configuration) -> Void = { _ in }, clock: WallClock = .system) -> [CheckResult] {
         var configuration = Configuration()
         configuration.dataDirectory = data
         change(&configuration)
-        return Checkup(of: configuration, clock: clock).findings()
+        return Diagnostics(of: configuration, clock: clock).findings()
     }
 
-    private func finding(_ check: String, clock: WallClock = .system) -> Finding? {
+    private func finding(_ check: String, clock: WallClock = .system) -> CheckResult? {
         findings(clock: clock).first { $0.check == check }
     }
 
@@ -180,7 +180,7 @@ import Testing
             let (certificate, key) = (folder.path + "/cert.pem", folder.path + "/key.pem")
             try Data(Self.pem.utf8).write(to: URL(filePath: certificate))
             try Data("key".utf8).write(to: URL(filePath: key))
-            func finding(_ day: String) throws -> Finding? {
+            func finding(_ day: String) throws -> CheckResult? {
                 let now = try #require(Timestamp.read("\(day)T00:00:00Z"))
                 return findings(
                     {

@@ -18,7 +18,7 @@ import Testing
         func start(isWatched: Bool, adminKey: String = "") async throws -> FirstApp? {
             var configuration = configuration
             configuration.adminKey = adminKey
-            return try await FirstStart(
+            return try await InitialSetup(
                 configuration: configuration, keyring: keyring, clock: .system, isWatched: isWatched
             ).establish()
         }

@@ -31,7 +31,7 @@ import Testing
     @Test("makes an admin key on the machine, which the audit log knows")
     func recovers() async throws {
         try await opened { service in
-            let first = FirstStart(
+            let first = InitialSetup(
                 configuration: configuration, keyring: service.keyring, clock: .system, isWatched: true)
             let made = try await first.establish()
             #expect(made?.name == "default")

@@ -23,7 +23,7 @@ struct InboundFixture: Sendable {
     var engine: SQLiteEngine { chat.engine }
     var service: ChatService { chat.service }
     var registry: SourceRegistry { inbound.registry }
-    var gate: InboundGate { inbound.gate }
+    var gate: PostReceiver { inbound.gate }
 
     /// Starts a fixture, runs `body` when everything is ready, and stops it again.
     static func with(

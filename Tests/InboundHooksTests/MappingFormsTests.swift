@@ -98,7 +98,7 @@ import Testing
         try await InboundFixture.with { fixture in
             let mapping = #"{"each":"body","as":"i","channel":"a","type":"t","data":{"$":"i"}}"#
             try await fixture.put("s", #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(mapping)}"#)
-            let post = InboundGateTests.github("[1,2,3]")
+            let post = PostReceiverTests.github("[1,2,3]")
             #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [false, false, false])
             #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true, true, true])
             #expect(try await fixture.events(on: "a").count == 3)
@@ -111,7 +111,7 @@ import Testing
             let mapping = #"{"each":"body","as":"i","channel":"a","type":"t","data":{"$":"i"}}"#
             try await fixture.put("s", #"{"scheme":"github","secrets":["topsecret"],"mapping":\#(mapping)}"#)
             for (id, body) in [("x", "[1,2]"), ("x/1", "[3]"), ("1/x", "[4]"), ("0/x", "[5]")] {
-                let post = InboundGateTests.github(body, delivery: id)
+                let post = PostReceiverTests.github(body, delivery: id)
                 #expect(try await fixture.gate.accept(post, for: "s").events.allSatisfy { !$0.isDuplicate }, "\(id)")
             }
             #expect(try await fixture.events(on: "a").count == 5)

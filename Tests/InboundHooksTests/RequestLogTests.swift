@@ -23,13 +23,13 @@ import Testing
     @Test("has every request with what became of it, the newest first")
     func outcomes() async throws {
         try await Self.with { fixture in
-            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            _ = try await fixture.gate.accept(PostReceiverTests.github(#"{"a":1}"#), for: "s")
             fixture.clock.advance(by: .seconds(1))
-            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            _ = try await fixture.gate.accept(PostReceiverTests.github(#"{"a":1}"#), for: "s")
             fixture.clock.advance(by: .seconds(1))
-            _ = try? await fixture.gate.accept(InboundGateTests.github("{}", delivery: "d-2"), for: "s")
+            _ = try? await fixture.gate.accept(PostReceiverTests.github("{}", delivery: "d-2"), for: "s")
             fixture.clock.advance(by: .seconds(1))
-            _ = try? await fixture.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+            _ = try? await fixture.gate.accept(PostReceiverTests.github("{}", secret: "wrong"), for: "s")
             let requests = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)
             #expect(requests.map(\.outcome) == [.signatureInvalid, .rejected, .duplicate, .accepted])
             #expect(requests.map(\.secretIndex) == [nil, 1, 1, 1])
@@ -45,7 +45,7 @@ import Testing
     @Test("covers what signs and what opens")
     func covered() async throws {
         try await Self.with { fixture in
-            var post = InboundGateTests.github(#"{"a":1}"#)
+            var post = PostReceiverTests.github(#"{"a":1}"#)
             post.headers += [("Authorization", "Bearer x"), ("X-Api-Key", "y"), ("Cookie", "z"), ("Accept", "a/b")]
             post.query = [("token", "t"), ("page", "1")]
             _ = try await fixture.gate.accept(post, for: "s")
@@ -60,7 +60,7 @@ import Testing
     func long() async throws {
         try await Self.with { fixture in
             let text = #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
-            _ = try await fixture.gate.accept(InboundGateTests.github(text), for: "s")
+            _ = try await fixture.gate.accept(PostReceiverTests.github(text), for: "s")
             let request = try #require(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).first)
             #expect(request.body.count == 16 * 1024)
             #expect(request.bodyBytes == text.utf8.count)
@@ -75,11 +75,11 @@ import Testing
     func whole() async throws {
         try await Self.with { fixture in
             let text = #"{"b":"\#(String(repeating: "x", count: 40_000))"}"#
-            _ = try? await fixture.gate.accept(InboundGateTests.github(text), for: "s")
+            _ = try? await fixture.gate.accept(PostReceiverTests.github(text), for: "s")
             // What is taken does not push it out.
             for number in 0..<200 {
                 _ = try await fixture.gate.accept(
-                    InboundGateTests.github(#"{"a":1}"#, delivery: "n-\(number)"), for: "s")
+                    PostReceiverTests.github(#"{"a":1}"#, delivery: "n-\(number)"), for: "s")
             }
             let refused = try await fixture.gate.requests(of: "s", by: InboundFixture.owner).filter {
                 $0.outcome == .rejected
@@ -113,12 +113,12 @@ import Testing
         let text = #"{"b":"\#(String(repeating: "é", count: 20_000))"}"#
         try await InboundFixture.with(path: path) { fixture in
             try await fixture.put("s", #"{"scheme":"github","secrets":["old","topsecret"],"mapping":\#(Self.mapping)}"#)
-            var post = InboundGateTests.github(text)
+            var post = PostReceiverTests.github(text)
             post.headers += [("Authorization", "Bearer opens"), ("X-Twice", "1"), ("X-Twice", "2")]
             post.query = [("token", "opens"), ("page", "1")]
             _ = try? await fixture.gate.accept(post, for: "s")
-            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#, delivery: "taken"), for: "s")
-            _ = try? await fixture.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+            _ = try await fixture.gate.accept(PostReceiverTests.github(#"{"a":1}"#, delivery: "taken"), for: "s")
+            _ = try? await fixture.gate.accept(PostReceiverTests.github("{}", secret: "wrong"), for: "s")
         }
         try await InboundFixture.with(path: path) { fixture in
             let records = try await Self.stored(1, in: fixture)
@@ -139,7 +139,7 @@ import Testing
             let receipt = try await fixture.gate.replay(request.id, of: "s", url: nil, by: InboundFixture.owner)
             #expect(receipt.events.map(\.isDuplicate) == [false])
             // The sender's own repeat is the same delivery.
-            let again = try await fixture.gate.accept(InboundGateTests.github(text), for: "s")
+            let again = try await fixture.gate.accept(PostReceiverTests.github(text), for: "s")
             #expect(again.events.map(\.isDuplicate) == [true])
         }
     }
@@ -153,7 +153,7 @@ import Testing
             for length in [8 * 1024 * 1024, 100_000] {
                 let text = "\"\(String(repeating: "x", count: length))\""
                 let refusal = try await failure {
-                    _ = try await fixture.gate.accept(InboundGateTests.github(text), for: "s")
+                    _ = try await fixture.gate.accept(PostReceiverTests.github(text), for: "s")
                 }
                 #expect(refusal.code == .tooLarge)
             }
@@ -171,7 +171,7 @@ import Testing
         try await InboundFixture.with(path: path) { fixture in
             for id in ["deleted", "old", "orphaned", "renewed"] {
                 try await fixture.put(id, source)
-                _ = try? await fixture.gate.accept(InboundGateTests.github("{}"), for: id)
+                _ = try? await fixture.gate.accept(PostReceiverTests.github("{}"), for: id)
             }
             _ = try await Self.stored(4, in: fixture)
             try await fixture.registry.delete("deleted", by: InboundFixture.owner)
@@ -194,7 +194,7 @@ import Testing
             #expect(try await fixture.gate.requests(of: "old", by: InboundFixture.owner).count == 1)
             let earlier = try await fixture.gate.requests(of: "old", by: InboundFixture.owner)[0].id
             fixture.clock.advance(by: .seconds(31 * 24 * 3600))
-            _ = try? await fixture.gate.accept(InboundGateTests.github("{}"), for: "old")
+            _ = try? await fixture.gate.accept(PostReceiverTests.github("{}"), for: "old")
             let later = try await fixture.gate.requests(of: "old", by: InboundFixture.owner)
             #expect(later.count == 1 && later[0].id != earlier)
         }
@@ -204,7 +204,7 @@ import Testing
     func cutTrial() async throws {
         try await Self.with { fixture in
             let text = #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
-            _ = try await fixture.gate.accept(InboundGateTests.github(text), for: "s")
+            _ = try await fixture.gate.accept(PostReceiverTests.github(text), for: "s")
             let request = try #require(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).first)
             let error = try await failure {
                 _ = try await fixture.gate.test(request: request, for: "s", mapping: nil, by: InboundFixture.owner)
@@ -216,7 +216,7 @@ import Testing
     @Test("gives no mapping the stars of what is covered, nor the beginning of what is cut")
     func coveredIsAbsent() async throws {
         try await Self.with { fixture in
-            var post = InboundGateTests.github(#"{"a":1}"#)
+            var post = PostReceiverTests.github(#"{"a":1}"#)
             post.headers += [("X-Api-Token", "t"), ("X-Long", String(repeating: "l", count: 2000)), ("X-Short", "s")]
             post.query = [("secret", "q"), ("page", "2")]
             _ = try await fixture.gate.accept(post, for: "s")
@@ -241,7 +241,7 @@ import Testing
         limits.inboundBodyBytes = 1000
         try await InboundFixture.with(limits: limits) { fixture in
             try await fixture.put("s", scheme: "github", secret: "topsecret")
-            let post = InboundGateTests.github(String(repeating: "x", count: 1001))
+            let post = PostReceiverTests.github(String(repeating: "x", count: 1001))
             #expect(try await failure { _ = try await fixture.gate.accept(post, for: "s") }.code == .tooLarge)
             let request = try #require(try await fixture.gate.requests(of: "s", by: InboundFixture.owner).first)
             #expect(request.outcome == .rejected && request.body.isEmpty && request.bodyBytes == 1001)
@@ -252,7 +252,7 @@ import Testing
     @Test("lets a request be replayed once its mapping is mended, and finds again what it became")
     func replay() async throws {
         try await Self.with { fixture in
-            let post = InboundGateTests.github(#"{"b":2}"#)
+            let post = PostReceiverTests.github(#"{"b":2}"#)
             _ = try? await fixture.gate.accept(post, for: "s")
             let id = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)[0].id
             let mended = #"{"channel":"in","type":"posted","data":{"$":"body/b"}}"#
@@ -277,7 +277,7 @@ import Testing
     @Test("does not let what was never verified be replayed, nor by who may not emit it")
     func unverified() async throws {
         try await Self.with { fixture in
-            _ = try? await fixture.gate.accept(InboundGateTests.github("{}", secret: "wrong"), for: "s")
+            _ = try? await fixture.gate.accept(PostReceiverTests.github("{}", secret: "wrong"), for: "s")
             let id = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)[0].id
             let error = try await failure {
                 _ = try await fixture.gate.replay(id, of: "s", url: nil, by: InboundFixture.owner)
@@ -300,7 +300,7 @@ import Testing
     @Test("is not for who reaches less than the source")
     func narrowReach() async throws {
         try await Self.with { fixture in
-            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            _ = try await fixture.gate.accept(PostReceiverTests.github(#"{"a":1}"#), for: "s")
             let logged = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)[0]
             let narrow = try Self.narrow()
             let refusals = [
@@ -317,7 +317,7 @@ import Testing
     @Test("is for the source's administrators alone, and gone with the source")
     func reach() async throws {
         try await Self.with { fixture in
-            _ = try await fixture.gate.accept(InboundGateTests.github(#"{"a":1}"#), for: "s")
+            _ = try await fixture.gate.accept(PostReceiverTests.github(#"{"a":1}"#), for: "s")
             let reader = Caller(app: InboundFixture.app, credential: "key_r", scopes: [.read])
             #expect(try await failure { _ = try await fixture.gate.requests(of: "s", by: reader) }.code == .forbidden)
             try await fixture.registry.delete("s", by: InboundFixture.owner)
@@ -335,7 +335,7 @@ import Testing
         let log = RequestLog(
             .init(requests: 3, strangers: 2, bytesPerSource: 20_000, bytesInAll: 30_000),
             whole: .init(requests: 2, strangers: 0, bytesPerSource: 20_000, bytesInAll: 30_000),
-            keeper: RequestKeeper(memory.directory, logger: ChatFixture.quiet))
+            keeper: RequestArchive(memory.directory, logger: ChatFixture.quiet))
         func request(
             _ number: UInt64, isKnown: Bool, bytes: Int = 10, _ outcome: InboundRequest.Outcome = .accepted
         ) -> InboundRequest {
@@ -452,7 +452,7 @@ import Testing
                 #"{"scheme":"github","secrets":["k"],"handshake":"meta","verify_token":"vt","mapping":{"channel":"a","type":"t","data":{}}}"#
             )
             #expect(!source.printed().description.contains("vt"))
-            func ask(_ token: String) throws -> HandshakeAnswer? {
+            func ask(_ token: String) throws -> HandshakeResponse? {
                 var post = InboundPost(
                     query: [("hub.mode", "subscribe"), ("hub.verify_token", token), ("hub.challenge", "42")], text: "")
                 post.method = "GET"

@@ -43,7 +43,7 @@ import Testing
                 [
                     ("X-Sig", "sha256=4da269e6bb016264bcf658ff8212bae83229bfde45b774cb6d147ce9669fd0f6"),
                     ("X-Time", "1700000000"), ("X-Id", "d-1"),
-                ], text: InboundGateTests.body)
+                ], text: PostReceiverTests.body)
             #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [false])
             #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
             let shown = try await fixture.registry.source("s", by: InboundFixture.owner).printed().description

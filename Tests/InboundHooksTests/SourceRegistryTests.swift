@@ -26,7 +26,7 @@ import Testing
             // The settings as they were shown, sent back.
             let again = try await fixture.put("s", InboundFixture.writable(put.printed()))
             #expect(again.settings.secretCount == 1)
-            _ = try await fixture.gate.accept(InboundGateTests.github("{}"), for: "s")
+            _ = try await fixture.gate.accept(PostReceiverTests.github("{}"), for: "s")
         }
     }
 
@@ -319,7 +319,7 @@ import Testing
 @Suite("The throttle") struct ThrottleTests {
     @Test("says a few at once, then one in a while, and counts what it did not say")
     func counts() {
-        let throttle = Throttle(burst: 2, interval: .seconds(10))
+        let throttle = LogRateLimit(burst: 2, interval: .seconds(10))
         let now = ContinuousClock.now
         #expect(throttle.admit("a", at: now) == 0)
         #expect(throttle.admit("a", at: now) == 0)

@@ -25,11 +25,11 @@ extension Schema {
 }
 
 /// Why a schema is refused; nil when it is not.
-func refusal(of text: String, _ change: (inout SchemaOptions) -> Void = { _ in }) throws -> SchemaRefusal? {
+func refusal(of text: String, _ change: (inout SchemaOptions) -> Void = { _ in }) throws -> SchemaError? {
     do {
         _ = try compiled(text, change)
         return nil
-    } catch let refusal as SchemaRefusal {
+    } catch let refusal as SchemaError {
         return refusal
     }
 }

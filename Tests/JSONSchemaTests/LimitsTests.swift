@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The limits on a schema") struct SchemaLimitsTests {
     private func isRefused(
-        _ text: String, as reason: SchemaRefusal.Problem.Reason = .limit,
+        _ text: String, as reason: SchemaError.Problem.Reason = .limit,
         _ change: @escaping (inout SchemaLimits) -> Void
     ) throws -> Bool {
         #expect(try refusal(of: text) == nil, "the schema is fine without the limit")

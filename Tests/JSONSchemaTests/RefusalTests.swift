@@ -5,7 +5,7 @@ import Testing
 @Suite("A schema is refused") struct RefusalTests {
     private func problem(
         _ text: String, _ change: @escaping (inout SchemaOptions) -> Void = { _ in }
-    ) throws -> SchemaRefusal.Problem {
+    ) throws -> SchemaError.Problem {
         let refused = try #require(try refusal(of: text, change))
         return try #require(refused.problems.first)
     }
@@ -32,8 +32,8 @@ import Testing
             (#"{"$schema":"https://example.com/none"}"#, .unknownDialect, "#"),
             (#"{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}"#, .identifier, "#/$defs/b"),
             (#"{"$defs":{"a":{"$id":"x"},"b":{"$id":"x"}}}"#, .identifier, "#/$defs/b"),
-        ] as [(String, SchemaRefusal.Problem.Reason, String)])
-    func reasons(_ text: String, _ reason: SchemaRefusal.Problem.Reason, _ pointer: String) throws {
+        ] as [(String, SchemaError.Problem.Reason, String)])
+    func reasons(_ text: String, _ reason: SchemaError.Problem.Reason, _ pointer: String) throws {
         let problem = try problem(text)
         #expect(problem.reason == reason)
         #expect(problem.pointer == pointer)

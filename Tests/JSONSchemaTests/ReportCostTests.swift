@@ -6,15 +6,15 @@ import Testing
 /// Reports are made where requests are answered, so what they cost is counted: in steps, and in names compared.
 @Suite("The cost of a report") struct ReportCostTests {
     /// What is left when everything the rules say has been gathered.
-    private func collect(_ schema: String, _ value: String, limit: Int = 50) throws -> (Collector, Collector.Outcome) {
+    private func collect(_ schema: String, _ value: String, limit: Int = 50) throws -> (ViolationCollector, ViolationCollector.Outcome) {
         let schema = try compiled(schema) { $0.limits.schemaNodes = 100_000 }
         var options = ReportOptions()
         options.limit = limit
         let value = try document(value)
         let limits = SchemaLimits()
         let steps = EvaluationBudget.reportSteps(for: value.text.count, limits: limits)
-        var collector = Collector(schema.compiled, options, steps: steps, patternSteps: limits.patternSteps)
-        let outcome = collector.apply(0, value.root, Collector.Place())
+        var collector = ViolationCollector(schema.compiled, options, steps: steps, patternSteps: limits.patternSteps)
+        let outcome = collector.apply(0, value.root, ViolationCollector.Place())
         return (collector, outcome)
     }
 
@@ -117,21 +117,21 @@ import Testing
             ("ab", "ba", true), ("created_at", "craeted_ta", true), ("created_at", "creatde_at_x", false),
         ])
     func distances(_ name: String, _ given: String, _ isFound: Bool) {
-        #expect((Likeness([name]).nearest(to: given) == name) == isFound)
-        #expect((Likeness([given]).nearest(to: name) == given) == isFound)
+        #expect((NameSuggester([name]).nearest(to: given) == name) == isFound)
+        #expect((NameSuggester([given]).nearest(to: name) == given) == isFound)
     }
 
     @Test("prefers the nearer, then the earlier")
     func nearest() {
-        #expect(Likeness(["amounts", "amount", "amoun"]).nearest(to: "amont") == "amount")
-        #expect(Likeness(["bat", "cat"]).nearest(to: "rat") == "bat")
+        #expect(NameSuggester(["amounts", "amount", "amoun"]).nearest(to: "amont") == "amount")
+        #expect(NameSuggester(["bat", "cat"]).nearest(to: "rat") == "bat")
     }
 
     @Test("leaves long names and many names alone")
     func bounds() {
         let long = String(repeating: "é", count: 65)
-        #expect(Likeness([long, String(repeating: "x", count: 1_000)]).count == 0)
-        #expect(Likeness([String(repeating: "é", count: 64)]).count == 1)
-        #expect(Likeness((0..<600).map(String.init)).count == 500)
+        #expect(NameSuggester([long, String(repeating: "x", count: 1_000)]).count == 0)
+        #expect(NameSuggester([String(repeating: "é", count: 64)]).count == 1)
+        #expect(NameSuggester((0..<600).map(String.init)).count == 500)
     }
 }

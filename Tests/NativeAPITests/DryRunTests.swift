@@ -12,7 +12,7 @@ import Testing
             ("channels/a/signals", #"{"data":1}"#, "signal.sent"), ("channels/a/fire", #"{"data":1}"#, "custom"),
             ("events", #"{"channel":"a","type":"t","data":1}"#, "t"),
         ])
-    func forecast(_ route: String, _ body: String, _ type: String) async throws {
+    func dryRunResult(_ route: String, _ body: String, _ type: String) async throws {
         try await APIFixture.run { api in
             let answer = await api.call(.post, "/v1/\(route)?dry_run=true", body)
             #expect(answer.status == 200)

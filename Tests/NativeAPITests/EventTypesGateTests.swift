@@ -11,46 +11,46 @@ import Testing
     private static let mapping = #"{"channel":"shop","type":"order.paid","data":{"$":"body"}}"#
 
     /// A way in by which `order.paid` reaches the channel `shop`.
-    private struct Way: Sendable, CustomTestStringConvertible {
+    private struct MatchStrategy: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let target: String
         let body: @Sendable (_ data: String) -> String
         var headers: [(name: String, value: String)] = []
     }
 
-    private static let ways: [Way] = [
-        Way(testDescription: "an event", target: "/v1/channels/shop/events") {
+    private static let ways: [MatchStrategy] = [
+        MatchStrategy(testDescription: "an event", target: "/v1/channels/shop/events") {
             #"{"type":"order.paid","data":\#($0)}"#
         },
-        Way(testDescription: "a fire", target: "/v1/channels/shop/fire") { #"{"type":"order.paid","data":\#($0)}"# },
-        Way(testDescription: "any channel", target: "/v1/events") {
+        MatchStrategy(testDescription: "a fire", target: "/v1/channels/shop/fire") { #"{"type":"order.paid","data":\#($0)}"# },
+        MatchStrategy(testDescription: "any channel", target: "/v1/events") {
             #"{"channel":"shop","type":"order.paid","data":\#($0)}"#
         },
-        Way(testDescription: "several channels", target: "/v1/events") {
+        MatchStrategy(testDescription: "several channels", target: "/v1/events") {
             #"{"channels":["shop","other"],"type":"order.paid","data":\#($0)}"#
         },
-        Way(testDescription: "an atomic batch", target: "/v1/events/batch") {
+        MatchStrategy(testDescription: "an atomic batch", target: "/v1/events/batch") {
             #"{"events":[{"channel":"shop","type":"t","data":1},{"channel":"shop","type":"order.paid","data":\#($0)}]}"#
         },
-        Way(
+        MatchStrategy(
             testDescription: "a structured CloudEvent", target: "/v1/events?channel=shop",
             body: { #"{"specversion":"1.0","id":"1","source":"s","type":"order.paid","data":\#($0)}"# },
             headers: [("Content-Type", "application/cloudevents+json")]),
-        Way(
+        MatchStrategy(
             testDescription: "a batch of CloudEvents", target: "/v1/events?channel=shop",
             body: { #"[{"specversion":"1.0","id":"1","source":"s","type":"order.paid","data":\#($0)}]"# },
             headers: [("Content-Type", "application/cloudevents-batch+json")]),
-        Way(
+        MatchStrategy(
             testDescription: "a binary CloudEvent", target: "/v1/events?channel=shop", body: { $0 },
             headers: [
                 ("ce-specversion", "1.0"), ("ce-id", "1"), ("ce-source", "s"), ("ce-type", "order.paid"),
                 ("Content-Type", "application/json"),
             ]),
-        Way(testDescription: "a source", target: "/in/shop") { $0 },
+        MatchStrategy(testDescription: "a source", target: "/in/shop") { $0 },
     ]
 
     @Test("stands behind every way in", arguments: ways)
-    private func everywhere(_ way: Way) async throws {
+    private func everywhere(_ way: MatchStrategy) async throws {
         try await APIFixture.run { api in
             await api.declare(EventTypesTests.schema)
             let source = await api.call(

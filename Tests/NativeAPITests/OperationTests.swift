@@ -330,9 +330,9 @@ extension ProblemTests {
     @Test("are near, or there is none")
     func nearest() {
         let known = ["type", "data", "user", "ttl_hours"]
-        #expect(Suggestion.nearest(to: "usr", among: known) == "user")
-        #expect(Suggestion.nearest(to: "ttl_hour", among: known) == "ttl_hours")
-        #expect(Suggestion.nearest(to: "payload", among: known) == nil)
-        #expect(Suggestion.nearest(to: String(repeating: "x", count: 100_000), among: known) == nil)
+        #expect(NameSuggestion.nearest(to: "usr", among: known) == "user")
+        #expect(NameSuggestion.nearest(to: "ttl_hour", among: known) == "ttl_hours")
+        #expect(NameSuggestion.nearest(to: "payload", among: known) == nil)
+        #expect(NameSuggestion.nearest(to: String(repeating: "x", count: 100_000), among: known) == nil)
     }
 }

@@ -143,7 +143,7 @@ import Testing
             let keyring = gateway.service.keyring
             let caller = try #require(keyring.caller(key: Keyring.secretCredential, in: StreamHarness.app))
             #expect(caller.scopes == [.read, .emit] && !caller.isOperator)
-            let seal = TextSeal(key: Secret(text: "demo-secret"), purpose: BrowserSession.sealPurpose)
+            let seal = TextSealer(key: Secret(text: "demo-secret"), purpose: BrowserSession.sealPurpose)
             let session = BrowserSession(
                 app: StreamHarness.app, key: Keyring.secretCredential,
                 expires: gateway.service.clock.now.adding(.seconds(60)))

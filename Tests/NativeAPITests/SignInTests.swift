@@ -150,11 +150,11 @@ import Testing
     @Test("is known again by another gateway on the same data, and by no ticket's place")
     func stateless() async throws {
         let session = BrowserSession(app: AppID("a"), key: "key_1", expires: Timetoken(1))
-        let seal = TextSeal(key: Secret(text: "s"), purpose: BrowserSession.sealPurpose)
+        let seal = TextSealer(key: Secret(text: "s"), purpose: BrowserSession.sealPurpose)
         let text = session.text(sealedBy: seal)
         #expect(BrowserSession(text: text, sealedBy: seal)?.key == "key_1")
         for (key, purpose) in [("other", BrowserSession.sealPurpose), ("s", StreamTicket.sealPurpose)] {
-            #expect(BrowserSession(text: text, sealedBy: TextSeal(key: Secret(text: key), purpose: purpose)) == nil)
+            #expect(BrowserSession(text: text, sealedBy: TextSealer(key: Secret(text: key), purpose: purpose)) == nil)
         }
     }
 }

@@ -265,10 +265,10 @@ import Testing
 
     /// Opens a stream by an order that was accepted before `meanwhile`, as a request whose answer is on its way is.
     private func opening(
-        limits: Limits = Limits(), meanwhile: (StreamHarness, StreamOrder) async throws -> Void,
+        limits: Limits = Limits(), meanwhile: (StreamHarness, StreamRequest) async throws -> Void,
         then check: (StreamHarness, [EventStreamParser.Event]) async throws -> Void
     ) async throws {
-        let accepted = Lock<StreamOrder?>(nil)
+        let accepted = Lock<StreamRequest?>(nil)
         let addRoute: (inout Router, LiveStreams) -> Void = { router, streams in
             router.add(.get, "/accepted") { _ in
                 let order = try #require(accepted.withLock { $0 })
@@ -281,9 +281,9 @@ import Testing
             let answer = try await gateway.call("POST", "/v1/stream-tickets", "{}", as: key.text)
             let (caller, ticket) = try gateway.streams.tickets.caller(of: answer.json?["ticket"]?.string ?? "")
             _ = try gateway.streams.tickets.use(ticket, isResuming: false)
-            let order = StreamOrder(
+            let order = StreamRequest(
                 caller: caller, selection: Selection(channels: ChannelSet(app: StreamHarness.app, isAll: true)),
-                format: .eventStream, resumption: Resumption(requested: "latest", from: .zero),
+                format: .eventStream, resumption: ResumePosition(requested: "latest", from: .zero),
                 shownStart: .zero, ticket: ticket.nonce, audienceChanges: 0)
             accepted.withLock { $0 = order }
             try await meanwhile(gateway, order)

@@ -255,7 +255,7 @@ import Testing
             _ = try tickets.caller(of: ticket.text(sealedBy: keyring.seal(for: StreamTicket.sealPurpose)))
             for seal in [
                 keyring.seal(for: "another purpose"),
-                TextSeal(key: Secret(text: "demo-secret"), purpose: StreamTicket.sealPurpose),
+                TextSealer(key: Secret(text: "demo-secret"), purpose: StreamTicket.sealPurpose),
             ] {
                 #expect(throws: ChatError.self) { try tickets.caller(of: ticket.text(sealedBy: seal)) }
             }

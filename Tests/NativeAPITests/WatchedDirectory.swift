@@ -11,7 +11,7 @@ struct WatchedEngine: Engine {
     var directory: any Directory { WatchedDirectory(real: real.directory, reads: reads, kind: kind) }
     var deliveries: any DeliveryQueue { real.deliveries }
     func health() async -> EngineHealth { await real.health() }
-    func figures() async throws(ChatError) -> EngineFigures { try await real.figures() }
+    func figures() async throws(ChatError) -> EngineStatistics { try await real.figures() }
     func close() async { await real.close() }
 }
 
@@ -79,7 +79,7 @@ private struct WatchedDirectory: Directory {
     }
 
     func decide<Value: Sendable>(
-        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         try await real.decide(keys, decide)
     }

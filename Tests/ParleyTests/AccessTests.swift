@@ -77,7 +77,7 @@ import Testing
 @Suite("A refusal") struct ProblemTextTests {
     @Test("is one sentence and its faults")
     func problem() {
-        let failure = ProblemText.failure(
+        let failure = ProblemDescription.failure(
             status: 422,
             body: Array(
                 ##"""
@@ -98,14 +98,14 @@ import Testing
             (401, "", "PARLEY_KEY"), (500, "{}", "answered 500"), (500, "[1]", "answered 500"),
         ])
     func foreign(_ status: Int, _ body: String, _ part: String) {
-        #expect(ProblemText.failure(status: status, body: Array(body.utf8)).message.contains(part))
+        #expect(ProblemDescription.failure(status: status, body: Array(body.utf8)).message.contains(part))
     }
 
     @Test("points to the key and names the request where that helps")
     func hints() {
-        let unauthorized = ProblemText.failure(status: 401, body: Array(#"{"title":"No such key"}"#.utf8))
+        let unauthorized = ProblemDescription.failure(status: 401, body: Array(#"{"title":"No such key"}"#.utf8))
         #expect(unauthorized.message == "No such key (401); check PARLEY_KEY")
-        let broken = ProblemText.failure(status: 500, body: Array(#"{"title":"T","request_id":"req_7"}"#.utf8))
+        let broken = ProblemDescription.failure(status: 500, body: Array(#"{"title":"T","request_id":"req_7"}"#.utf8))
         #expect(broken.details == ["request req_7"])
     }
 }

@@ -35,7 +35,7 @@ import Testing
 
 @Suite("Batches of lines") struct BatchCutterTests {
     func batches(_ text: String, lines: Int = 3, bytes: Int = 1000, overhead: Int = 0) -> [[Int]] {
-        var cutter = BatchCutter(.init(lines: lines, bytes: bytes, overhead: overhead))
+        var cutter = BatchSplitter(.init(lines: lines, bytes: bytes, overhead: overhead))
         return (cutter.batches(from: Array(text.utf8)) + cutter.finish()).map { $0.lines.map(\.number) }
     }
 
@@ -54,7 +54,7 @@ import Testing
 
     @Test("keep the place of a line that fits in none")
     func tooLong() {
-        var cutter = BatchCutter(.init(lines: 10, bytes: 10, overhead: 2))
+        var cutter = BatchSplitter(.init(lines: 10, bytes: 10, overhead: 2))
         let batches = cutter.batches(from: Array("12345678\n123456789\nx\n".utf8)) + cutter.finish()
         #expect(batches.flatMap(\.lines).map(\.number) == [1, 2, 3])
         #expect(batches.flatMap(\.lines).map { $0.bytes == nil } == [false, true, false])
@@ -68,7 +68,7 @@ import Testing
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { close(ends[0]) }
-        let feed = try InputFeed(descriptor: ends[0], limits: .init(bytes: 1000, overhead: 0))
+        let feed = try InputReader(descriptor: ends[0], limits: .init(bytes: 1000, overhead: 0))
         func put(_ text: String) { _ = write(ends[1], text, text.utf8.count) }
         put("one\nhalf")
         #expect(try await feed.next()?.lines.map(\.number) == [1])
@@ -101,7 +101,7 @@ import Testing
             }
             close(writing)
         }
-        let feed = try InputFeed(descriptor: reading, limits: .init(lines: 7, bytes: 100_000, overhead: 0))
+        let feed = try InputReader(descriptor: reading, limits: .init(lines: 7, bytes: 100_000, overhead: 0))
         var numbers: [Int] = []
         while let batch = try await feed.next() {
             #expect(batch.lines.count <= 7)
@@ -113,7 +113,7 @@ import Testing
 
     @Test("that cannot be read is a failure, not an end")
     func unreadable() async throws {
-        let feed = try InputFeed(descriptor: open("/tmp", O_RDONLY), limits: .init(bytes: 1000, overhead: 0))
+        let feed = try InputReader(descriptor: open("/tmp", O_RDONLY), limits: .init(bytes: 1000, overhead: 0))
         await #expect(throws: CommandFailure.self) { try await feed.next() }
     }
 }

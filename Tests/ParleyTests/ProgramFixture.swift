@@ -40,10 +40,10 @@ func parley(
     environment["PARLEY_KEY"] = key ?? others["PARLEY_KEY"]
     let descriptor = try temporaryFile(input)
     defer { close(descriptor) }
-    let surroundings = Surroundings(
+    let commandEnvironment = CommandEnvironment(
         environment: environment, console: Console(output: sink(output), errors: sink(errors)), input: descriptor,
         sleep: { wait in waits.withLock { $0.append(wait) } }, draw: { 0.5 })
-    let code = await ParleyProgram.run(arguments, in: surroundings)
+    let code = await ParleyProgram.run(arguments, in: commandEnvironment)
     return ProgramRun(
         code: code, output: String(decoding: output.withLock { $0 }, as: UTF8.self),
         errors: String(decoding: errors.withLock { $0 }, as: UTF8.self), waits: waits.withLock { $0 })

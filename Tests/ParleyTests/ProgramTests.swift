@@ -89,10 +89,10 @@ import Testing
             "listen", "mappings", "members", "preview", "print", "profiles", "pubnub", "requests", "stats",
             "suite", "test", "url", "validate", "versions",
         ]
-        for (path, command) in CommandTree.leaves where Spelling.isReading(command) {
+        for (path, command) in CommandTree.leaves where CommandSuggestion.isReading(command) {
             #expect(words.contains(command._commandName), "\(path)")
         }
-        for (path, command) in CommandTree.leaves where !Spelling.isReading(command) {
+        for (path, command) in CommandTree.leaves where !CommandSuggestion.isReading(command) {
             let isReading = ["get", "list", "explain", "preview", "stats", "versions"].contains(command._commandName)
             #expect(!isReading, "\(path)")
         }
@@ -105,14 +105,14 @@ import Testing
             ("key", "keys"), ("deploy", nil), ("", nil),
         ])
     func nearest(_ word: String, _ name: String?) {
-        #expect(Spelling.nearest(to: word, in: ["emit", "listen", "history", "webhooks", "keys"]) == name)
+        #expect(CommandSuggestion.nearest(to: word, in: ["emit", "listen", "history", "webhooks", "keys"]) == name)
     }
 
     @Test(
         "counts changes",
         arguments: [("", "", 0), ("a", "", 1), ("ab", "ba", 1), ("kitten", "sitting", 3), ("emit", "emit", 0)])
     func distance(_ left: String, _ right: String, _ distance: Int) {
-        #expect(Spelling.distance(left, right) == distance)
-        #expect(Spelling.distance(right, left) == distance)
+        #expect(CommandSuggestion.distance(left, right) == distance)
+        #expect(CommandSuggestion.distance(right, left) == distance)
     }
 }

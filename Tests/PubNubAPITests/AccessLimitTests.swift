@@ -121,7 +121,7 @@ extension AccessTests {
     @Test("is kept in mind while it is good, and what is none is not")
     func keeping() async throws {
         try await run { gateway in
-            let known = KnownTokens()
+            let known = VerifiedTokenCache()
             let now = gateway.service.clock.now
             let app = try #require(gateway.service.keyring.app(PubNubHarness.app))
             let room = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)

@@ -143,7 +143,7 @@ import Testing
     @Test("has restrictions lifted by who may manage the channel beside, not by who may join it")
     func restrictions() async throws {
         try await run { gateway in
-            _ = try await gateway.chat.restrict("ana", in: "room", Sanction(isBan: true))
+            _ = try await gateway.chat.restrict("ana", in: "room", RestrictionRequest(isBan: true))
             let path = "/v2/objects/sub-demo/uuids/ana/channels?uuid=ana"
             let lift = #"{"delete":[{"channel":{"id":"PUBNUB_INTERNAL_MODERATION_room"}}]}"#
             func all(_ permission: Int) -> String {

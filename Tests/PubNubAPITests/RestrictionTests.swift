@@ -123,7 +123,7 @@ import Testing
             #expect(try await poller.batch("room,hall", answer.cursor).payloads == ["after", "there"])
 
             let end = gateway.service.clock.now.adding(.milliseconds(50))
-            _ = try await gateway.chat.restrict("bob", in: "room", Sanction(isBan: true, until: end))
+            _ = try await gateway.chat.restrict("bob", in: "room", RestrictionRequest(isBan: true, until: end))
             let later = try await poller.batch("room,hall", "0").cursor
             try poller.ask("room,hall", later)
             await gateway.untilHeld()
@@ -146,9 +146,9 @@ import Testing
     func seen() async throws {
         try await PubNubHarness.run { gateway in
             _ = try await gateway.call("PATCH", Self.objects + "/uuids/eve", #"{"name":"Eve"}"#)
-            _ = try await gateway.chat.restrict("eve", in: "room", Sanction(isBan: true, reason: "spam"))
-            _ = try await gateway.chat.restrict("mal", in: "room", Sanction(isMute: true))
-            _ = try await gateway.chat.restrict("eve", in: "hall", Sanction(isMute: true))
+            _ = try await gateway.chat.restrict("eve", in: "room", RestrictionRequest(isBan: true, reason: "spam"))
+            _ = try await gateway.chat.restrict("mal", in: "room", RestrictionRequest(isMute: true))
+            _ = try await gateway.chat.restrict("eve", in: "hall", RestrictionRequest(isMute: true))
             let one = try await gateway.get(Self.members + "?include=custom,uuid" + filter("uuid.id == 'eve'"))
             #expect(one["data"]?.count == 1)
             #expect(one["data"]?[0]?["uuid"]?["name"]?.string == "Eve")

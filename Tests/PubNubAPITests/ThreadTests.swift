@@ -28,7 +28,7 @@ import Testing
         var emission = Emission.message(
             channel: "room", data: JSONText(trusted: Array(#"{"text":"\#(text)"}"#.utf8)), user: user, meta: nil)
         emission.allowsBuiltInType = true
-        let outcome = try await gateway.chat.post(emission, MessageTies(threadOf: place(root)))
+        let outcome = try await gateway.chat.post(emission, MessageLinks(threadOf: place(root)))
         return outcome.events[0].event.timetoken.description
     }
 
@@ -207,7 +207,7 @@ import Testing
     func rights() async throws {
         try await PubNubHarness.run { gateway in
             let root = try await gateway.publish("room", Self.text).timetoken
-            _ = try await gateway.chat.restrict("bob", in: "room", Sanction(isBan: true))
+            _ = try await gateway.chat.restrict("bob", in: "room", RestrictionRequest(isBan: true))
             let publish = "/publish/pub-demo/sub-demo/0/\(thread(of: root))/0/" + PubNubHarness.escaped(Self.text)
             #expect(try await gateway.get(publish + "?uuid=bob").status == 403)
             _ = try await reply("one", to: root, by: "ben", gateway)
@@ -259,7 +259,7 @@ import Testing
             let end = try await gateway.chat.watermark()
             #expect(try await eve.missed(all, after: start, upTo: end).events.isEmpty)
 
-            _ = try await gateway.chat.restrict("bob", in: "room", Sanction(isBan: true))
+            _ = try await gateway.chat.restrict("bob", in: "room", RestrictionRequest(isBan: true))
             let path = "/publish/pub-demo/sub-demo/0/\(name)/0/"
             for query in ["1?uuid=bob", "1?uuid=bob&custom_message_type=order", "1?uuid=bob&store=0"] {
                 #expect(try await gateway.get(path + query).status == 403, "\(query)")
@@ -290,13 +290,13 @@ import Testing
             var emission = Emission.message(
                 channel: "room", data: JSONText(trusted: Array(#"{"text":"@bob"}"#.utf8)), user: "ana", meta: nil)
             emission.allowsBuiltInType = true
-            let ties = MessageTies(threadOf: place(root), mentions: .users(["bob"]))
+            let ties = MessageLinks(threadOf: place(root), mentions: .users(["bob"]))
             let reply = try await gateway.chat.post(emission, ties).events[0].event.timetoken
             let event = try #require(try await gateway.events("bob").first)
             let data = try JSONDocument(event.data).root
             #expect(data["message"]?["channel"]?.string == "room")
             #expect(data["message"]?["thread_of"]?.string == root)
-            let shown = try #require(ShownPayload(event)).payload
+            let shown = try #require(VisiblePayload(event)).payload
             let payload =
                 #"{"type":"mention","messageTimetoken":"\#(reply)","channel":"\#(thread(of: root))","parentChannel":"room"}"#
             #expect(shown.description == payload)

@@ -22,7 +22,7 @@ import Testing
             var cursor = try await poller.batch(channel, "0").cursor
             let chat = gateway.chat
             _ = try await chat.restrict(
-                "bob", in: "room", Sanction(isBan: true, isMute: true, reason: "spam"), by: "ana")
+                "bob", in: "room", RestrictionRequest(isBan: true, isMute: true, reason: "spam"), by: "ana")
             let banned = try await poller.batch(channel, cursor)
             #expect(banned.items.count == 1)
             #expect(
@@ -31,7 +31,7 @@ import Testing
                 ))
             #expect(banned.items.first?["i"]?.string == "ana" && banned.items.first?["cmt"]?.string == "moderated")
             cursor = banned.cursor
-            _ = try await chat.restrict("bob", in: "room", Sanction(isMute: true))
+            _ = try await chat.restrict("bob", in: "room", RestrictionRequest(isMute: true))
             let muted = try await poller.batch(channel, cursor)
             #expect(items(muted).map { $0?["restriction"]?.string } == ["muted"])
             try await chat.lift(restrictionOf: "bob", in: "room")
@@ -52,7 +52,7 @@ import Testing
         try await PubNubHarness.run { gateway in
             let channel = "PUBNUB_INTERNAL_MODERATION.bob"
             let end = gateway.service.clock.now.adding(.seconds(5))
-            _ = try await gateway.chat.restrict("bob", in: "room", Sanction(isMute: true, until: end))
+            _ = try await gateway.chat.restrict("bob", in: "room", RestrictionRequest(isMute: true, until: end))
             gateway.clock.advance(by: .seconds(6))
             await gateway.service.sweepRestrictions()
             let history = try await gateway.history(channel)["channels"]?[channel]?.elements ?? []

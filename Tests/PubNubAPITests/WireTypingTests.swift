@@ -96,9 +96,9 @@ import Testing
         #expect(emission.kind == .signal)
     }
 
-    private func typing(_ example: Example) throws -> WireTyping {
+    private func typing(_ example: Example) throws -> WireEventMapper {
         let payload = try #require(WirePayload(Array(example.json.utf8), depth: 64))
-        return WireTyping(channel: example.channel, payload, user: "ana", label: example.label)
+        return WireEventMapper(channel: example.channel, payload, user: "ana", label: example.label)
     }
 
     private func check(_ emission: Emission, _ example: Example) {
@@ -118,7 +118,7 @@ import Testing
                     channel: ChannelID(example.channel, in: PubNubHarness.app), order: .newestFirst, limit: 1)
                 let event = try #require(try await gateway.chat.history([request], onWire: true)[0].items.first)
                 #expect(event.type == example.type)
-                let shown = try #require(ShownPayload(event))
+                let shown = try #require(VisiblePayload(event))
                 #expect(shown.payload.description == example.json)
                 #expect(shown.label == example.label)
                 #expect(shown.kind == nil)
@@ -128,7 +128,7 @@ import Testing
                 let answer = try await gateway.signal(example.channel, example.json, label)
                 let event = try await gateway.chat.event(try #require(Timetoken(text: answer.timetoken)))
                 #expect(event.type == example.type)
-                let shown = try #require(ShownPayload(event))
+                let shown = try #require(VisiblePayload(event))
                 #expect(shown.payload.description == example.json)
                 #expect(shown.label == example.label)
                 #expect(shown.kind == 1)
@@ -225,7 +225,7 @@ import Testing
             channel: ChannelID(example.channel, in: AppID("demo")), type: example.type, kind: example.kind,
             data: JSONText(trusted: Array(example.data.utf8)))
         draft.customType = example.customType
-        let shown = ShownPayload(Event(timetoken: 17_324_123_456_789_012, draft: draft))
+        let shown = VisiblePayload(Event(timetoken: 17_324_123_456_789_012, draft: draft))
         #expect(shown?.payload.description == example.shown)
         #expect(shown?.label == example.label)
         #expect(shown?.kind == example.e)

@@ -6,7 +6,7 @@ import Testing
 
     private func hub(
         _ token: String?, mode: String = "subscribe", challenge: String? = "1158201444"
-    ) -> HandshakeAnswer? {
+    ) -> HandshakeResponse? {
         var query: [SignedMessage.Field] = [("hub.mode", mode)]
         if let challenge { query.append(("hub.challenge", challenge)) }
         if let token { query.append(("hub.verify_token", token)) }
@@ -67,17 +67,17 @@ import Testing
 
     private func grant(
         _ fields: [SignedMessage.Field], asksRate: Bool = false
-    ) -> Result<CloudEventsConsent.Rate, CloudEventsConsent.Refusal> {
-        do throws(CloudEventsConsent.Refusal) {
+    ) -> Result<CloudEventsValidation.Rate, CloudEventsValidation.Refusal> {
+        do throws(CloudEventsValidation.Refusal) {
             return .success(
-                try CloudEventsConsent.grant(origin: "gw.example", asksRate: asksRate, header: lookUp(fields)))
+                try CloudEventsValidation.grant(origin: "gw.example", asksRate: asksRate, header: lookUp(fields)))
         } catch { return .failure(error) }
     }
 
     @Test("is asked for by name, and by rate where one is wanted")
     func request() {
-        #expect(CloudEventsConsent.request(origin: "gw.example").map(\.name) == ["WebHook-Request-Origin"])
-        let fields = CloudEventsConsent.request(origin: "gw.example", ratePerMinute: 120)
+        #expect(CloudEventsValidation.request(origin: "gw.example").map(\.name) == ["WebHook-Request-Origin"])
+        let fields = CloudEventsValidation.request(origin: "gw.example", ratePerMinute: 120)
         #expect(fields.map(\.value) == ["gw.example", "120"])
         #expect(fields.map(\.name) == ["WebHook-Request-Origin", "WebHook-Request-Rate"])
     }
@@ -107,7 +107,7 @@ import Testing
     @Test("is answered at our own addresses, with the rate that is asked for")
     func answered() {
         func headers(_ fields: [SignedMessage.Field]) -> [String: String]? {
-            CloudEventsConsent.answer(header: lookUp(fields)).map { answer in
+            CloudEventsValidation.answer(header: lookUp(fields)).map { answer in
                 Dictionary(uniqueKeysWithValues: answer.headers.map { ($0.name, $0.value) })
             }
         }
@@ -124,6 +124,6 @@ import Testing
         arguments: [nil, "", "a b", "é", "x\r\ny: z"])
     func noQuestion(_ origin: String?) {
         let fields: [SignedMessage.Field] = origin.map { [("WebHook-Request-Origin", $0)] } ?? [("Origin", "https://x")]
-        #expect(CloudEventsConsent.answer(header: lookUp(fields)) == nil)
+        #expect(CloudEventsValidation.answer(header: lookUp(fields)) == nil)
     }
 }

@@ -59,7 +59,7 @@ import Testing
         for _ in 0..<400 {
             let text = Self.template(&draws, depth: 4)
             var compiler = TemplateCompiler(
-                roots: [TemplateRoot("body", .document), TemplateRoot("header", .table), TemplateRoot("source", .text)])
+                roots: [ReferenceRoot("body", .document), ReferenceRoot("header", .table), ReferenceRoot("source", .text)])
             let template = compiler.template(json(text))
             guard let template, compiler.faults.isEmpty else {
                 #expect(!compiler.faults.isEmpty, "seed \(seed): \(text)")
@@ -68,7 +68,7 @@ import Testing
             }
             for body in Self.bodies {
                 let context = Documents(documents: ["body": body], headers: ["X": "1"])
-                do throws(TemplateObstacle) {
+                do throws(TemplateError) {
                     let value = try template.render(context, limitBytes: 2000, limits: limits)
                     filled += 1
                     #expect(value.count <= 2000)
@@ -95,7 +95,7 @@ import Testing
         for _ in 0..<2000 {
             let text = (0..<Int.random(in: 0..<24, using: &draws)).map { _ in pieces.randomElement(using: &draws)! }
                 .joined()
-            var compiler = TemplateCompiler(roots: [TemplateRoot("body", .document)])
+            var compiler = TemplateCompiler(roots: [ReferenceRoot("body", .document)])
             let template = compiler.template(json(text))
             #expect(template != nil || !compiler.faults.isEmpty, "seed \(seed): \(text)")
         }

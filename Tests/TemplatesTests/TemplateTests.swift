@@ -68,7 +68,7 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
     @Test("names the places and references without a value, all of them")
     func gaps() throws {
         let template = #"{"a":"{body/x}-{body/y}","b":[{"$":"body/z"}],"c":{"$switch":"body/k","cases":{"1":1}}}"#
-        let error = #expect(throws: TemplateObstacle.self) { try Self.render(template, #"{"k":2}"#) }
+        let error = #expect(throws: TemplateError.self) { try Self.render(template, #"{"k":2}"#) }
         guard case .missing(let gaps) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -85,7 +85,7 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
             (#"{"$each":"body/n","as":"i","value":1}"#, #"{"n":{}}"#), (#"{"$join":[{"$":"body"}]}"#, "{}"),
         ])
     func unconvertible(template: String, body: String) throws {
-        let error = #expect(throws: TemplateObstacle.self) { try Self.render(template, body) }
+        let error = #expect(throws: TemplateError.self) { try Self.render(template, body) }
         guard case .missing(let gaps) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -132,7 +132,7 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
         for template in [
             #"{"$":"body"}"#, #"["{body}{body}"]"#, #"[{"$":"body"}]"#, #"{"$join":["{body}","{body}"]}"#,
         ] {
-            #expect(throws: TemplateObstacle.tooLarge(limitBytes: 500)) {
+            #expect(throws: TemplateError.tooLarge(limitBytes: 500)) {
                 try Self.render(template, body, limitBytes: 500)
             }
         }
@@ -143,7 +143,7 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
         let body = "[" + Array(repeating: "1", count: 2000).joined(separator: ",") + "]"
         let nested =
             #"{"$join":{"$each":"body","as":"a","value":{"$join":{"$each":"body","as":"b","when":{"b":2},"value":1}}}}"#
-        #expect(throws: TemplateObstacle.tooMuchWork) { try Self.render(nested, body) }
+        #expect(throws: TemplateError.tooMuchWork) { try Self.render(nested, body) }
     }
 
     @Test(
@@ -159,12 +159,12 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
             (#"[{"body/a":"y"},{"body/n":1}]"#, true), (#"{"header/X":"h"}"#, true), (#"{"header/Y":"h"}"#, false),
         ])
     func conditions(condition: String, holds: Bool) throws {
-        var compiler = TemplateCompiler(roots: [TemplateRoot("body", .document), TemplateRoot("header", .table)])
+        var compiler = TemplateCompiler(roots: [ReferenceRoot("body", .document), ReferenceRoot("header", .table)])
         let compiled = compiler.condition(json(condition), at: "")
         #expect(compiler.faults.isEmpty)
         let context = Documents(
             documents: ["body": #"{"a":"x","n":1,"t":true,"z":null,"o":{}}"#], headers: ["X": "h"])
-        var run = TemplateRun(context)
+        var run = TemplateRenderer(context)
         let outcome = try run.holds(try #require(compiled))
         #expect(outcome == holds)
     }

@@ -94,7 +94,7 @@ public struct BenchPlan: Sendable {
             ("streams", streams, 0...60_000), ("channels", channels, 1...100_000),
             ("publishers", publishers, 1...1_000),
             ("in-flight", inFlight, 0...100_000), ("rate", rate, 0...1_000_000), ("seconds", seconds, 1...3_600),
-            ("warm-up", warmUpSeconds, 0...60), ("payload", payloadBytes, Mark.length...60_000),
+            ("warm-up", warmUpSeconds, 0...60), ("payload", payloadBytes, PayloadMark.length...60_000),
             ("webhooks", webhooks, 1...1_000), ("watchers", watchers, 1...10_000),
         ]
         for (name, value, bound) in bounds where !bound.contains(value) {

@@ -48,7 +48,7 @@ final class Driver {
         try plan.check()
         try Sockets.raiseLimit(to: count + plan.publishers + others + 32)
         signal(SIGPIPE, SIG_IGN)
-        Interruption.listen()
+        InterruptSignal.listen()
         self.plan = plan
         target = try Target(plan.url)
         meter = ProcessMeter(processes: plan.processes)
@@ -92,7 +92,7 @@ extension Driver {
     /// Turns until `isDone` says so.
     func turn(until isDone: () throws(BenchFailure) -> Bool) throws(BenchFailure) {
         while !(try isDone()) {
-            guard !Interruption.isAsked else { throw BenchFailure("interrupted") }
+            guard !InterruptSignal.isAsked else { throw BenchFailure("interrupted") }
             publishers?.serve()
             first?.wait(milliseconds: 0) { streams.serve(Int($0)) }
             if isPublishing { try publishDue() }

@@ -28,9 +28,9 @@ public enum GatewayProcess {
         let signals = await ProcessSignals.caught([SIGTERM, SIGINT, SIGHUP])
         try await GatewayServer(configuration, logger: logger).run(
             whenListening: { url in
-                if configuration.isDevelopment { Greeting.lines(url: url).forEach(Terminal.say) }
+                if configuration.isDevelopment { StartupMessage.lines(url: url).forEach(Terminal.say) }
                 Terminal.say("listening on \(url)")
-                StartPages.release()
+                StartupMemoryTrim.release()
             },
             reloadingUntil: { takeOver in
                 // A reload may take long (a schema is held against its versions); a stop does not wait for it, and many
@@ -41,7 +41,7 @@ public enum GatewayProcess {
                         do {
                             await takeOver(try reload().configuration)
                         } catch {
-                            logger.error("\(Assembly.notReloaded)", metadata: ["error": "\(error)"])
+                            logger.error("\(ServiceContainer.notReloaded)", metadata: ["error": "\(error)"])
                         }
                     }
                 }

@@ -50,7 +50,7 @@ public struct GatewayServer: Sendable {
         defer { loop.stop() }
         let engine = try await openEngine()
         do {
-            let assembly = try Assembly(configuration, on: claimed, engine: engine, loop: loop, logger: logger)
+            let assembly = try ServiceContainer(configuration, on: claimed, engine: engine, loop: loop, logger: logger)
             try await sealSecrets(assembly)
             try await serve(assembly, whenListening, stop)
         } catch {
@@ -71,10 +71,10 @@ public struct GatewayServer: Sendable {
     ///
     /// The first part that fails ends the gateway with its error, at whatever point of its life.
     private func serve(
-        _ assembly: Assembly, _ whenListening: @escaping @Sendable (String) -> Void, _ stop: @escaping Stop
+        _ assembly: ServiceContainer, _ whenListening: @escaping @Sendable (String) -> Void, _ stop: @escaping Stop
     ) async throws {
         // In this order, each waiting for the one before.
-        let (chat, app, sources, hooks) = (StartGate(), StartGate(), StartGate(), StartGate())
+        let (chat, app, sources, hooks) = (StartSignal(), StartSignal(), StartSignal(), StartSignal())
         try await withThrowingTaskGroup(of: Void.self) { parts in
             parts.addTask { try await assembly.service.run(whenReady: chat.open) }
             if let exporter = assembly.exporter { parts.addTask { await exporter.run() } }
@@ -123,7 +123,7 @@ public struct GatewayServer: Sendable {
     }
 
     /// Brings what is stored under the first key, before anybody reads it.
-    private func sealSecrets(_ assembly: Assembly) async throws {
+    private func sealSecrets(_ assembly: ServiceContainer) async throws {
         let count = try await assembly.service.resealSecrets()
         guard count > 0 else { return }
         logger.notice("sealed stored secrets with the first of secrets_key", metadata: ["records": "\(count)"])
@@ -131,7 +131,7 @@ public struct GatewayServer: Sendable {
 
     /// Lets attempts under way end within the drain time; the others are made again after the next start, with their
     /// ids.
-    private func finishDeliveries(of assembly: Assembly) async {
+    private func finishDeliveries(of assembly: ServiceContainer) async {
         await withTaskGroup { group in
             group.addTask {
                 await assembly.webhooks.drain()
@@ -146,14 +146,14 @@ public struct GatewayServer: Sendable {
         await assembly.exporter?.client.shutdown()
     }
 
-    private func establishFirstApp(_ assembly: Assembly) async throws {
-        let first = FirstStart(
+    private func establishFirstApp(_ assembly: ServiceContainer) async throws {
+        let first = InitialSetup(
             configuration: configuration, keyring: assembly.service.keyring, clock: .system,
             isWatched: Terminal.isWatched)
         guard let app = try await first.establish(), !configuration.isDevelopment else { return }
         switch app.key {
         case .known: logger.notice("made the first app", metadata: ["app": "\(app.name)"])
-        case .shown(let key): Greeting.firstKey(key, of: app.name).forEach(Terminal.say)
+        case .shown(let key): StartupMessage.firstKey(key, of: app.name).forEach(Terminal.say)
         case .filed(let path):
             logger.warning(
                 "made the first app; read its admin key from the file, then remove that",
@@ -163,7 +163,7 @@ public struct GatewayServer: Sendable {
 }
 
 /// Something others wait for while the gateway starts. Opened once.
-private struct StartGate: Sendable {
+private struct StartSignal: Sendable {
     private let opened: AsyncStream<Never>
     private let signal: AsyncStream<Never>.Continuation
 

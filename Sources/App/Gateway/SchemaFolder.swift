@@ -3,7 +3,7 @@ import ChatModel
 import Glibc
 import Logging
 
-/// The directory whose files declare event types (`TypeDeclaration`): read at the start, and again on SIGHUP.
+/// The directory whose files declare event types (`EventTypeDeclaration`): read at the start, and again on SIGHUP.
 struct SchemaFolder {
     let path: String
     let limits: Limits
@@ -21,14 +21,14 @@ struct SchemaFolder {
     }
 
     /// Every `.json` file, in the order of the names; others and those that begin with a dot are passed over.
-    func declarations() throws(DeclarationError) -> [TypeDeclaration] {
+    func declarations() throws(DeclarationError) -> [EventTypeDeclaration] {
         let files = try names().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
         guard files.count <= limits.typesPerApp else {
             throw DeclarationError(path, "an app may declare at most \(limits.typesPerApp) event types")
         }
-        var declarations: [TypeDeclaration] = []
+        var declarations: [EventTypeDeclaration] = []
         for file in files {
-            declarations.append(try TypeDeclaration(file: file, try read(file), limits: limits))
+            declarations.append(try EventTypeDeclaration(file: file, try read(file), limits: limits))
         }
         return declarations
     }
@@ -49,7 +49,7 @@ struct SchemaFolder {
         let descriptor = open(path + "/" + file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(file) }
         defer { close(descriptor) }
-        let most = TypeDeclaration.mostBytes(limits)
+        let most = EventTypeDeclaration.mostBytes(limits)
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {

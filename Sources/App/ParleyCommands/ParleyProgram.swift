@@ -11,12 +11,12 @@ public enum ParleyProgram {
         await run(arguments, in: .process)
     }
 
-    static func run(_ arguments: [String], in surroundings: Surroundings) async -> Int32 {
+    static func run(_ arguments: [String], in commandEnvironment: CommandEnvironment) async -> Int32 {
         // The codes of `schema` are its own: there 2 is a refused schema, and wrong usage a failure like others.
         let usageCode: Int32 = ClientCommands.usageCode(for: arguments)
-        return await Surroundings.$current.withValue(surroundings) {
+        return await CommandEnvironment.$current.withValue(commandEnvironment) {
             do {
-                try Spelling.check(arguments, against: ParleyCommand.self, code: usageCode)
+                try CommandSuggestion.check(arguments, against: ParleyCommand.self, code: usageCode)
                 var command = try ParleyCommand.parseAsRoot(arguments)
                 if var waiting = command as? any AsyncParsableCommand {
                     try await waiting.run()
@@ -25,15 +25,15 @@ public enum ParleyProgram {
                 }
                 return 0
             } catch {
-                return report(error, to: surroundings.console, usageCode: usageCode)
+                return report(error, to: commandEnvironment.console, usageCode: usageCode)
             }
         }
     }
 
     private static func report(_ error: any Error, to console: Console, usageCode: Int32) -> Int32 {
         if let failure = error as? CommandFailure {
-            console.errors.line(console.errors.style.bad("error: ") + PlainText.safe(failure.message))
-            for detail in failure.details { console.errors.line("  " + PlainText.safe(detail)) }
+            console.errors.line(console.errors.style.bad("error: ") + SanitizedText.safe(failure.message))
+            for detail in failure.details { console.errors.line("  " + SanitizedText.safe(detail)) }
             return failure.code
         }
         let text = ParleyCommand.fullMessage(for: error)

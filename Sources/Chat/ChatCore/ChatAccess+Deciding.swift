@@ -10,11 +10,11 @@ extension ChatAccess {
     /// - Throws: `.forbidden` for a deed whose type the caller does not reach.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
-        _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         let (caller, cause, device, trace, isQuiet) = (caller, cause, device, TraceContext.current, isQuiet)
-        return try await service.decide(keys) { situation throws(ChatError) in
-            var decision = try body(situation)
+        return try await service.decide(keys) { snapshot throws(ChatError) in
+            var decision = try body(snapshot)
             if let deed = decision.events.first { try caller.demand(type: deed.type) }
             if isQuiet { decision.events = [] }
             let isSeveral = decision.events.count { $0.audience != .wire } > 1

@@ -29,12 +29,12 @@ public final class ChatService: Sendable {
     /// What was changed by administration.
     public let audit: AuditLog
     /// The answers to repeatable requests.
-    public let answers: RememberedAnswers
-    let restrictionEnds: RestrictionEnds
+    public let answers: StoredAnswers
+    let restrictionEnds: RestrictionExpiries
     let revokedTokens: RevokedTokens
-    let unread: UnreadBoard
+    let unread: UnreadCounts
     let activity: ChannelActivity
-    let sweeps: Sweeps
+    let pendingDeletions: PendingDeletions
     private let deletionCount = Atomic<UInt64>(0)
     private let groupObservers = Lock<[@Sendable (Revision) async -> Void]>([])
 
@@ -56,17 +56,17 @@ public final class ChatService: Sendable {
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault, limits: limits)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: liveLimits, clock: clock)
-        sweeps = Sweeps(directory: engine.directory)
-        unread = UnreadBoard(engine: engine, sweeps: sweeps, limits: limits, clock: clock) { [activity, hub] users in
+        pendingDeletions = PendingDeletions(directory: engine.directory)
+        unread = UnreadCounts(engine: engine, pendingDeletions: pendingDeletions, limits: limits, clock: clock) { [activity, hub] users in
             guard activity.hasFollowers else { return [] }
             return await hub.namingActivity(users)
         }
-        restrictionEnds = RestrictionEnds(
+        restrictionEnds = RestrictionExpiries(
             directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
         revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
-        accessCache = ChannelAccessCache(directory: engine.directory, keyring: keyring, sweeps: sweeps, limits: limits)
+        accessCache = ChannelAccessCache(directory: engine.directory, keyring: keyring, pendingDeletions: pendingDeletions, limits: limits)
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
-        answers = RememberedAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
+        answers = StoredAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
         presence = PresenceTracker(
             engine: engine, board: board ?? MemoryPresenceStore(limits: limits), accessCache: accessCache, limits: limits,
             clock: clock)
@@ -97,7 +97,7 @@ public final class ChatService: Sendable {
     /// - Returns: how many records were written again.
     /// - Throws: `.unavailable` when a secret was sealed with a key that is missing.
     public func resealSecrets() async throws(ChatError) -> Int {
-        try await Resealing(directory: engine.directory, vault: vault).run()
+        try await SecretReencryption(directory: engine.directory, vault: vault).run()
     }
 
     /// Loads keys and event types and starts the hub; returns when cancelled or when the engine closes.
@@ -113,8 +113,8 @@ public final class ChatService: Sendable {
             group.addTask { await self.eventTypes.reportViolations() }
             let tokensRevision = try await revokedTokens.load()
             group.addTask { await self.revokedTokens.follow(from: tokensRevision) }
-            let sweepsRevision = try await sweeps.load(keyring.apps.map(\.app))
-            group.addTask { await self.sweeps.follow(from: sweepsRevision) }
+            let sweepsRevision = try await pendingDeletions.load(keyring.apps.map(\.app))
+            group.addTask { await self.pendingDeletions.follow(from: sweepsRevision) }
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }
             group.addTask { await self.keepLogsSmall() }
@@ -134,7 +134,7 @@ public final class ChatService: Sendable {
     /// it returns.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
-        _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         let decided =
             if let tracer {
@@ -142,7 +142,7 @@ public final class ChatService: Sendable {
                     try await decideNoted(keys, body)
                 }
             } else { try await decideNoted(keys, body) }
-        sweeps.note(decided.changes)
+        pendingDeletions.note(decided.changes)
         let keys = decided.changes.map(\.key)
         if keys.contains(where: { $0.kind == .membership || $0.kind == .channel }) { await unread.changed(keys) }
         if keys.contains(where: { $0.kind == .group }) { await groupsChanged() }
@@ -152,19 +152,19 @@ public final class ChatService: Sendable {
     /// Writes the note that the request under way was carried out beside what it changes, if there is one.
     private func decideNoted<Value: Sendable>(
         _ keys: [RecordKey],
-        _ body: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        guard let note = AnswerNote.change() else { return try await engine.directory.decide(keys, body) }
+        guard let note = PendingAnswer.change() else { return try await engine.directory.decide(keys, body) }
         do throws(ChatError) {
-            let decided = try await engine.directory.decide(keys) { situation throws(ChatError) in
-                var decision = try body(situation)
+            let decided = try await engine.directory.decide(keys) { snapshot throws(ChatError) in
+                var decision = try body(snapshot)
                 if !decision.changes.isEmpty || !decision.events.isEmpty { decision.changes.append(note) }
                 return decision
             }
-            if decided.changes.isEmpty { AnswerNote.takeBack() }
+            if decided.changes.isEmpty { PendingAnswer.takeBack() }
             return decided
         } catch {
-            AnswerNote.takeBack()
+            PendingAnswer.takeBack()
             throw error
         }
     }

@@ -6,21 +6,21 @@ import Synchronization
 /// Those that were in force before are kept until the end, because a reader may still be at them: some hundred bytes for
 /// each time the settings are read again.
 public final class LiveLimits: Sendable {
-    private final class Edition: Sendable {
+    private final class RecordEdition: Sendable {
         let limits: Limits
-        let before: Edition?
+        let before: RecordEdition?
 
-        init(_ limits: Limits, after before: Edition?) {
+        init(_ limits: Limits, after before: RecordEdition?) {
             self.limits = limits
             self.before = before
         }
     }
 
     /// Holds one reference, which is let go of at the end.
-    private let newest: Atomic<Unmanaged<Edition>>
+    private let newest: Atomic<Unmanaged<RecordEdition>>
 
     public init(_ limits: Limits) {
-        newest = Atomic(.passRetained(Edition(limits, after: nil)))
+        newest = Atomic(.passRetained(RecordEdition(limits, after: nil)))
     }
 
     deinit { newest.load(ordering: .acquiring).release() }
@@ -34,6 +34,6 @@ public final class LiveLimits: Sendable {
     public func replace(by limits: Limits) {
         // The reference that `newest` held is the one the new edition keeps.
         let before = newest.load(ordering: .acquiring).takeRetainedValue()
-        newest.store(.passRetained(Edition(limits, after: before)), ordering: .releasing)
+        newest.store(.passRetained(RecordEdition(limits, after: before)), ordering: .releasing)
     }
 }

@@ -98,14 +98,14 @@ public final class RecordMirror: Sendable {
     private func writeNoted(
         _ changes: [RecordChange], _ events: [EventDraft]
     ) async throws(ChatError) -> [Record] {
-        let entry = AuditNote.change(beside: changes)
-        let note = AnswerNote.change()
+        let entry = PendingAuditEntry.change(beside: changes)
+        let note = PendingAnswer.change()
         let beside = [entry, note].compactMap(\.self)
         do throws(ChatError) {
             return Array(try await directory.write(changes + beside, events: events).prefix(changes.count))
         } catch {
-            if entry != nil { AuditNote.takeBack() }
-            if note != nil { AnswerNote.takeBack() }
+            if entry != nil { PendingAuditEntry.takeBack() }
+            if note != nil { PendingAnswer.takeBack() }
             throw error
         }
     }

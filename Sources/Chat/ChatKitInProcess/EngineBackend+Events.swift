@@ -3,11 +3,11 @@ public import ChatKit
 public import ChatModel
 
 extension EngineBackend {
-    public func post(_ posting: Posting) async throws(ChatError) -> Timetoken {
+    public func post(_ posting: OutgoingMessage) async throws(ChatError) -> Timetoken {
         try await access.emit(emission(posting)).event.timetoken
     }
 
-    func emission(_ posting: Posting) -> Emission {
+    func emission(_ posting: OutgoingMessage) -> Emission {
         var emission: Emission
         switch posting.form {
         case .message:
@@ -54,12 +54,12 @@ extension EngineBackend {
     public func events(_ selection: EventSelection) -> LiveEvents {
         LiveEvents {
             let opening = Opening(self, selection)
-            return { () async throws(ChatError) -> LiveNews? in try await opening.next() }
+            return { () async throws(ChatError) -> LiveUpdate? in try await opening.next() }
         }
     }
 
     fileprivate func reader(_ wanted: EventSelection) throws(ChatError) -> HubReader {
-        HubReader(host, try WantedEvents(wanted, access, user: user, device: device))
+        HubReader(host, try HubSelection(wanted, access, user: user, device: device))
     }
 }
 
@@ -74,7 +74,7 @@ private actor Opening {
         self.selection = selection
     }
 
-    func next() async throws(ChatError) -> LiveNews? {
+    func next() async throws(ChatError) -> LiveUpdate? {
         if let reader { return try await reader.next() }
         let made = try backend.reader(selection)
         reader = made

@@ -4,9 +4,9 @@ public import ChatModel
 import JSON
 
 extension EngineBackend {
-    public func send(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken {
-        guard ties != PostingTies() else { return try await post(posting) }
-        let tied = MessageTies(quote: ties.quote, threadOf: ties.threadOf, mentions: ties.mentioned)
+    public func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken {
+        guard ties != MessageReferences() else { return try await post(posting) }
+        let tied = MessageLinks(quote: ties.quote, threadOf: ties.threadOf, mentions: ties.mentioned)
         return try await access.post(emission(posting), tied).events[0].event.timetoken
     }
 
@@ -113,8 +113,8 @@ extension EngineBackend {
     }
 }
 
-extension PostingTies {
-    fileprivate var mentioned: MessageTies.Mentions? {
+extension MessageReferences {
+    fileprivate var mentioned: MessageLinks.Mentions? {
         if mentionsEverybody { return .channel }
         return mentions.isEmpty ? nil : .users(mentions)
     }

@@ -10,8 +10,8 @@ extension EngineBackend {
             try await access.lift(restrictionOf: user, in: channel, by: self.user)
             return
         }
-        let sanction = Sanction(isBan: ban, isMute: mute, reason: reason, until: until)
-        _ = try await access.restrict(user, in: channel, sanction, by: self.user)
+        let restrictionRequest = RestrictionRequest(isBan: ban, isMute: mute, reason: reason, until: until)
+        _ = try await access.restrict(user, in: channel, restrictionRequest, by: self.user)
     }
 
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord? {

@@ -17,7 +17,7 @@ actor HubReader {
     }
 
     private let host: ChatHost
-    private let wanted: WantedEvents
+    private let wanted: HubSelection
     private var chat: ChatAccess { wanted.chat }
     /// Everything up to here has been handed out; nil: begin with what comes.
     private var position: Timetoken?
@@ -29,7 +29,7 @@ actor HubReader {
     private var changes = 0
     private var groupObserver: Task<Void, Never>?
 
-    init(_ host: ChatHost, _ wanted: WantedEvents) {
+    init(_ host: ChatHost, _ wanted: HubSelection) {
         self.host = host
         self.wanted = wanted
         position = wanted.since
@@ -45,7 +45,7 @@ actor HubReader {
     }
 
     /// What the store cannot give now is asked for again a little later, from the same place.
-    func next() async throws(ChatError) -> LiveNews? {
+    func next() async throws(ChatError) -> LiveUpdate? {
         if isInterrupted {
             isInterrupted = false
             try? await Task.sleep(for: Self.pause)  // cancelled: `join` finds out
@@ -61,7 +61,7 @@ actor HubReader {
         }
     }
 
-    private func news() async throws(ChatError) -> LiveNews? {
+    private func news() async throws(ChatError) -> LiveUpdate? {
         while true {
             guard let live else { return try await join() }
             if let news = try await fromStore() { return news }
@@ -72,7 +72,7 @@ actor HubReader {
     }
 
     /// Everything above the hub's position comes to the outbox; the rest is read from the store.
-    private func join() async throws(ChatError) -> LiveNews {
+    private func join() async throws(ChatError) -> LiveUpdate {
         let hub = chat.service.hub
         guard await hub.isRunning else { throw .notListening }
         try await watchGroups()
@@ -99,7 +99,7 @@ actor HubReader {
         return .connected(at: resumption.from, hasGap: resumption.gap != nil)
     }
 
-    private func fromStore() async throws(ChatError) -> LiveNews? {
+    private func fromStore() async throws(ChatError) -> LiveUpdate? {
         guard var reading = stored else { return nil }
         while !reading.isOver {
             let page = try await reading.nextPage(limit: chat.limits.pageMost)
@@ -112,7 +112,7 @@ actor HubReader {
     }
 
     /// What came twice, by the store and by the hub, lies at or below the position.
-    private func fromHub(_ outbox: Outbox) async -> LiveNews? {
+    private func fromHub(_ outbox: Outbox) async -> LiveUpdate? {
         while let batch = await outbox.batch() {
             let known = position ?? .zero
             let new = batch.filter { $0.timetoken > known }

@@ -34,7 +34,7 @@ public struct ChatError: Error, Sendable {
     }
 
     /// One fault in a document, as problem+json lists it (`conventions.md` 7).
-    public struct Fault: Sendable, Equatable {
+    public struct FieldError: Sendable, Equatable {
         /// RFC 6901, with a leading `#`.
         public var pointer: String
         public var keyword: String
@@ -59,7 +59,7 @@ public struct ChatError: Error, Sendable {
     public var message: String
     /// A narrower stable name than `code` gives, e.g. `schema_violation`; nil where `code` says it all.
     public var slug: String?
-    public var faults: [Fault] = []
+    public var faults: [FieldError] = []
     /// The member that is wrong, by its name in the native API, or the path of something in it, such as `metadata/color`; empty for
     /// the body as a whole, nil where neither is. The
     /// interface that has read the member knows whether it came in a body, a path or a query.
@@ -82,7 +82,7 @@ public struct ChatError: Error, Sendable {
     }
 }
 
-extension ChatError.Fault {
+extension ChatError.FieldError {
     /// Prints it as the next value of `writer`, with the members of a problem's `errors` (`conventions.md` 7).
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()

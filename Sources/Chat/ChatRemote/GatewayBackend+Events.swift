@@ -3,18 +3,18 @@ public import ChatModel
 import JSON
 
 extension GatewayBackend {
-    public func post(_ posting: Posting) async throws(ChatError) -> Timetoken {
-        try await post(posting, PostingTies())
+    public func post(_ posting: OutgoingMessage) async throws(ChatError) -> Timetoken {
+        try await post(posting, MessageReferences())
     }
 
-    func post(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken {
+    func post(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken {
         let path = RequestPath("channels", posting.channel, posting.form.path)
         var call = Call("POST", path, body: body(of: posting, ties))
         call.repeatKey = Call.freshKey()
         return try await send(call).timetoken("timetoken")
     }
 
-    private func body(of posting: Posting, _ ties: PostingTies) -> JSONText {
+    private func body(of posting: OutgoingMessage, _ ties: MessageReferences) -> JSONText {
         JSONText(capacity: posting.data.count + 128) { writer in
             writer.beginObject()
             if case .event(let type?) = posting.form { writer.member("type", type) }
@@ -63,12 +63,12 @@ extension GatewayBackend {
     public func events(_ selection: EventSelection) -> LiveEvents {
         LiveEvents {
             let listener = streams.listen(selection)
-            return { () async throws(ChatError) -> LiveNews? in try await listener.next() }
+            return { () async throws(ChatError) -> LiveUpdate? in try await listener.next() }
         }
     }
 }
 
-extension Posting.Form {
+extension OutgoingMessage.Form {
     fileprivate var path: String {
         switch self {
         case .message: "messages"

@@ -3,7 +3,7 @@ public import ChatModel
 import JSON
 
 extension GatewayBackend {
-    public func send(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken {
+    public func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken {
         try await post(posting, ties)
     }
 
@@ -119,7 +119,7 @@ extension GatewayBackend {
     /// One member, and who acts.
     private func body(_ name: StaticString, _ value: String) -> JSONText { body { $0.member(name, value) } }
 
-    private func state(_ answer: Answer) throws(ChatError) -> MessageState {
+    private func state(_ answer: GatewayResponse) throws(ChatError) -> MessageState {
         guard let state = MessageState(answer.text) else { throw .foreignAnswer }
         return state
     }

@@ -167,7 +167,7 @@ extension GatewayBackend {
     /// - Parameter eTag: the version that must be there.
     private func change(
         _ path: RequestPath, _ body: JSONText, _ eTag: String?
-    ) async throws(ChatError) -> AnswerObject {
+    ) async throws(ChatError) -> ResponseObject {
         let members = body.rawMembers() ?? []
         var call = Call("PATCH", path, body: body)
         call.version = eTag
@@ -197,7 +197,7 @@ extension GatewayBackend {
 
 extension GatewayBackend {
     /// The object of an answer; nil for 404.
-    func found(_ call: Call) async throws(ChatError) -> AnswerObject? {
+    func found(_ call: Call) async throws(ChatError) -> ResponseObject? {
         do throws(ChatError) {
             return try await send(call).object
         } catch {
@@ -216,7 +216,7 @@ extension GatewayBackend {
     }
 
     func page<Item: Sendable>(
-        _ path: RequestPath, _ list: RecordList, _ read: (AnswerObject) throws(ChatError) -> Item
+        _ path: RequestPath, _ list: RecordList, _ read: (ResponseObject) throws(ChatError) -> Item
     ) async throws(ChatError) -> Page<Item> {
         let path = path.adding("filter", list.filter).adding("sort", each: list.sort)
             .adding("limit", "\(list.limit)").adding("cursor", list.cursor)
@@ -229,7 +229,7 @@ extension GatewayBackend {
     }
 
     func page<Item: Sendable>(
-        _ path: RequestPath, _ limit: Int, _ cursor: String?, _ read: (AnswerObject) throws(ChatError) -> Item
+        _ path: RequestPath, _ limit: Int, _ cursor: String?, _ read: (ResponseObject) throws(ChatError) -> Item
     ) async throws(ChatError) -> Page<Item> {
         var list = RecordList()
         list.limit = limit

@@ -71,7 +71,7 @@ extension GatewayBackend {
     }
 }
 
-extension AnswerObject {
+extension ResponseObject {
     fileprivate var presentUser: PresentUser {
         get throws(ChatError) {
             let state = text.rawMember("state").map { AnyJSON($0) } ?? .null

@@ -25,7 +25,7 @@ public struct GatewayBackend: ChatBackend {
         url: String, user: String, clock: WallClock = .system, token: @escaping @Sendable () async throws -> String
     ) throws(ChatError) {
         try Names.check(user: user)
-        self.init(try GatewayConnection(url: url, Credential(clock: clock, supply: token)), user: user)
+        self.init(try GatewayConnection(url: url, Credential(clock: clock, tokenSupplier: token)), user: user)
     }
 
     private init(_ gateway: GatewayConnection, user: String) {
@@ -38,7 +38,7 @@ public struct GatewayBackend: ChatBackend {
 
     public func close() async { await gateway.close() }
 
-    func send(_ call: Call) async throws(ChatError) -> Answer {
+    func send(_ call: Call) async throws(ChatError) -> GatewayResponse {
         var call = call
         call.device = device
         return try await gateway.send(call)

@@ -6,11 +6,11 @@ public final class InboundService: Sendable {
     /// Administration of sources.
     public let registry: SourceRegistry
     /// The way in.
-    public let gate: InboundGate
+    public let gate: PostReceiver
 
     public init(service: ChatService, logger: Logger) {
         registry = SourceRegistry(service: service, logger: logger)
-        gate = InboundGate(registry: registry, logger: logger)
+        gate = PostReceiver(registry: registry, logger: logger)
     }
 
     /// Loads the sources and follows their changes until cancelled or until the engine closes. The chat service must be

@@ -4,13 +4,13 @@ import HTTPServer
 import Locking
 
 /// What a route does once it is known who asks.
-typealias CallerAction = nonisolated(nonsending) @Sendable (Request, Caller) async throws -> Response
+typealias AuthenticatedHandler = nonisolated(nonsending) @Sendable (Request, Caller) async throws -> Response
 
 /// What a route does for anybody.
-typealias OpenAction = nonisolated(nonsending) @Sendable (Request) async throws -> Response
+typealias PublicHandler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
 /// A route's way with an `Idempotency-Key`.
-enum Repeating {
+enum IdempotentRoute {
     /// Its answer is remembered, and the note that it was begun is in the commit of its first records. PUT, DELETE and GET can be
     /// repeated as they are.
     case remembered
@@ -25,7 +25,7 @@ enum Repeating {
 }
 
 /// The executor of a request. Work of more than about a millisecond leaves the loop, which serves all connections.
-private enum RequestPlace {
+private enum RequestExecutor {
     /// Emits, which must be cheap, polls and changes of a record, unless the request is large.
     case loop
     /// Reads of a record or a short page of records, which take a millisecond or two to parse and to print.
@@ -51,7 +51,7 @@ extension NativeAPI {
     ///   - isConditional: whether a POST keeps to `If-Match`; others refuse it.
     ///   - isHeld: whether the answer waits for events: such a request stays on the loop, where it is held.
     func asCaller(
-        _ action: @escaping CallerAction, repeating: Repeating = .remembered, isConditional: Bool = false,
+        _ action: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered, isConditional: Bool = false,
         isHeld: Bool = false
     ) -> Router.Handler {
         { request in
@@ -74,7 +74,7 @@ extension NativeAPI {
         }
     }
 
-    private func place(of request: Request, _ repeating: Repeating, isHeld: Bool) -> RequestPlace {
+    private func place(of request: Request, _ repeating: IdempotentRoute, isHeld: Bool) -> RequestExecutor {
         if request.isLarge || repeating == .storesNothing { return .workThreads }
         guard [.get, .head].contains(request.method) else {
             // The filter of a webhook may be in it.
@@ -86,7 +86,7 @@ extension NativeAPI {
     }
 
     /// An action on something that has no version: to ignore `If-Match` would overwrite what its sender wants to keep.
-    static func unconditional(_ action: @escaping CallerAction) -> CallerAction {
+    static func unconditional(_ action: @escaping AuthenticatedHandler) -> AuthenticatedHandler {
         { request, caller in
             try refuseIfMatch(request)
             return try await action(request, caller)
@@ -101,8 +101,8 @@ extension NativeAPI {
 
     /// The action, carried out once for a request with an `Idempotency-Key`.
     private func once(
-        _ repeating: Repeating, _ request: Request, _ action: @escaping CallerAction
-    ) throws(ChatError) -> CallerAction {
+        _ repeating: IdempotentRoute, _ request: Request, _ action: @escaping AuthenticatedHandler
+    ) throws(ChatError) -> AuthenticatedHandler {
         guard request.method == .post || request.method == .patch, ![.byRoute, .storesNothing].contains(repeating),
             let key = try IdempotencyKey(request.headers)
         else { return action }
@@ -115,10 +115,10 @@ extension NativeAPI {
     }
 
     /// The same for routes that need no API key: probes, and those that bring another proof.
-    func asAnybody(_ action: @escaping OpenAction) -> Router.Handler {
+    func asAnybody(_ action: @escaping PublicHandler) -> Router.Handler {
         { request in
             do {
-                let place: RequestPlace = request.isLarge ? .workThreads : .loop
+                let place: RequestExecutor = request.isLarge ? .workThreads : .loop
                 return try await place.run { try await action(request) }
             } catch {
                 throw request.isLarge

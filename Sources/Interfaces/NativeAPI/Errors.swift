@@ -22,7 +22,7 @@ extension ChatError {
     fileprivate func pointed(into request: Request) -> ChatError {
         guard faults.isEmpty, let field else { return self }
         if let body = try? Fields.parse(request.body.bytes, limits: Limits()).root, body.kind == .object,
-            let pointer = MemberPlace(field, in: body).pointer
+            let pointer = ErrorLocation(field, in: body).pointer
         {
             return pointed(at: pointer)
         }

@@ -18,7 +18,7 @@ public struct NativeAPI: Sendable {
     let tokens: UserTokens
     let readiness: Readiness
     let metrics = Metrics()
-    let storeFigures: StoreFigures
+    let storeFigures: StoreStatistics
     let streams: LiveStreams
 
     var limits: Limits { service.limits }
@@ -49,7 +49,7 @@ public struct NativeAPI: Sendable {
         self.streams = streams
         tokens = UserTokens(service: service, publicURL: publicURL)
         claims = Claims(limits: service.limits, clock: service.clock)
-        storeFigures = StoreFigures(service: service)
+        storeFigures = StoreStatistics(service: service)
         readiness = Readiness(service: service, deadline: .seconds(3), clock: clock)
     }
 

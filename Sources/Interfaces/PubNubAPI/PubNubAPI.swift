@@ -14,7 +14,7 @@ public struct PubNubAPI: Sendable {
     let polls: LongPollTable
     private let origins: CORSPolicy.Origins
     let print = SubscribePrinter()
-    let tokens = KnownTokens()
+    let tokens = VerifiedTokenCache()
 
     var limits: Limits { service.limits }
 

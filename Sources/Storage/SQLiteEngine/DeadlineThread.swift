@@ -64,7 +64,7 @@ final class DeadlineThread: Sendable {
 
 extension DeadlineThread.State {
     /// True when it is time to look, false when there is no more to do.
-    fileprivate mutating func rouse() -> MonitorAnswer<Bool> {
+    fileprivate mutating func rouse() -> WaitResult<Bool> {
         if isStopped { return .done(false) }
         if wakeAt == .max { return .sleep }
         guard uptimeNanoseconds() >= wakeAt else { return .sleepUntil(wakeAt) }

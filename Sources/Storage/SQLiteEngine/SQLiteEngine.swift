@@ -137,7 +137,7 @@ extension SQLiteEngine {
         return .ready
     }
 
-    public func figures() async throws(ChatError) -> EngineFigures {
+    public func figures() async throws(ChatError) -> EngineStatistics {
         var figures = try await readers.run { (reader) throws(SQLiteFailure) in try reader.figures() }
         figures.waitingEvents = writerHandle.writeQueue.waiting.drafts
         figures.measureFiles(path)

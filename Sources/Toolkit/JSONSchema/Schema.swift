@@ -10,7 +10,7 @@ public import JSON
 /// 2. *Metaschema* (`Compile/MetaschemaCheck`): the document is held against its metaschema, by this same engine.
 /// 3. *Rules* (`Compile/RuleBuilder`): each subschema that is reached becomes a rule, a list of demands with every
 ///    reference followed. What a dynamic reference means depends on the way it is reached; instead of finding out during
-///    evaluation, a subschema gets one rule for each such way (`Compile/Bindings`).
+///    evaluation, a subschema gets one rule for each such way (`Compile/DynamicScope`).
 /// 4. *Plan* (`Compile/Planner`, `Plan/`): all rules that one value must satisfy together are merged and lowered to a
 ///    program of small instructions with tables beside them, plain bytes in one block.
 /// 5. *Verdict* (`Evaluate/`): the plan is run on a parsed value. Yes or no, no allocation, bounded steps.
@@ -22,7 +22,7 @@ public final class Schema: Sendable {
     // What an evaluation needs, beside each other: the results of compiling are a large value to walk through.
     private let plan: PlanBase
     private let entry: UInt32
-    private let way: Way
+    private let way: MatchStrategy
     private let steps: Int
     private let patternSteps: Int
     private let nesting: Int
@@ -34,17 +34,17 @@ public final class Schema: Sendable {
     /// Compiles a schema.
     ///
     /// - Throws: what is wrong with it, by place. A reference that leads nowhere is wrong also where no value would get to.
-    public convenience init(_ document: JSONDocument, options: SchemaOptions = SchemaOptions()) throws(SchemaRefusal) {
+    public convenience init(_ document: JSONDocument, options: SchemaOptions = SchemaOptions()) throws(SchemaError) {
         try self.init(document, at: nil, options: options)
     }
 
-    init(_ document: JSONDocument, at uri: String?, options: SchemaOptions) throws(SchemaRefusal) {
+    init(_ document: JSONDocument, at uri: String?, options: SchemaOptions) throws(SchemaError) {
         self.options = options
         textBytes = document.text.bytes.count
         compiled = try SchemaCompiler(options: options).compile(document, at: uri)
         plan = compiled.plan.base
         entry = compiled.entry
-        way = Way(compiled.plan.base.code(compiled.entry).pointee)
+        way = MatchStrategy(compiled.plan.base.code(compiled.entry).pointee)
         steps = options.limits.steps
         patternSteps = options.limits.patternSteps
         nesting = options.limits.nesting

@@ -23,7 +23,7 @@ public nonisolated(nonsending) func onThreadPool<Value: Sendable, Failure: Error
 public nonisolated(nonsending) func asLongWork<Value: Sendable, Failure: Error>(
     _ work: nonisolated(nonsending) () async throws(Failure) -> Value
 ) async throws(Failure) -> Value {
-    guard let threads = WorkThreads.ofProcess else { return try await onThreadPool(work) }
+    guard let threads = WorkerThreads.ofProcess else { return try await onThreadPool(work) }
     return try await run(work, on: threads)
 }
 
@@ -37,9 +37,9 @@ private nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
 }
 
 /// Threads that run the jobs of tasks, each the next one that waits.
-private final class WorkThreads: TaskExecutor {
+private final class WorkerThreads: TaskExecutor {
     /// Started by the first piece of work; nil when the system had no thread to give, and work goes to the pool.
-    static let ofProcess = WorkThreads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    static let ofProcess = WorkerThreads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
     private struct Queue {
         var jobs: [UnownedJob] = []

@@ -48,7 +48,7 @@ public final class Monitor<Value>: @unchecked Sendable {
     /// `body` names.
     ///
     /// `body` runs with exclusive access; it returns what the caller came for, or how long to sleep.
-    public func wait<Result>(for body: (inout sending Value) -> sending MonitorAnswer<Result>) -> sending Result {
+    public func wait<Result>(for body: (inout sending Value) -> sending WaitResult<Result>) -> sending Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         while true {
@@ -73,7 +73,7 @@ public final class Monitor<Value>: @unchecked Sendable {
 }
 
 /// What a thread waiting on a ``Monitor`` found.
-public enum MonitorAnswer<Result> {
+public enum WaitResult<Result> {
     /// What it waited for.
     case done(Result)
     /// Nothing yet; ask again when woken.

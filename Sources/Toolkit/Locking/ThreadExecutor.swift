@@ -14,7 +14,7 @@ public final class ThreadExecutor: SerialExecutor {
     /// - Parameter name: the thread's, as ``startThread(name:_:)`` takes it.
     public init?(name: String) {
         let work = work
-        let executor = Unowned(executor: self)
+        let executor = UnownedReference(executor: self)
         let isStarted = startThread(name: name) {
             while let jobs = Self.next(work) {
                 for job in jobs { executor.run(job) }
@@ -47,7 +47,7 @@ public final class ThreadExecutor: SerialExecutor {
     }
 
     /// A reference that does not keep the executor alive: with one that does, the thread would never end.
-    private struct Unowned: @unchecked Sendable {
+    private struct UnownedReference: @unchecked Sendable {
         // Safe: a job runs only while a task or an actor holds the executor.
         unowned let executor: ThreadExecutor
         func run(_ job: UnownedJob) { job.runSynchronously(on: executor.asUnownedSerialExecutor()) }

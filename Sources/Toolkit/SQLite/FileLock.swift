@@ -10,7 +10,7 @@ public struct FileLock: ~Copyable, Sendable {
     private let descriptor: Int32
 
     /// Why there is no lock.
-    public enum Refusal: Error, Sendable, Equatable {
+    public enum LockError: Error, Sendable, Equatable {
         /// Somebody else holds it.
         case held
         /// The file cannot be made or locked; the system's error number.
@@ -19,7 +19,7 @@ public struct FileLock: ~Copyable, Sendable {
 
     /// Takes the lock, or says at once why not. The side file stays behind after release; removing it would let two
     /// holders lock two different files of one name.
-    public init(path: String) throws(Refusal) {
+    public init(path: String) throws(LockError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system(errno: errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {

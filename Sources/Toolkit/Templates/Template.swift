@@ -15,7 +15,7 @@ public struct Template: Sendable {
     /// - Parameter roots: the names of the documents that references may begin with.
     /// - Throws: every mistake, with pointers into the template.
     public init(_ text: JSONText, roots: [String], limits: TemplateLimits = TemplateLimits()) throws(TemplateFaults) {
-        var compiler = TemplateCompiler(roots: roots.map { TemplateRoot($0, .document) }, limits: limits)
+        var compiler = TemplateCompiler(roots: roots.map { ReferenceRoot($0, .document) }, limits: limits)
         let template = compiler.template(text)
         guard let template, compiler.faults.isEmpty else { throw TemplateFaults(faults: compiler.faults) }
         self = template
@@ -34,8 +34,8 @@ public struct Template: Sendable {
     ///   its size.
     public func render(
         _ context: some TemplateContext, limitBytes: Int, limits: TemplateLimits = TemplateLimits()
-    ) throws(TemplateObstacle) -> JSONText {
-        var run = TemplateRun(context, limits: limits)
+    ) throws(TemplateError) -> JSONText {
+        var run = TemplateRenderer(context, limits: limits)
         return try run.value(of: self, limitBytes: limitBytes)
     }
 }

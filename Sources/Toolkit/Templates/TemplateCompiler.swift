@@ -7,13 +7,13 @@ public struct TemplateCompiler {
     public private(set) var faults: [TemplateFault] = []
     /// The roots that anything refers to: what nobody asks for need not be there.
     public private(set) var rootsUsed: Set<String> = []
-    private let roots: [TemplateRoot]
+    private let roots: [ReferenceRoot]
     private let limits: TemplateLimits
     private var references = 0
     /// The names of the elements of the repetitions around the present place, the outermost first.
     private var variables: [String] = []
 
-    public init(roots: [TemplateRoot], limits: TemplateLimits = TemplateLimits()) {
+    public init(roots: [ReferenceRoot], limits: TemplateLimits = TemplateLimits()) {
         self.roots = roots
         self.limits = limits
     }

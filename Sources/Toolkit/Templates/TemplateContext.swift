@@ -2,16 +2,16 @@ public import JSON
 
 /// The values a template is filled in with.
 public protocol TemplateContext {
-    /// The whole value of a root of form ``TemplateRoot/Form/document``, valid JSON; nil where there is none.
+    /// The whole value of a root of form ``ReferenceRoot/Form/document``, valid JSON; nil where there is none.
     func document(_ root: String) -> JSONText?
 
-    /// The text under `name` of a root of form ``TemplateRoot/Form/table``, or (with an empty name) the text of a root of
-    /// form ``TemplateRoot/Form/text``; nil where there is none.
+    /// The text under `name` of a root of form ``ReferenceRoot/Form/table``, or (with an empty name) the text of a root of
+    /// form ``ReferenceRoot/Form/text``; nil where there is none.
     func text(_ root: String, _ name: String) -> String?
 }
 
 /// A first word of references: what a template may take values from.
-public struct TemplateRoot: Sendable, Hashable {
+public struct ReferenceRoot: Sendable, Hashable {
     /// What follows the first word.
     public enum Form: Sendable {
         /// `body`, `body/json/pointer` (RFC 6901).

@@ -19,7 +19,7 @@ public struct TemplateFaults: Error, Sendable, Equatable {
 }
 
 /// A value that a run could not give.
-public struct TemplateGap: Sendable, Equatable {
+public struct MissingValue: Sendable, Equatable {
     /// The place in the template that asked for it: a JSON Pointer.
     public var pointer: String
     /// Names the reference: `{body/ref} has no value`.
@@ -27,8 +27,8 @@ public struct TemplateGap: Sendable, Equatable {
 }
 
 /// Why a template could not be filled in.
-public enum TemplateObstacle: Error, Sendable, Equatable {
-    case missing([TemplateGap])
+public enum TemplateError: Error, Sendable, Equatable {
+    case missing([MissingValue])
     /// The result would be longer than asked for.
     case tooLarge(limitBytes: Int)
     /// More than `TemplateLimits.steps`.

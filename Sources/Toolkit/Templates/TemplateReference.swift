@@ -14,7 +14,7 @@ public struct TemplateReference: Sendable, CustomStringConvertible {
     public let description: String
 
     /// Nil for what refers to nothing.
-    init?(_ text: some StringProtocol, roots: [TemplateRoot], variables: [String]) {
+    init?(_ text: some StringProtocol, roots: [ReferenceRoot], variables: [String]) {
         let slash = text.firstIndex(of: "/")
         let name = text[..<(slash ?? text.endIndex)]
         let rest = slash.map { text[$0...] } ?? text[text.endIndex...]

@@ -195,7 +195,7 @@ extension Room {
             let root = try await room.say("1", in: "a.b", by: "ana").timetoken
             _ = try await room.chat.post(
                 Emission.message(channel: "a.b", data: Room.text("2"), user: "ana", meta: nil),
-                MessageTies(threadOf: root))
+                MessageLinks(threadOf: root))
             try await room.say("3", in: "b", by: "ana")
             await room.service.activity.tell()
             func told() async throws -> [Event] {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import ChatCore
 
-private func file(_ name: String, _ text: String) throws -> TypeDeclaration {
-    try TypeDeclaration(file: name, Array(text.utf8), limits: Limits())
+private func file(_ name: String, _ text: String) throws -> EventTypeDeclaration {
+    try EventTypeDeclaration(file: name, Array(text.utf8), limits: Limits())
 }
 
 private let paid = #"{"description":"Paid.","mode":"warn","schema":\#(orderSchema),"examples":[{"amount":1}]}"#
@@ -31,8 +31,8 @@ private func complaint(
             let first = try await types.apply(files, to: chat.app)
             #expect(
                 first == [
-                    AppliedDeclaration(name: "order.paid", version: 1, isNewVersion: true),
-                    AppliedDeclaration(name: "order.sent", version: 0, isNewVersion: false),
+                    DeclarationResult(name: "order.paid", version: 1, isNewVersion: true),
+                    DeclarationResult(name: "order.sent", version: 0, isNewVersion: false),
                 ])
             let type = try chat.eventType("order.paid")
             #expect(type.origin == .file)
@@ -53,7 +53,7 @@ private func complaint(
             _ = try await types.apply([try file("order.paid.json", paid)], to: chat.app)
             let wider = try file("order.paid.json", #"{"schema":{"type":"object"}}"#)
             let applied = try await types.apply([wider], to: chat.app)
-            #expect(applied == [AppliedDeclaration(name: "order.paid", version: 2, isNewVersion: true)])
+            #expect(applied == [DeclarationResult(name: "order.paid", version: 2, isNewVersion: true)])
             let narrower = #""schema":{"type":"object","required":["currency"]}"#
             let error = try await complaint {
                 _ = try await types.apply([try file("order.paid.json", "{\(narrower)}")], to: chat.app)

@@ -57,7 +57,7 @@ import Testing
     func busy() async throws {
         try await withTwoNodes { here, there in
             let door = Latch()
-            async let held: Void = there.service.eventTypes.workshop.run(for: there.app) {
+            async let held: Void = there.service.eventTypes.compileQueue.run(for: there.app) {
                 () async throws(ChatError) in await door.pass()
             }
             await door.arrivals.wait { $0 == 1 }

@@ -20,25 +20,25 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
         }
     }
 
-    private func gate(_ chat: ChatAccess, _ type: String) throws -> Gate {
-        try #require(chat.service.eventTypes.gate(of: type, in: chat.app))
+    private func validator(_ chat: ChatAccess, _ type: String) throws -> SchemaValidator {
+        try #require(chat.service.eventTypes.validator(of: type, in: chat.app))
     }
 
     @Test("is what a request has for all its events, and no event has its own")
     func shared() async throws {
         try await withDearType { chat in
-            let gate = try gate(chat, "re.x")
-            var work = SchemaWork()
+            let validator = try validator(chat, "re.x")
+            var work = ValidationBudget()
             for _ in 0..<500 {
                 do throws(ChatError) {
-                    _ = try gate.admit(json(dearData), parsed: nil, within: &work)
+                    _ = try validator.admit(json(dearData), parsed: nil, within: &work)
                     Issue.record("it is accepted")
                 } catch {
                     #expect(error.faults.map(\.keyword) == ["limit"])
                 }
             }
             #expect(work.budget.patternSteps == 0)
-            var left = SchemaWork()
+            var left = ValidationBudget()
             let results = try await chat.admit(
                 (0..<500).map { _ in .success(orderPaid(dearData, type: "re.x")) }, within: &left)
             #expect(results.count == 500)
@@ -54,7 +54,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
     @Test("of an honest batch is enough for every event")
     func honest() async throws {
         try await withDearType { chat in
-            var left = SchemaWork()
+            var left = ValidationBudget()
             let results = try await chat.admit(
                 (0..<500).map { .success(orderPaid("{\"amount\":\($0)}")) }, within: &left)
             #expect(try results.allSatisfy { try $0.get().schema?.version == 1 })
@@ -70,17 +70,17 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
     @Test("on the loop says yes quickly and puts all else off")
     func quick() async throws {
         try await withDearType { chat in
-            let order = try gate(chat, "order.paid")
-            var work = SchemaWork.onLoop
+            let order = try validator(chat, "order.paid")
+            var work = ValidationBudget.onLoop
             #expect(try order.admit(json(#"{"amount":1}"#), parsed: nil, within: &work)?.version == 1)
             #expect(!work.isPutOff)
             #expect(try order.admit(json(#"{"amount":"1"}"#), parsed: nil, within: &work) == nil)
             #expect(work.isPutOff, "reasons are made elsewhere")
-            var other = SchemaWork.onLoop
-            #expect(try gate(chat, "re.x").admit(json(dearData), parsed: nil, within: &other) == nil)
+            var other = ValidationBudget.onLoop
+            #expect(try validator(chat, "re.x").admit(json(dearData), parsed: nil, within: &other) == nil)
             #expect(other.isPutOff)
             #expect(other.budget.patternSteps == 0, "no more than its own steps are taken")
-            var third = SchemaWork.onLoop
+            var third = ValidationBudget.onLoop
             let long = "{\"amount\":1,\"text\":\"\(String(repeating: "a", count: 65_536))\"}"
             #expect(try order.admit(json(long), parsed: nil, within: &third) == nil)
             #expect(third.isPutOff, "parsing it is long work as well")
@@ -108,7 +108,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
             let report = try chat.candidateReport(of: "order.paid")
             #expect(report.undecided == 100)
             let candidate = try #require(chat.service.eventTypes.candidate(of: "order.paid", in: chat.app))
-            var work = SchemaWork.beside
+            var work = ValidationBudget.beside
             for _ in 0..<3 { candidate.look(at: outcome.events[0].event, depth: 64, within: &work) }
             #expect(work.budget.patternSteps == 0)
         }

@@ -7,7 +7,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("The workshop") struct WorkshopTests {
-    private let workshop = Workshop()
+    private let compileQueue = CompileQueue()
     private let done = Observed<[String]>()
 
     @Test("lets apps take turns, each in the order it asked")
@@ -16,13 +16,13 @@ import Testing
             let door = try await occupy(&group)
             for (index, name) in ["a1", "a2", "a3", "b1", "b2", "c1"].enumerated() {
                 group.addTask { try await work(name) }
-                await waitUntil { workshop.waitingCount > index }
+                await waitUntil { compileQueue.waitingCount > index }
             }
             door.open()
             try await group.waitForAll()
         }
         #expect(done.value == ["a1", "b1", "c1", "a2", "b2", "a3"])
-        #expect(workshop.waitingCount == 0)
+        #expect(compileQueue.waitingCount == 0)
         try await work("d1")
         #expect(done.value.last == "d1")
     }
@@ -32,7 +32,7 @@ import Testing
         try await withThrowingTaskGroup { group in
             let door = try await occupy(&group)
             let waiting = Task { try await work("a1") }
-            await waitUntil { workshop.waitingCount > 0 }
+            await waitUntil { compileQueue.waitingCount > 0 }
             waiting.cancel()
             door.open()
             try await expect(.unavailable) { try await waiting.value }
@@ -42,14 +42,14 @@ import Testing
     }
 
     private func work(_ name: String) async throws {
-        try await workshop.run(for: AppID(String(name.prefix(1)))) { () async throws(ChatError) in done.append(name) }
+        try await compileQueue.run(for: AppID(String(name.prefix(1)))) { () async throws(ChatError) in done.append(name) }
     }
 
     /// Something that keeps the workshop busy until its door is opened.
     private func occupy(_ group: inout ThrowingTaskGroup<Void, any Error>) async throws -> Latch {
         let door = Latch()
-        group.addTask { [workshop] in
-            try await workshop.run(for: AppID("a")) { () async throws(ChatError) in await door.pass() }
+        group.addTask { [compileQueue] in
+            try await compileQueue.run(for: AppID("a")) { () async throws(ChatError) in await door.pass() }
         }
         await door.arrivals.wait { $0 == 1 }
         return door

@@ -15,7 +15,7 @@ import Testing
             try await chat.join("ana", "ben", "mod")
             let message = Emission.message(
                 channel: "room", data: json(#"{"text":"secret one"}"#), user: "ana", meta: nil)
-            let sent = try await chat.post(message, MessageTies(mentions: .users(["ben"]))).events[0].event.timetoken
+            let sent = try await chat.post(message, MessageLinks(mentions: .users(["ben"]))).events[0].event.timetoken
             _ = try await chat.of("ana").edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)
             _ = try await chat.of("ben").report(sent, in: "room", for: "rude", by: nil)
             try await chat.of(user).delete(sent, in: "room", isHard: false, by: nil)

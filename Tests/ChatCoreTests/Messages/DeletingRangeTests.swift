@@ -8,7 +8,7 @@ extension ChatAccess {
     fileprivate func reply(_ text: String, to root: Timetoken, by user: String) async throws -> Timetoken {
         let message = Emission.message(
             channel: "room", data: JSONText(string: text), user: user, meta: nil)
-        return try await post(message, MessageTies(threadOf: root)).events[0].event.timetoken
+        return try await post(message, MessageLinks(threadOf: root)).events[0].event.timetoken
     }
 
     fileprivate func thread(of root: Timetoken) async throws -> MessageThread {
@@ -110,7 +110,7 @@ extension ChatAccess {
             let sent = try await chat.say("secret one", by: "ana")
             let begun = try await chat.service.answers.begin("key", fingerprint: "a", in: chat.app)
             let note = try #require(begun.note)
-            try await AnswerNote.$current.withValue(note) {
+            try await PendingAnswer.$current.withValue(note) {
                 _ = try await chat.edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)
             }
             await chat.service.answers.conclude(
@@ -140,9 +140,9 @@ extension ChatAccess {
                     try await chat.delete(sent, in: "room", isHard: true, by: nil)
                 }
                 try await expect(.notFound) {
-                    _ = try await chat.decide(scene) { situation in
-                        var record = scene.record(situation)
-                        record.edit = .init(data: json(#""secret""#), at: situation.next, by: nil)
+                    _ = try await chat.decide(scene) { snapshot in
+                        var record = scene.record(snapshot)
+                        record.edit = .init(data: json(#""secret""#), at: snapshot.next, by: nil)
                         return Decision((), changes: [record.change(in: chat.app)])
                     }
                 }
@@ -205,6 +205,6 @@ extension String {
     }
 }
 
-extension RememberedAnswers.Earlier {
-    fileprivate var note: AnswerNote? { if case .none(let note) = self { note } else { nil } }
+extension StoredAnswers.Earlier {
+    fileprivate var note: PendingAnswer? { if case .none(let note) = self { note } else { nil } }
 }

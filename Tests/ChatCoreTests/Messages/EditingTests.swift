@@ -102,8 +102,8 @@ import Testing
             var emission = Emission.message(
                 channel: "room", data: json(#"{"text":"secret"}"#), user: "ana", meta: nil)
             emission.timeToLive = .seconds(7200)
-            for mentions in [MessageTies.Mentions.users(["ben", "cleo"]), .channel] {
-                let sent = try await chat.post(emission, MessageTies(mentions: mentions)).events[0].event
+            for mentions in [MessageLinks.Mentions.users(["ben", "cleo"]), .channel] {
+                let sent = try await chat.post(emission, MessageLinks(mentions: mentions)).events[0].event
                 let places = ["room", "ben", "cleo"]
                 var told: [Event] = []
                 for place in places { told += try await chat.kept(on: place).filter { $0.type == "user.mentioned" } }

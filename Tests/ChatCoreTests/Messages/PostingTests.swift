@@ -23,7 +23,7 @@ import Testing
             var ben = UserRecord(id: "ben")
             ben.name = "Ben"
             _ = try await chat.directory.write([RecordChange(UserRecord.key("ben", in: chat.app), body: ben.body)])
-            let ties = MessageTies(quote: first, mentions: .users(["ben", "cleo"]))
+            let ties = MessageLinks(quote: first, mentions: .users(["ben", "cleo"]))
             let event = try await chat.post(message("hi", meta: #"{"n":1.50}"#), ties).events[0].event
             #expect(
                 event.meta?.description == #"{"n":1.50,"quotedMessage":{"timetoken":"\#(first)","text":"better","#
@@ -34,9 +34,9 @@ import Testing
                 _ = try await chat.post(self.message("x", meta: #"{"threadOf":"1"}"#), ties)
             }
             try await expect(.malformed) {
-                _ = try await chat.post(self.message("x"), MessageTies(mentions: .users(["a", "a"])))
+                _ = try await chat.post(self.message("x"), MessageLinks(mentions: .users(["a", "a"])))
             }
-            try await expect(.notFound) { _ = try await chat.post(self.message("x"), MessageTies(quote: 1)) }
+            try await expect(.notFound) { _ = try await chat.post(self.message("x"), MessageLinks(quote: 1)) }
         }
     }
 
@@ -47,7 +47,7 @@ import Testing
             try await chat.join("ana")
             let users = (0..<12).map { "user\($0)" }
             for user in users { try await chat.join(user) }
-            let ties = MessageTies(mentions: .users(["stranger"] + users))
+            let ties = MessageLinks(mentions: .users(["stranger"] + users))
             let sent = try await chat.of("ana", device: "d").post(message("hi"), ties).events[0].event
             #expect(sent.audience == .rule(.joinedButOrigin) && sent.draft.cause == "req")
             for (index, user) in users.enumerated() {
@@ -66,7 +66,7 @@ import Testing
     @Test("tells the channel once where everybody is mentioned")
     func everybody() async throws {
         try await withChat { chat in
-            let sent = try await chat.post(message("all"), MessageTies(mentions: .channel)).events[0].event
+            let sent = try await chat.post(message("all"), MessageLinks(mentions: .channel)).events[0].event
             let told = try await chat.told()
             #expect(told.map(\.type) == ["user.mentioned"])
             #expect(told[0].value?["mentions"]?.string == "channel")
@@ -78,7 +78,7 @@ import Testing
     func undone() async throws {
         try await withChat { chat in
             let root = try await chat.say("root", by: "ana")
-            let ties = MessageTies(threadOf: root)
+            let ties = MessageLinks(threadOf: root)
             let reply = try await chat.post(message("a reply", by: "ben"), ties).events[0].event.timetoken
             for _ in 0..<2 {
                 try await chat.delete(reply, in: "room", isHard: false, by: nil)
@@ -98,7 +98,7 @@ import Testing
             let root = try await chat.say("root", by: "ana")
             var replies: [Timetoken] = []
             for user in ["ben", "cleo", "ben"] {
-                let ties = MessageTies(threadOf: root)
+                let ties = MessageLinks(threadOf: root)
                 replies.append(try await chat.post(message("re", by: user), ties).events[0].event.timetoken)
             }
             let thread = try await chat.message(root, in: "room").record.thread
@@ -113,9 +113,9 @@ import Testing
             #expect(
                 told[2].audience == .rule(.joinedAndThreadButOrigin, subjects: ["ben", "cleo", "ana"]))
             try await expect(.conflict) {
-                _ = try await chat.post(self.message("re"), MessageTies(threadOf: replies[0]))
+                _ = try await chat.post(self.message("re"), MessageLinks(threadOf: replies[0]))
             }
-            try await expect(.notFound) { _ = try await chat.post(self.message("re"), MessageTies(threadOf: 1)) }
+            try await expect(.notFound) { _ = try await chat.post(self.message("re"), MessageLinks(threadOf: 1)) }
 
             try await chat.delete(replies[2], in: "room", isHard: true, by: nil)
             try await chat.delete(replies[0], in: "room", isHard: false, by: nil)
@@ -135,7 +135,7 @@ import Testing
         try await withChat { chat in
             let root = try await chat.say("root", by: "ana")
             try await atOnce(100) { number in
-                _ = try await chat.post(message("re", by: "user\(number % 30)"), MessageTies(threadOf: root))
+                _ = try await chat.post(message("re", by: "user\(number % 30)"), MessageLinks(threadOf: root))
             }
             let thread = try await chat.message(root, in: "room").record.thread
             #expect(thread.replies == 100 && thread.authors.count == MessageThread.authorsMost)
@@ -151,7 +151,7 @@ import Testing
             let claim = Claim(
                 app: chat.app, key: Array(repeating: 1, count: 32), fingerprint: [1], note: .null,
                 until: chat.service.clock.now.adding(.seconds(60)))
-            let ties = MessageTies(threadOf: root, mentions: .users(["ben"]))
+            let ties = MessageLinks(threadOf: root, mentions: .users(["ben"]))
             let first = try await chat.post(message("re"), ties, claim: claim).events[0]
             try await chat.delete(root, in: "room", isHard: true, by: nil)
             let again = try await chat.post(message("re"), ties, claim: claim)

@@ -7,8 +7,8 @@ import Testing
 @testable import ChatCore
 
 @Suite("Restrictions") struct RestrictionTests {
-    private static let ban = Sanction(isBan: true, reason: "spam")
-    private static let mute = Sanction(isMute: true)
+    private static let ban = RestrictionRequest(isBan: true, reason: "spam")
+    private static let mute = RestrictionRequest(isMute: true)
 
     private func types(_ events: [Event]) -> [String] { events.map(\.type) }
 
@@ -87,7 +87,7 @@ import Testing
         try await Room.open { room in
             try await room.establish("crew", members: ["ben"])
             let until = room.service.clock.now.adding(.seconds(60))
-            _ = try await room.chat.restrict("ben", in: "crew", Sanction(isMute: true, until: until))
+            _ = try await room.chat.restrict("ben", in: "crew", RestrictionRequest(isMute: true, until: until))
             await room.service.sweepRestrictions()
             room.advance(.seconds(61))
             async let first: Void = room.service.sweepRestrictions()
@@ -109,7 +109,7 @@ import Testing
         try await Room.inFile { path async throws in
             try await Room.open(path: path) { room async throws in
                 let until = room.service.clock.now.adding(.seconds(60))
-                _ = try await room.chat.restrict("ben", in: "crew", Sanction(isBan: true, until: until))
+                _ = try await room.chat.restrict("ben", in: "crew", RestrictionRequest(isBan: true, until: until))
             }
             try await Room.open(path: path) { room async throws in
                 #expect(try await room.chat.restriction(of: "ben", in: "crew").isBanned)
@@ -124,7 +124,7 @@ import Testing
     func stepBack() async throws {
         try await Room.open { room in
             let (service, app) = (room.service, ChatFixture.app)
-            let ends = RestrictionEnds(
+            let ends = RestrictionExpiries(
                 directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
             var restriction = RestrictionRecord(user: "ben", channel: "crew", isBanned: false, isMuted: true)
             let key = RestrictionRecord.key("ben", "crew", in: app)
@@ -153,7 +153,7 @@ import Testing
     func liftedBehind() async throws {
         try await Room.open { room in
             let (service, app) = (room.service, ChatFixture.app)
-            let ends = RestrictionEnds(
+            let ends = RestrictionExpiries(
                 directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
             var first = RestrictionRecord(user: "ben", channel: "crew", isBanned: true, isMuted: false)
             first.since = service.clock.now
@@ -181,7 +181,7 @@ import Testing
         try await Room.open(limits: limits) { room in
             for number in 0..<10 {
                 let until = room.service.clock.now.adding(.seconds(100 - number))
-                _ = try await room.chat.restrict("u\(number)", in: "crew", Sanction(isMute: true, until: until))
+                _ = try await room.chat.restrict("u\(number)", in: "crew", RestrictionRequest(isMute: true, until: until))
             }
             room.advance(.seconds(95))
             for _ in 0..<4 { await room.service.sweepRestrictions() }
@@ -198,7 +198,7 @@ import Testing
             _ = try await room.chat.restrict("ben", in: "crew", Self.ban)
             _ = try await room.chat.restrict("ben", in: "lobby", Self.mute)
             let until = room.service.clock.now.adding(.seconds(5))
-            _ = try await room.chat.restrict("ana", in: "crew", Sanction(isMute: true, until: until))
+            _ = try await room.chat.restrict("ana", in: "crew", RestrictionRequest(isMute: true, until: until))
             #expect(
                 try await room.chat.restrictions(in: "crew", RecordList(limit: 10)).items.map(\.user) == ["ana", "ben"])
             #expect(

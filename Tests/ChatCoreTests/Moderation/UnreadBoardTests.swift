@@ -65,8 +65,8 @@ import Testing
         try await Room.open { room in
             let users = (0..<50).map { "user\($0)" }
             try await room.establish("crew", members: users + ["ana"])
-            let board = UnreadBoard(
-                engine: room.service.engine, sweeps: room.service.sweeps, limits: room.service.limits,
+            let board = UnreadCounts(
+                engine: room.service.engine, pendingDeletions: room.service.pendingDeletions, limits: room.service.limits,
                 clock: room.service.clock, following: { _ in [] })
             let following = Task { await board.run() }
             for user in users { await board.watch(self.user(user)) }

@@ -23,7 +23,7 @@ import Testing
                 } catch { return error }
             }()
             await front.held.reached.wait(count: 1)
-            _ = try await chat.restrict("ben", in: "lobby", Sanction(isBan: true))
+            _ = try await chat.restrict("ben", in: "lobby", RestrictionRequest(isBan: true))
             front.held.released.open()
             #expect(await refusal?.slug == "banned")
             #expect(!chat.tracker.isInside("ben", chat.channel("lobby")))
@@ -45,7 +45,7 @@ import Testing
     func mentioning() async throws {
         try await race { chat throws(ChatError) in
             let emission = Emission.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
-            _ = try await chat.post(emission, MessageTies(mentions: .users(["ana"])))
+            _ = try await chat.post(emission, MessageLinks(mentions: .users(["ana"])))
         }
     }
 

@@ -40,7 +40,7 @@ struct HeldDirectory: Directory {
 
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
-        _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         try await real.decide(keys, decide)
     }

@@ -32,7 +32,7 @@ import Testing
     }
 
     private func ban(_ user: String, _ room: Room) async throws {
-        _ = try await room.chat.restrict(user, in: "crew", Sanction(isBan: true))
+        _ = try await room.chat.restrict(user, in: "crew", RestrictionRequest(isBan: true))
     }
 
     @Test("stores nothing of a user behind the event that bans, however posts and bans race")

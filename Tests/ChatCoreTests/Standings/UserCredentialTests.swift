@@ -117,7 +117,7 @@ import Testing
             let selection = try await chat.selection(
                 try chat.selection(channels: ["lobby"]), heardBy: "ana", on: "phone")
             #expect(await room.service.hub.channels(heardBy: selection) == ["lobby"])
-            _ = try await room.chat.restrict("ana", in: "lobby", Sanction(isBan: true))
+            _ = try await room.chat.restrict("ana", in: "lobby", RestrictionRequest(isBan: true))
             _ = await room.service.hub.reach(try await chat.watermark())
             #expect(await room.service.hub.channels(heardBy: selection) == [])
         }

@@ -83,7 +83,7 @@ import Testing
             var replies: [Timetoken] = []
             for user in ["ben", "carl"] {
                 let reply = Emission.message(channel: "crew", data: Room.text("reply"), user: user, meta: nil)
-                replies.append(try await room.chat.post(reply, MessageTies(threadOf: root)).events[0].event.timetoken)
+                replies.append(try await room.chat.post(reply, MessageLinks(threadOf: root)).events[0].event.timetoken)
             }
             _ = try await room.chat.deleteEvents(
                 after: Timetoken(replies[0].rawValue - 1), before: Timetoken(replies[0].rawValue + 1), in: "crew")

@@ -7,7 +7,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("What a deleted channel leaves") struct SweepTests {
-    private static let mallory = Sanction(isBan: true)
+    private static let mallory = RestrictionRequest(isBan: true)
 
     /// A chat in which nothing is swept but by the test.
     private func withIdleChat(
@@ -69,7 +69,7 @@ import Testing
             for user in ["user1", "mallory"] {
                 let reading = try await MembershipSnapshot.read(
                     UserID(user, in: chat.app), naming: [], from: chat.directory, chat.tracker.board,
-                    sweeps: chat.service.sweeps, now: chat.service.clock.now)
+                    pendingDeletions: chat.service.pendingDeletions, now: chat.service.clock.now)
                 #expect(reading.places.isEmpty)
             }
 
@@ -77,7 +77,7 @@ import Testing
             #expect(try await chat.memberships(of: "crew").isEmpty)
             #expect(try await restriction("mallory", chat) == nil)
             #expect(try await chat.directory.list(RecordQuery(.sweep, in: chat.app, limit: 3)).items.isEmpty)
-            #expect(chat.service.sweeps.pending.isEmpty)
+            #expect(chat.service.pendingDeletions.pending.isEmpty)
         }
     }
 

@@ -11,8 +11,8 @@ import Testing
         #expect(wanted.count + ConnectionRow.allCases.count == 55)
     }
 
-    @Test("is who is called: those whom it is for, and no others", arguments: DelegateRow.all, Way.allCases)
-    func row(row: DelegateRow, way: Way) async throws {
+    @Test("is who is called: those whom it is for, and no others", arguments: DelegateRow.all, MatchStrategy.allCases)
+    func row(row: DelegateRow, way: MatchStrategy) async throws {
         try await Stage.play(way) { stage in
             try await row.before(stage)
             var witnesses: [Ear: Witness] = [:]

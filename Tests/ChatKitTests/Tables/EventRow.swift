@@ -9,13 +9,13 @@ struct EventRow: Sendable, CustomTestStringConvertible {
     let hears: Set<Ear>
     /// On which channel; nil: on any.
     var channel: String?
-    var ways = Way.allCases
+    var ways = MatchStrategy.allCases
     /// What has been done before anybody listens.
     var before: Act = { _ in }
     let cause: Act
 
     init(
-        _ type: String, on channel: String? = "crew", hears: Set<Ear>, ways: [Way] = Way.allCases,
+        _ type: String, on channel: String? = "crew", hears: Set<Ear>, ways: [MatchStrategy] = MatchStrategy.allCases,
         before: @escaping Act = { _ in }, cause: @escaping Act
     ) {
         self.type = type

@@ -30,8 +30,8 @@ import enum ChatCore.BuiltInCatalogue
     @Test(
         "is what happens: told to those it is for and no others, and to webhooks; as its schema says; and kept or not",
         arguments: EventRow.all,
-        Way.allCases)
-    func row(row: EventRow, way: Way) async throws {
+        MatchStrategy.allCases)
+    func row(row: EventRow, way: MatchStrategy) async throws {
         guard row.ways.contains(way) else { return }
         try await Stage.play(way) { stage in
             try await row.before(stage)

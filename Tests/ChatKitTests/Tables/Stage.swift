@@ -32,7 +32,7 @@ struct Stage: Sendable {
     private let gus: Chat
 
     /// Runs a scene on a new stage.
-    static func play(_ way: Way, _ scene: @escaping @Sendable (Stage) async throws -> Void) async throws {
+    static func play(_ way: MatchStrategy, _ scene: @escaping @Sendable (Stage) async throws -> Void) async throws {
         try await way.withBackend { backend, url in try await scene(try await Stage(backend, url)) }
     }
 

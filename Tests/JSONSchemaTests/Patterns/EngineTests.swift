@@ -4,8 +4,8 @@ import Testing
 @testable import JSONSchema
 
 @Suite("The engines of a pattern") struct EngineTests {
-    @Test("give the same answers", arguments: MatchingTests.examples, Pattern.Engine.allCases)
-    func agreement(_ example: PatternExample, engine: Pattern.Engine) throws {
+    @Test("give the same answers", arguments: MatchingTests.examples, Pattern.Matcher.allCases)
+    func agreement(_ example: PatternExample, engine: Pattern.Matcher) throws {
         // Not every engine serves every pattern; the one that is chosen without being asked for is tested elsewhere.
         guard let pattern = try? Pattern(example.pattern, engine: engine) else { return }
         #expect(pattern.engine == engine)
@@ -15,7 +15,7 @@ import Testing
     @Test(
         "are chosen by the shape of the pattern",
         arguments: [
-            ("^[a-z0-9_-]{1,64}$", Pattern.Engine.direct), ("^(a|b|c)$", .direct), (".+", .direct), ("", .direct),
+            ("^[a-z0-9_-]{1,64}$", Pattern.Matcher.direct), ("^(a|b|c)$", .direct), (".+", .direct), ("", .direct),
             ("^foo", .direct), ("\\.json$", .direct), ("foo", .direct), ("^\\d{4}-\\d{2}-\\d{2}$", .direct),
             ("^[A-Z][a-z]*$", .direct), ("^[^@]+@[a-z]+\\.[a-z]{2,}$", .direct), ("^\\p{L}{1,5000}$", .direct),
             ("\\d+$", .direct), ("^(?:\\+)?[0-9]+$", .direct), ("^a{2000}b", .direct),
@@ -25,7 +25,7 @@ import Testing
             ("^(x|y|z)[0-9]{1,5000}$", .direct), ("(?=a)b", .backtracking), ("(a)\\1", .backtracking),
             ("^(?:xx|y).{1,5000}$", .backtracking),
         ])
-    func choice(_ pattern: String, engine: Pattern.Engine) throws {
+    func choice(_ pattern: String, engine: Pattern.Matcher) throws {
         #expect(try Pattern(pattern).engine == engine)
     }
 
@@ -35,7 +35,7 @@ import Testing
         var compared = 0
         for _ in 0..<100 {
             let source = draw.pattern()
-            let patterns = Pattern.Engine.allCases.compactMap { try? Pattern(source, engine: $0) }
+            let patterns = Pattern.Matcher.allCases.compactMap { try? Pattern(source, engine: $0) }
             for _ in 0..<8 {
                 let text = draw.text()
                 let verdicts = patterns.map { $0.verdict(text, steps: 1_000_000) }
@@ -57,8 +57,8 @@ import Testing
         #expect(pattern.verdict("word-") == .noMatch)
     }
 
-    @Test("stay inside a text that is no UTF-8", arguments: Pattern.Engine.allCases)
-    func brokenText(_ engine: Pattern.Engine) throws {
+    @Test("stay inside a text that is no UTF-8", arguments: Pattern.Matcher.allCases)
+    func brokenText(_ engine: Pattern.Matcher) throws {
         for source in ["^.+$", "\\p{L}+$", "é", "(?<=é)x", "\\b", "^[^a]{2}$", "[é-ü]+b|c"] {
             guard let pattern = try? Pattern(source, engine: engine) else { continue }
             for bytes in [

@@ -2,7 +2,7 @@
 
 /// Patterns and texts as strings, which the engine itself never sees.
 extension Pattern {
-    convenience init(_ text: String, limits: PatternLimits = .standard, engine: Engine? = nil) throws(PatternError) {
+    convenience init(_ text: String, limits: PatternLimits = .standard, engine: Matcher? = nil) throws(PatternError) {
         let bytes = Array(text.utf8)
         // A closure would lose the type of the error.
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)

@@ -105,7 +105,7 @@ struct EveryEvent {
         let message = try await chat.emit(emission).event.timetoken
         _ = try await chat.post(
             .message(channel: "room", data: text("@bob"), user: "ana", meta: nil),
-            MessageTies(quote: message, threadOf: message, mentions: .users(["bob"])))
+            MessageLinks(quote: message, threadOf: message, mentions: .users(["bob"])))
         _ = try await chat.emit(Emission(channel: "room", type: "order.paid", data: text("paid")))
         try await chat.react("👍", to: message, in: "room", by: "bob")
         try await chat.takeBack(reaction: "👍", to: message, in: "room", by: "bob")
@@ -120,8 +120,8 @@ struct EveryEvent {
         _ = try await chat.appoint("ana", in: "room", .operator)
         _ = try await chat.freeze("room", true)
         _ = try await chat.freeze("room", false)
-        _ = try await chat.restrict("eve", in: "room", Sanction(isMute: true, reason: "spam"))
-        _ = try await chat.restrict("eve", in: "room", Sanction(isBan: true))
+        _ = try await chat.restrict("eve", in: "room", RestrictionRequest(isMute: true, reason: "spam"))
+        _ = try await chat.restrict("eve", in: "room", RestrictionRequest(isBan: true))
         try await chat.lift(restrictionOf: "eve", in: "room")
         var edit = ChannelEdit()
         edit.coverURL = .set("https://example.com/a.png")

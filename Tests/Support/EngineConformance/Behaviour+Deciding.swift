@@ -12,13 +12,13 @@ extension Behaviour {
             let app = trial.app
             try await concurrently(50) { number in
                 let decided = try await nodes[number % nodes.count].directory.decide([]) {
-                    situation throws(ChatError) in
-                    #expect(situation.now <= situation.next)
+                    snapshot throws(ChatError) in
+                    #expect(snapshot.now <= snapshot.next)
                     let room = ChannelID("room", in: app)
                     let drafts = (0..<3).map { _ in
-                        EventDraft(channel: room, type: "t", data: JSONText(string: situation.next.description))
+                        EventDraft(channel: room, type: "t", data: JSONText(string: snapshot.next.description))
                     }
-                    return Decision((0..<3).map { situation.place(of: $0) }, events: drafts)
+                    return Decision((0..<3).map { snapshot.place(of: $0) }, events: drafts)
                 }
                 #expect(decided.events.map(\.timetoken) == decided.value)
             }
@@ -190,8 +190,8 @@ extension Behaviour {
             let key = RecordKey(.user, "ana", in: trial.app)
             let drafts = [trial.draft("room", "first"), trial.draft("room", "second")]
             let decide = { () async throws in
-                try await trial.directory.decide([key]) { situation throws(ChatError) in
-                    let count = (situation[key].flatMap { Int($0.body.description) } ?? 0) + 1
+                try await trial.directory.decide([key]) { snapshot throws(ChatError) in
+                    let count = (snapshot[key].flatMap { Int($0.body.description) } ?? 0) + 1
                     let change = RecordChange(key, body: JSONText { $0.integer(count) })
                     var decision = Decision((), changes: [change], events: drafts)
                     decision.claim = claim

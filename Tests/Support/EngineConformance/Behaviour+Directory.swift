@@ -128,8 +128,8 @@ extension Behaviour {
             let key = RecordKey(.channelCounters, "room", in: trial.app)
             try await concurrently(200) { number in
                 let app = trial.app
-                _ = try await nodes[number % nodes.count].directory.decide([key]) { situation throws(ChatError) in
-                    let count = (situation[key].flatMap { Int($0.body.description) } ?? 0) + 1
+                _ = try await nodes[number % nodes.count].directory.decide([key]) { snapshot throws(ChatError) in
+                    let count = (snapshot[key].flatMap { Int($0.body.description) } ?? 0) + 1
                     let body = JSONText { $0.integer(count) }
                     let draft = EventDraft(channel: ChannelID("room", in: app), type: "counted", data: body)
                     return Decision(count, changes: [RecordChange(key, body: body)], events: [draft])
@@ -147,8 +147,8 @@ extension Behaviour {
             let never = trial.draft("room", "never")
             let bad = trial.draft("", "never")
             await trial.refusal(.forbidden) {
-                _ = try await trial.directory.decide([key]) { situation throws(ChatError) -> Decision<Void> in
-                    #expect(situation[key]?.body.description == "1" && situation[other] == nil)
+                _ = try await trial.directory.decide([key]) { snapshot throws(ChatError) -> Decision<Void> in
+                    #expect(snapshot[key]?.body.description == "1" && snapshot[other] == nil)
                     throw ChatError(.forbidden, "no")
                 }
             }

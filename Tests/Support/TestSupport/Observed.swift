@@ -67,7 +67,7 @@ public final class Observed<Value: Sendable>: Sendable {
         until condition: @Sendable (Value) -> Bool
     ) -> Bool {
         let deadline = uptimeNanoseconds() + UInt64(limit / .nanoseconds(1))
-        let (value, isMet) = state.wait { state -> MonitorAnswer<(Value, Bool)> in
+        let (value, isMet) = state.wait { state -> WaitResult<(Value, Bool)> in
             if condition(state.value) { return .done((state.value, true)) }
             return uptimeNanoseconds() < deadline ? .sleepUntil(deadline) : .done((state.value, false))
         }

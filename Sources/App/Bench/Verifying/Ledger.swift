@@ -94,7 +94,7 @@ final class Ledger {
     /// A mark was read.
     /// - Returns: whether it is an event this reader had not had.
     @inline(__always)
-    func take(_ mark: Mark, reader: Int, channel: UInt32, at now: UInt64) -> Bool {
+    func take(_ mark: PayloadMark, reader: Int, channel: UInt32, at now: UInt64) -> Bool {
         guard mark.channel == channel, Int(mark.publisher) < publishers else {
             misdirected += 1
             return false
@@ -114,12 +114,12 @@ final class Ledger {
     }
 
     @inline(__always)
-    private func count(_ mark: Mark, _ reader: Int, _ now: UInt64) {
+    private func count(_ mark: PayloadMark, _ reader: Int, _ now: UInt64) {
         delivered &+= 1
         if timed.contains(reader) { latency.add(now &- min(mark.nanoseconds, now)) }
     }
 
-    private func takeUnexpected(_ mark: Mark, _ row: Int, _ reader: Int, _ now: UInt64) -> Bool {
+    private func takeUnexpected(_ mark: PayloadMark, _ row: Int, _ reader: Int, _ now: UInt64) -> Bool {
         if mark.sequence > expected[row] {
             for sequence in expected[row]..<mark.sequence {
                 guard missing.count < Self.mostSkipped else { break }

@@ -5,7 +5,7 @@ import Glibc
 ///
 /// The form is fixed, so that it is found by its first byte and read without a parser, wherever a server puts it. The
 /// tilde needs no escape in JSON and stands nowhere else in a stream.
-struct Mark: Equatable {
+struct PayloadMark: Equatable {
     static let length = 38
     static let sign = UInt8(ascii: "~")
 

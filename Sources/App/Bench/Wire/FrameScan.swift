@@ -40,7 +40,7 @@ enum FrameScan {
 }
 
 /// The id a stream can continue from, kept in place.
-struct LastID {
+struct LastEventID {
     private(set) var count = 0
     private var bytes: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 

@@ -71,7 +71,7 @@ final class Publishers {
     func publish(channel: Int, due: UInt64) throws(BenchFailure) {
         guard let index = free.popLast() else { return }
         if connections[index].descriptor < 0 { try connect(index) }
-        let mark = Mark(
+        let mark = PayloadMark(
             channel: UInt32(channel), publisher: UInt32(index), sequence: ledger.next(channel, index),
             nanoseconds: due)
         template.write(mark, to: connections[index].request)

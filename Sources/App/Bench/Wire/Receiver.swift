@@ -103,11 +103,11 @@ final class Receiver {
         guard webhook < driver.plan.webhooks, let base = request.baseAddress else { return }
         let now = uptimeNanoseconds()
         var position = 0
-        while let found = memchr(base + position, Int32(Mark.sign), request.count - position),
-            base + request.count - UnsafeRawPointer(found) >= Mark.length
+        while let found = memchr(base + position, Int32(PayloadMark.sign), request.count - position),
+            base + request.count - UnsafeRawPointer(found) >= PayloadMark.length
         {
-            if let mark = Mark(at: found) { _ = driver.ledger.take(mark, reader: webhook, channel: 0, at: now) }
-            position = UnsafeRawPointer(found) - base + Mark.length
+            if let mark = PayloadMark(at: found) { _ = driver.ledger.take(mark, reader: webhook, channel: 0, at: now) }
+            position = UnsafeRawPointer(found) - base + PayloadMark.length
         }
     }
 }

@@ -17,8 +17,8 @@ struct RequestTemplate {
         body: String? = nil
     ) throws(BenchFailure) {
         let name = "bench-\(run)-" + String(repeating: "0", count: Self.digits)
-        var payload = String(repeating: "~", count: Mark.length)
-        payload += String(repeating: "x", count: plan.payloadBytes - Mark.length)
+        var payload = String(repeating: "~", count: PayloadMark.length)
+        payload += String(repeating: "x", count: plan.payloadBytes - PayloadMark.length)
         let body = body.map { Self.filling(Self.filling($0, "{channel}", name), "{payload}", payload) }
         var text = "\(method) \(Self.filling(path, "{channel}", name)) HTTP/1.1\r\nHost: \(target.authority)\r\n"
         if let key = plan.key { text += "Authorization: Bearer \(key)\r\n" }
@@ -26,18 +26,18 @@ struct RequestTemplate {
         if let body { text += "Content-Length: \(body.utf8.count)\r\n\r\n\(body)" }
         bytes = Array(text.utf8)
         channelDigits = Self.places(of: Array(name.utf8), in: bytes).map { $0 + name.utf8.count - Self.digits }
-        mark = Self.places(of: Array(repeating: Mark.sign, count: Mark.length), in: bytes).first
+        mark = Self.places(of: Array(repeating: PayloadMark.sign, count: PayloadMark.length), in: bytes).first
         if body != nil, mark == nil { throw BenchFailure("the body has no place for the {payload}") }
     }
 
     /// Writes the channel into a copy of ``bytes``.
     func write(channel: Int, to bytes: UnsafeMutableRawPointer) {
         let bytes = bytes.assumingMemoryBound(to: UInt8.self)
-        for place in channelDigits { Mark.write(UInt64(channel), bytes + place, Self.digits) }
+        for place in channelDigits { PayloadMark.write(UInt64(channel), bytes + place, Self.digits) }
     }
 
     /// Writes the mark, and its channel, into a copy of ``bytes``.
-    func write(_ event: Mark, to bytes: UnsafeMutableRawPointer) {
+    func write(_ event: PayloadMark, to bytes: UnsafeMutableRawPointer) {
         write(channel: Int(event.channel), to: bytes)
         if let mark { event.write(to: bytes + mark) }
     }

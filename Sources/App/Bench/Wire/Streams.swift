@@ -25,7 +25,7 @@ final class Streams {
     var isReturning = false
 
     let slots: UnsafeMutablePointer<StreamSlot>
-    private let ids: UnsafeMutablePointer<LastID>
+    private let ids: UnsafeMutablePointer<LastEventID>
     private let poller: Poller
     private let request: RequestTemplate
     private let resumeHeader: String
@@ -53,7 +53,7 @@ final class Streams {
         slots = .allocate(capacity: max(1, count))
         for index in 0..<count { (slots + index).initialize(to: StreamSlot(channel: UInt32(index % plan.channels))) }
         ids = .allocate(capacity: max(1, count))
-        ids.initialize(repeating: LastID(), count: count)
+        ids.initialize(repeating: LastEventID(), count: count)
         room = .allocate(byteCount: Self.restBytes + Self.roomBytes, alignment: 16)
     }
 
@@ -257,9 +257,9 @@ extension Streams {
     ) -> UnsafeMutableRawPointer {
         let slot = slots + index
         var place = start
-        while let found = memchr(place, Int32(Mark.sign), end - place) {
-            guard end - found >= Mark.length else { return found }
-            guard let mark = Mark(at: found) else {
+        while let found = memchr(place, Int32(PayloadMark.sign), end - place) {
+            guard end - found >= PayloadMark.length else { return found }
+            guard let mark = PayloadMark(at: found) else {
                 place = found + 1
                 continue
             }
@@ -267,7 +267,7 @@ extension Streams {
                 slot.pointee.received &+= 1
             }
             if let id = slot.pointee.ids.number(before: found, from: place) { ledger.take(id: id, reader: index) }
-            place = found + Mark.length
+            place = found + PayloadMark.length
         }
         if slot.pointee.goal > 0, slot.pointee.received >= slot.pointee.goal {
             slot.pointee.goal = 0

@@ -50,7 +50,7 @@ package final class GatewayAccess: Sendable {
     package let url: String
     package let client: Client
     private let credential: Credential
-    private let surroundings: Surroundings
+    private let commandEnvironment: CommandEnvironment
     /// Set by the first answer. Before it, a refused connection means a wrong address or no gateway, and waiting would
     /// only hide that; after it, a gateway that is being restarted.
     private let hasAnswered = Atomic(false)
@@ -60,11 +60,11 @@ package final class GatewayAccess: Sendable {
     private static let answerLimit = 64 * 1024 * 1024
 
     package init(
-        address: ServerAddress, credential: Credential, surroundings: Surroundings
+        address: ServerAddress, credential: Credential, commandEnvironment: CommandEnvironment
     ) throws(CommandFailure) {
         url = address.url
         self.credential = credential
-        self.surroundings = surroundings
+        self.commandEnvironment = commandEnvironment
         do {
             client = try Client(
                 options: ClientOptions(
@@ -103,9 +103,9 @@ package final class GatewayAccess: Sendable {
             case .transient(let reason): failure = reason
             }
             guard call.isRepeatable, attempt < Self.attempts else { throw failure }
-            let wait = Backoff.request.delay(afterAttempt: attempt, draw: surroundings.draw())
+            let wait = Backoff.request.delay(afterAttempt: attempt, draw: commandEnvironment.draw())
             // Cancelled while waiting: the failure at hand is what there is to tell.
-            do { try await surroundings.sleep(max(wait, Self.retryAfter(result))) } catch { throw failure }
+            do { try await commandEnvironment.sleep(max(wait, Self.retryAfter(result))) } catch { throw failure }
             attempt += 1
         }
     }
@@ -132,7 +132,7 @@ package final class GatewayAccess: Sendable {
 
     /// A refusal in the words of the person who asked.
     package func failure(status: Int, body: [UInt8]) -> CommandFailure {
-        ProblemText.failure(status: status, body: body, credential: credential.source)
+        ProblemDescription.failure(status: status, body: body, credential: credential.source)
     }
 
     private func request(_ call: Call, _ credential: String) -> OutboundRequest {
@@ -151,7 +151,7 @@ package final class GatewayAccess: Sendable {
 
     private func verdict(on result: OutboundResult, to call: Call) -> Verdict {
         if let failure = result.failure {
-            let told = CommandFailure(ProblemText.sentence(failure, url: url))
+            let told = CommandFailure(ProblemDescription.sentence(failure, url: url))
             switch failure.reason {
             case .reset, .timeout, .connectTimeout, .overloaded: return .transient(told)
             case .connectRefused: return hasAnswered.load(ordering: .relaxed) ? .transient(told) : .final(told)

@@ -24,14 +24,14 @@ package struct GatewayOptions: ParsableArguments {
 
     /// Runs `body` with access to the gateway, and lets go of it afterwards.
     package func withGateway<Result>(
-        _ body: (GatewayAccess, Surroundings) async throws -> Result
+        _ body: (GatewayAccess, CommandEnvironment) async throws -> Result
     ) async throws -> Result {
-        let surroundings = Surroundings.current
-        let target = try GatewayTarget(url: url, tokenCommand: tokenCommand, profile: profile, surroundings.environment)
+        let commandEnvironment = CommandEnvironment.current
+        let target = try GatewayTarget(url: url, tokenCommand: tokenCommand, profile: profile, commandEnvironment.environment)
         let access = try GatewayAccess(
-            address: target.address, credential: target.credential, surroundings: surroundings)
+            address: target.address, credential: target.credential, commandEnvironment: commandEnvironment)
         do {
-            let result = try await body(access, surroundings)
+            let result = try await body(access, commandEnvironment)
             await access.close()
             return result
         } catch {

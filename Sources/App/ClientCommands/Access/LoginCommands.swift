@@ -23,15 +23,15 @@ struct LoginCommand: AsyncParsableCommand {
     func run() async throws {
         try Profile.check(name: profile)
         let address = try ServerAddress(url)
-        let surroundings = Surroundings.current
-        let console = surroundings.console
+        let commandEnvironment = CommandEnvironment.current
+        let console = commandEnvironment.console
         if address.url.hasPrefix("http://"), !address.isLoopback {
             console.errors.line("warning: http:// sends the key unencrypted; use https://")
         }
-        let key = try KeyPrompt.read(for: address, surroundings)
-        let store = try ProfileStore(surroundings.environment)
+        let key = try KeyPrompt.read(for: address, commandEnvironment)
+        let store = try ProfileStore(commandEnvironment.environment)
         let access = try GatewayAccess(
-            address: address, credential: Credential(key: key, source: "the key"), surroundings: surroundings)
+            address: address, credential: Credential(key: key, source: "the key"), commandEnvironment: commandEnvironment)
         let session: Answer
         do { session = try await access.send(Call(path: RequestPath("v1", "session"))) } catch {
             await access.close()
@@ -44,8 +44,8 @@ struct LoginCommand: AsyncParsableCommand {
         let (app, name) = (document.root["app"]?["id"]?.string ?? "-", document.root["name"]?.string ?? "-")
         let scopes = document.root["scopes"]?.strings?.joined(separator: ", ") ?? "-"
         console.output.line(
-            "\(console.output.style.good("logged in")) to \(address.url), app \(PlainText.safe(app)), with the key "
-                + "'\(PlainText.safe(name))' (\(PlainText.safe(scopes))); profile '\(profile)'")
+            "\(console.output.style.good("logged in")) to \(address.url), app \(SanitizedText.safe(app)), with the key "
+                + "'\(SanitizedText.safe(name))' (\(SanitizedText.safe(scopes))); profile '\(profile)'")
     }
 }
 
@@ -58,27 +58,27 @@ struct LogoutCommand: ParsableCommand {
     @Option(help: ArgumentHelp("What it was kept as.", valueName: "name")) var profile = Profile.standard
 
     func run() throws {
-        let surroundings = Surroundings.current
-        let store = try ProfileStore(surroundings.environment)
+        let commandEnvironment = CommandEnvironment.current
+        let store = try ProfileStore(commandEnvironment.environment)
         guard try store.remove(profile) else {
-            throw CommandFailure("there is no profile '\(PlainText.safe(profile))'; 'parley profiles' lists them")
+            throw CommandFailure("there is no profile '\(SanitizedText.safe(profile))'; 'parley profiles' lists them")
         }
-        let output = surroundings.console.output
-        output.line("\(output.style.good("forgotten")) \(PlainText.safe(profile))")
+        let output = commandEnvironment.console.output
+        output.line("\(output.style.good("forgotten")) \(SanitizedText.safe(profile))")
     }
 }
 
 /// `parley profiles`: what `parley login` has kept.
-struct ProfilesCommand: ParsableCommand, ReadingCommand {
+struct ProfilesCommand: ParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "profiles", abstract: "List the gateways that 'parley login' has kept, without their keys.")
 
     @Flag(name: .customLong("json"), help: "Print JSON, one value a line, for programs.") var isJSON = false
 
     func run() throws {
-        let surroundings = Surroundings.current
-        let profiles = try ProfileStore(surroundings.environment).load()
-        let console = surroundings.console
+        let commandEnvironment = CommandEnvironment.current
+        let profiles = try ProfileStore(commandEnvironment.environment).load()
+        let console = commandEnvironment.console
         var table = Table(["profile", "url"])
         for profile in profiles {
             table.add([profile.name, profile.address.url])
@@ -101,11 +101,11 @@ struct ProfilesCommand: ParsableCommand, ReadingCommand {
 private enum KeyPrompt {
     private static let keyBytes = 16 * 1024
 
-    static func read(for address: ServerAddress, _ surroundings: Surroundings) throws(CommandFailure) -> String {
-        let input = surroundings.input
+    static func read(for address: ServerAddress, _ commandEnvironment: CommandEnvironment) throws(CommandFailure) -> String {
+        let input = commandEnvironment.input
         let isTerminal = isatty(input) == 1
-        if isTerminal { surroundings.console.errors.text("API key for \(address.url): ") }
-        let bytes = try isTerminal ? hidden(input, surroundings.console) : line(input)
+        if isTerminal { commandEnvironment.console.errors.text("API key for \(address.url): ") }
+        let bytes = try isTerminal ? hidden(input, commandEnvironment.console) : line(input)
         guard let key = String(validating: bytes, as: UTF8.self), !key.isEmpty else {
             throw CommandFailure("no key was given; it is the first line of the standard input", code: 2)
         }

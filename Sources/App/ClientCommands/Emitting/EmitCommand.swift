@@ -69,29 +69,29 @@ struct EmitCommand: AsyncParsableCommand {
     }
 
     private func emit(_ event: JSONText) async throws {
-        try await gateway.withGateway { access, surroundings in
+        try await gateway.withGateway { access, commandEnvironment in
             let answer = try await access.send(
                 Call(
                     method: "POST", path: RequestPath("v1", "channels", channel, "events"), body: event,
                     idempotencyKey: EmissionForm.freshKey()))
-            let output = surroundings.console.output
+            let output = commandEnvironment.console.output
             if gateway.isJSON {
                 if let document = answer.document { output.line(document.text.onOneLine().bytes) }
                 return
             }
             let emitted = answer.document?.root
-            let id = PlainText.safe(emitted?["id"]?.string ?? "an event")
+            let id = SanitizedText.safe(emitted?["id"]?.string ?? "an event")
             let isRepeat = emitted?["duplicate"]?.boolean == true
             output.line(
-                "\(output.style.good("emitted")) \(id) to \(PlainText.safe(channel))\(isRepeat ? " (a repeat)" : "")")
+                "\(output.style.good("emitted")) \(id) to \(SanitizedText.safe(channel))\(isRepeat ? " (a repeat)" : "")")
         }
     }
 
     private func emitLines(_ form: EmissionForm) async throws {
-        try await gateway.withGateway { access, surroundings in
+        try await gateway.withGateway { access, commandEnvironment in
             var run = LineEmission(
                 form: form, isEnvelopes: envelopes, parallel: parallel, isJSON: gateway.isJSON, access: access,
-                surroundings: surroundings)
+                commandEnvironment: commandEnvironment)
             try await run.run()
         }
     }

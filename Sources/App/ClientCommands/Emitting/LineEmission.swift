@@ -10,7 +10,7 @@ struct LineEmission {
     let parallel: Int
     let isJSON: Bool
     let access: GatewayAccess
-    let surroundings: Surroundings
+    let commandEnvironment: CommandEnvironment
     private var progress = Progress()
     private var bar: ProgressBar
 
@@ -19,23 +19,23 @@ struct LineEmission {
 
     init(
         form: EmissionForm, isEnvelopes: Bool, parallel: Int, isJSON: Bool, access: GatewayAccess,
-        surroundings: Surroundings
+        commandEnvironment: CommandEnvironment
     ) {
         self.form = form
         self.isEnvelopes = isEnvelopes
         self.parallel = parallel
         self.isJSON = isJSON
         self.access = access
-        self.surroundings = surroundings
-        bar = ProgressBar(on: surroundings.console.errors)
+        self.commandEnvironment = commandEnvironment
+        bar = ProgressBar(on: commandEnvironment.console.errors)
     }
 
     /// - Throws: `CommandFailure` when a line was refused, or when the rest could not be sent at all.
     mutating func run() async throws {
         // Before the feed: it moves the position from which the rest is counted.
-        progress.totalBytes = Self.size(of: surroundings.input)
-        let feed = try InputFeed(
-            descriptor: surroundings.input, limits: .init(bytes: Self.batchBytes, overhead: form.overhead))
+        progress.totalBytes = Self.size(of: commandEnvironment.input)
+        let feed = try InputReader(
+            descriptor: commandEnvironment.input, limits: .init(bytes: Self.batchBytes, overhead: form.overhead))
         defer { feed.close() }
         do {
             try await emitAll(from: feed)
@@ -44,11 +44,11 @@ struct LineEmission {
             throw CommandFailure(failure.message, details: failure.details + ["stopped; until then \(summary)"])
         }
         bar.clear()
-        surroundings.console.errors.line(summary)
+        commandEnvironment.console.errors.line(summary)
         if progress.failed > 0 { throw CommandFailure("\(progress.failed) of the lines were not emitted") }
     }
 
-    private mutating func emitAll(from feed: InputFeed) async throws {
+    private mutating func emitAll(from feed: InputReader) async throws {
         let sender = BatchSender(form: form, isEnvelopes: isEnvelopes, access: access)
         try await withThrowingTaskGroup(of: BatchOutcome.self) { group in
             var running = 0
@@ -67,15 +67,15 @@ struct LineEmission {
     private mutating func record(_ outcome: BatchOutcome) throws(CommandFailure) {
         for line in outcome.lines {
             if isJSON {
-                if surroundings.console.output.isTerminal { bar.clear() }
-                surroundings.console.output.line(line.report.bytes)
+                if commandEnvironment.console.output.isTerminal { bar.clear() }
+                commandEnvironment.console.output.line(line.report.bytes)
             }
             guard let failure = line.failure else {
                 progress.done += 1
                 continue
             }
             progress.failed += 1
-            let text = ([failure.message] + failure.details).map(PlainText.safe).joined(separator: "; ")
+            let text = ([failure.message] + failure.details).map(SanitizedText.safe).joined(separator: "; ")
             bar.line("line \(line.number): \(text)")
         }
         progress.readBytes = max(progress.readBytes, outcome.readBytes)

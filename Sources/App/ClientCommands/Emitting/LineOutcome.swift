@@ -38,7 +38,7 @@ struct LineOutcome: Sendable {
             }
             writer.endObject()
         }
-        let failure = isEmitted ? nil : ProblemText.failure(answer.document?.root, status: answer.status)
+        let failure = isEmitted ? nil : ProblemDescription.failure(answer.document?.root, status: answer.status)
         return LineOutcome(number: number, failure: failure, report: report)
     }
 
@@ -48,7 +48,7 @@ struct LineOutcome: Sendable {
         let isEmitted = (200..<300).contains(status)
         return LineOutcome(
             number: number,
-            failure: isEmitted ? nil : ProblemText.failure(result["problem"], status: status),
+            failure: isEmitted ? nil : ProblemDescription.failure(result["problem"], status: status),
             report: JSONText(capacity: text.count + 24) { writer in
                 writer.beginObject()
                 writer.member("line", number)

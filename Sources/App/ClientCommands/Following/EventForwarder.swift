@@ -62,8 +62,8 @@ extension EventForwarder.Outcome {
         let broken = status != nil ? failure.map { " \($0)" } ?? "" : ""
         return [
             isGood ? style.good(mark) : style.bad(mark + broken), "\(milliseconds) ms",
-            style.heading(PlainText.safe(type)),
-            style.faint(PlainText.safe(event)),
+            style.heading(SanitizedText.safe(type)),
+            style.faint(SanitizedText.safe(event)),
         ].joined(separator: "  ")
     }
 

@@ -3,8 +3,8 @@ import JSON
 /// An event on one line, for people: time, channel, type, user, data.
 enum EventLine {
     static func text(_ envelope: JSONText, _ event: JSONValue, _ style: Style) -> String {
-        func field(_ name: String) -> String { PlainText.safe(event[name]?.string ?? "-") }
-        let data = PlainText.safe(envelope.rawMember("data")?.onOneLine().description ?? "")
+        func field(_ name: String) -> String { SanitizedText.safe(event[name]?.string ?? "-") }
+        let data = SanitizedText.safe(envelope.rawMember("data")?.onOneLine().description ?? "")
         let words = [
             style.faint(time(field("timestamp"))), style.name(field("channel")), style.heading(field("type")),
             field("user"), data,

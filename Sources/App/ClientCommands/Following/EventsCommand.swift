@@ -7,7 +7,7 @@ struct EventsCommand: AsyncParsableCommand {
         commandName: "events", abstract: "Search the events of all channels, and see what became of one.",
         subcommands: [List.self, Get.self, Explain.self])
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print the kept events of all channels, or of those that are asked for.",
             discussion: "parley events list --type 'order.*' --filter 'data.amount > 1000' --order desc --limit 10")
@@ -32,7 +32,7 @@ struct EventsCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show an event.")
 
         @Argument(help: "The event's id.") var id: String
@@ -41,7 +41,7 @@ struct EventsCommand: AsyncParsableCommand {
         func run() async throws { try await gateway.get(RequestPath("v1", "events", id)) }
     }
 
-    struct Explain: AsyncParsableCommand, ReadingCommand {
+    struct Explain: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show what became of an event: its schema, who matched it and why, and each delivery.")
 
@@ -109,8 +109,8 @@ extension GatewayOptions {
     ///
     /// - Parameter none: the line for people where there are none.
     func print(_ path: RequestPath, _ selection: EventOptions, ifNone none: String) async throws {
-        try await withGateway { access, surroundings in
-            let output = surroundings.console.output
+        try await withGateway { access, commandEnvironment in
+            let output = commandEnvironment.console.output
             let pages = PagedList(access: access, path: path)
             var isEmpty = true
             let hasMore = try await pages.each(limit: selection.all ? .max : selection.limit ?? 50) { text, value in
@@ -118,8 +118,8 @@ extension GatewayOptions {
                 output.line(isJSON ? text.onOneLine().bytes : Array(EventLine.text(text, value, output.style).utf8))
             }
             guard !isJSON else { return }
-            if isEmpty, !hasMore { surroundings.console.errors.line(none) }
-            if hasMore, selection.limit == nil { surroundings.console.errors.line("there are more: --limit or --all") }
+            if isEmpty, !hasMore { commandEnvironment.console.errors.line(none) }
+            if hasMore, selection.limit == nil { commandEnvironment.console.errors.line("there are more: --limit or --all") }
         }
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import JSON
 
 /// `parley history`: the kept events of a channel.
-struct HistoryCommand: AsyncParsableCommand, ReadingCommand {
+struct HistoryCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "Print the kept events of a channel, page by page.",
         discussion: """
@@ -23,8 +23,8 @@ struct HistoryCommand: AsyncParsableCommand, ReadingCommand {
         selection.add(to: &path)
         let none =
             selection.isNarrowing
-            ? "no such events in '\(PlainText.safe(channel))'"
-            : "no events in '\(PlainText.safe(channel))': no channel of this name has any; "
+            ? "no such events in '\(SanitizedText.safe(channel))'"
+            : "no events in '\(SanitizedText.safe(channel))': no channel of this name has any; "
                 + "'parley events list' shows those that there are"
         try await gateway.print(path, selection, ifNone: none)
     }

@@ -3,7 +3,7 @@ import JSON
 import Signing
 
 /// `parley listen`: events as they happen.
-struct ListenCommand: AsyncParsableCommand, ReadingCommand {
+struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print events as they happen, or forward them to a local URL.",
         discussion: """
@@ -67,11 +67,11 @@ struct ListenCommand: AsyncParsableCommand, ReadingCommand {
         path.add("filter", filter)
         path.add("user", user)
         path.add("include", include)
-        try await gateway.withGateway { access, surroundings in
-            let console = surroundings.console
+        try await gateway.withGateway { access, commandEnvironment in
+            let console = commandEnvironment.console
             let forwarder = forward.map { EventForwarder(url: $0, key: key, client: access.client) }
             if let forwarder { console.errors.line("forwarding to \(forwarder.url), signed with \(key.text)") }
-            var follower = StreamFollower(access: access, surroundings: surroundings, path: path, since: since)
+            var follower = StreamFollower(access: access, commandEnvironment: commandEnvironment, path: path, since: since)
             var left = count ?? .max
             try await follower.follow { envelope, document in
                 if let forwarder {

@@ -7,7 +7,7 @@ struct StreamFollower {
     typealias Handler = (JSONText, JSONDocument) async throws -> Bool
 
     let access: GatewayAccess
-    let surroundings: Surroundings
+    let commandEnvironment: CommandEnvironment
     /// Channels, types and filter; the cursor is added.
     let path: RequestPath
     /// The position after the last event that was handled.
@@ -19,9 +19,9 @@ struct StreamFollower {
     /// How long a silence means a dead connection: three heartbeats.
     private var silence = Duration.seconds(45)
     /// What the gateway said when it ended the stream.
-    private var farewell = Farewell()
+    private var closing = StreamClosing()
 
-    private struct Farewell {
+    private struct StreamClosing {
         var reason: String?
         /// Coming back with the same credential is of no use: the key is gone, the stream was deleted.
         var isFinal = false
@@ -34,9 +34,9 @@ struct StreamFollower {
     private static let renewals = 5
     private static let lineBytes = 32 * 1024 * 1024
 
-    init(access: GatewayAccess, surroundings: Surroundings, path: RequestPath, since cursor: String?) {
+    init(access: GatewayAccess, commandEnvironment: CommandEnvironment, path: RequestPath, since cursor: String?) {
         self.access = access
-        self.surroundings = surroundings
+        self.commandEnvironment = commandEnvironment
         self.path = path
         self.cursor = cursor
     }
@@ -69,7 +69,7 @@ struct StreamFollower {
             guard let error = error as? OutboundFailure else { return unrenewed(error) }
             // A gateway that has been there is being restarted: no advice is due.
             let isRestarting = hasFollowed && error.reason == .connectRefused
-            let reason = isRestarting ? "nothing answers" : ProblemText.sentence(error, url: access.url)
+            let reason = isRestarting ? "nothing answers" : ProblemDescription.sentence(error, url: access.url)
             let isPassing =
                 switch error.reason {
                 case .reset, .timeout, .connectTimeout, .overloaded: true
@@ -109,17 +109,17 @@ struct StreamFollower {
     private mutating func read(_ stream: OutboundStream, _ handle: Handler) async throws -> Bool {
         var splitter = LineSplitter(limit: Self.lineBytes)
         var parts = stream.makeAsyncIterator()
-        farewell = Farewell()
+        closing = StreamClosing()
         while true {
             let part: [UInt8]?
             do { part = try await parts.next() } catch {
-                try await pause(ProblemText.sentence(error, url: access.url))
+                try await pause(ProblemDescription.sentence(error, url: access.url))
                 return false
             }
             guard let part else {
-                let reason = farewell.reason.map { ": \($0)" } ?? ""
-                let isRenewed = farewell.isOfCredential && access.isRenewable
-                guard !farewell.isFinal || isRenewed else {
+                let reason = closing.reason.map { ": \($0)" } ?? ""
+                let isRenewed = closing.isOfCredential && access.isRenewable
+                guard !closing.isFinal || isRenewed else {
                     throw CommandFailure("the gateway ended the stream for good\(reason)")
                 }
                 try await pause("the gateway ended the stream\(reason)")
@@ -168,10 +168,10 @@ struct StreamFollower {
         case "stream.lagged":
             say("this terminal is slower than the stream; the gateway cuts it, and it goes on from there")
         case "stream.closing":
-            farewell.reason = data?["reason"]?.string
-            farewell.isFinal = data?["final"]?.boolean ?? false
+            closing.reason = data?["reason"]?.string
+            closing.isFinal = data?["final"]?.boolean ?? false
             if let wait = data?["retry_ms"]?.integer, (0...300_000).contains(wait) {
-                farewell.wait = .milliseconds(wait)
+                closing.wait = .milliseconds(wait)
             }
         default: break
         }
@@ -179,14 +179,14 @@ struct StreamFollower {
 
     private mutating func pause(_ reason: String) async throws {
         failures += 1
-        let wait = max(farewell.wait, Backoff.stream.delay(afterAttempt: failures, draw: surroundings.draw()))
-        farewell = Farewell()
+        let wait = max(closing.wait, Backoff.stream.delay(afterAttempt: failures, draw: commandEnvironment.draw()))
+        closing = StreamClosing()
         say("\(reason); connecting again in \((wait / .milliseconds(100)).rounded() / 10) s")
-        try await surroundings.sleep(wait)
+        try await commandEnvironment.sleep(wait)
     }
 
     private func say(_ text: String) {
-        let errors = surroundings.console.errors
-        errors.line(errors.style.faint(PlainText.safe(text)))
+        let errors = commandEnvironment.console.errors
+        errors.line(errors.style.faint(SanitizedText.safe(text)))
     }
 }

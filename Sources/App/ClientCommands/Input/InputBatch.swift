@@ -14,7 +14,7 @@ package struct InputBatch: Equatable, Sendable {
 }
 
 /// Gathers lines into batches of bounded length and weight. Blank lines count as lines and are left out.
-package struct BatchCutter {
+package struct BatchSplitter {
     package struct Limits: Sendable {
         package var lines: Int
         package var bytes: Int

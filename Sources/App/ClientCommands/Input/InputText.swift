@@ -41,7 +41,7 @@ package enum InputText {
     /// The same; `-` is the standard input, which can be read once.
     package static func source(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
         guard name == standardInput else { return try file(name, limit: limit) }
-        return try read(Surroundings.current.input, title(of: name), limit)
+        return try read(CommandEnvironment.current.input, title(of: name), limit)
     }
 
     /// What messages call it.

@@ -56,14 +56,14 @@ struct LoadCommand: ParsableCommand {
     var isJSON = false
 
     func run() throws {
-        let surroundings = Surroundings.current
+        let commandEnvironment = CommandEnvironment.current
         var plan = BenchPlan(scenario)
-        let address = try ServerAddress(url ?? surroundings.environment["PARLEY_URL"] ?? ServerAddress.standard)
+        let address = try ServerAddress(url ?? commandEnvironment.environment["PARLEY_URL"] ?? ServerAddress.standard)
         plan.url = address.url
         // Another server's paths: it is no gateway, and need not see the gateway's key.
         plan.key =
             try token
-            ?? (requests.publishPath == nil ? GatewayOptions.key(for: address, surroundings.environment) : nil)
+            ?? (requests.publishPath == nil ? GatewayOptions.key(for: address, commandEnvironment.environment) : nil)
         plan.processes = pid
         size.apply(to: &plan)
         requests.apply(to: &plan)
@@ -73,7 +73,7 @@ struct LoadCommand: ParsableCommand {
         } catch {
             throw CommandFailure(error.message)
         }
-        let output = surroundings.console.output
+        let output = commandEnvironment.console.output
         if isJSON {
             output.line(result.json.bytes)
         } else {

@@ -7,7 +7,7 @@ struct AppsCommand: AsyncParsableCommand {
         commandName: "apps", abstract: "Make apps, change and delete them. Needs an admin key of the first app.",
         subcommands: [List.self, Get.self, Create.self, Update.self, Delete.self])
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the apps.")
 
         @OptionGroup var list: ListOptions
@@ -25,7 +25,7 @@ struct AppsCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show an app with its publish and subscribe key.",
             discussion: "The secret key is left out: `GET /v1/apps/{id}` has it.")

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// `parley audit`: who changed what.
-struct AuditCommand: AsyncParsableCommand, ReadingCommand {
+struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "List what was changed by administration, newest first unless asked otherwise.",
         discussion: "parley audit --action 'key.*' --limit 20")

@@ -9,7 +9,7 @@ struct ChannelsCommand: AsyncParsableCommand {
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "channels", id) }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the channels that have a record.",
             discussion: """
@@ -34,7 +34,7 @@ struct ChannelsCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a channel's record.")
 
         @Argument(help: "The channel.") var id: String
@@ -43,7 +43,7 @@ struct ChannelsCommand: AsyncParsableCommand {
         func run() async throws { try await gateway.get(ChannelsCommand.path(id)) }
     }
 
-    struct Members: AsyncParsableCommand, ReadingCommand {
+    struct Members: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List a channel's members.")
 
         @Argument(help: "The channel.") var id: String
@@ -86,7 +86,7 @@ struct ChannelsCommand: AsyncParsableCommand {
                 ("id", JSONText(option: id)), ("kind", JSONText(string: kind.rawValue)),
                 ("users", user.isEmpty ? nil : JSONText(strings: user)),
             ]
-            let body = try GivenDocument.object(settings.file, options + settings.members)
+            let body = try RequestDocument.object(settings.file, options + settings.members)
             try await gateway.withResources { access, output in
                 let call = Call(
                     method: "POST", path: RequestPath("v1", "channels"), body: body,
@@ -106,7 +106,7 @@ struct ChannelsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let body = try GivenDocument.object(settings.file, settings.members)
+            let body = try RequestDocument.object(settings.file, settings.members)
             try await gateway.withResources { access, output in
                 output.show(try await access.send(Call(method: "PATCH", path: ChannelsCommand.path(id), body: body)))
             }

@@ -9,7 +9,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
 
     enum Status: String, ExpressibleByArgument, CaseIterable { case pending, failed, delivered, dead, held }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "List deliveries, newest event first unless asked otherwise.")
 
@@ -61,7 +61,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a delivery with its attempts.")
 
         @Argument(help: "The delivery's id.") var id: String

@@ -4,9 +4,9 @@ import ArgumentParser
 struct JobsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs", abstract: "Watch and stop replays, redrives and purges of deliveries.",
-        subcommands: [List.self, Get.self, Pause.self, Resume.self, Cancel.self])
+        subcommands: [List.self, Get.self, RetryPause.self, Resume.self, Cancel.self])
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the jobs, newest first unless asked otherwise.")
 
         enum State: String, ExpressibleByArgument, CaseIterable { case running, paused, done, cancelled, failed }
@@ -31,7 +31,7 @@ struct JobsCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a job and how far it has come.")
 
         @Argument(help: "The job's id.") var id: String
@@ -40,7 +40,7 @@ struct JobsCommand: AsyncParsableCommand {
         func run() async throws { try await gateway.get(RequestPath("v1", "jobs", id)) }
     }
 
-    struct Pause: AsyncParsableCommand {
+    struct RetryPause: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Let a job rest.")
 
         @Argument(help: "The job's id.") var id: String

@@ -9,7 +9,7 @@ enum KeyCommands {
 
     enum Scope: String, ExpressibleByArgument, CaseIterable { case emit, read, manage, admin }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the keys.")
 
         @Option(help: ArgumentHelp("Only those used later than this.", valueName: "time"))
@@ -36,7 +36,7 @@ enum KeyCommands {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show what a key allows; the key itself is not kept.")
 
         @Argument(help: "The key's id, not the key.") var id: String

@@ -11,7 +11,7 @@ struct MessagesCommand: AsyncParsableCommand {
         RequestPath("v1", "channels", channel, "messages", timetoken)
     }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "List a channel's messages, the newest first.",
             discussion: "parley messages list room.1 --user ana --limit 10")
@@ -45,7 +45,7 @@ struct MessagesCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a message as it is now.")
 
         @Argument(help: "The channel.") var channel: String
@@ -73,7 +73,7 @@ struct MessagesCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let body = try GivenDocument.object(
+            let body = try RequestDocument.object(
                 nil,
                 [
                     ("text", JSONText(string: text)), ("user", JSONText(option: user)),

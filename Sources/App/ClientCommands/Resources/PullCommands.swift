@@ -34,11 +34,11 @@ extension SubscriptionsCommand {
                 writer.member("wait_seconds", follow ? Self.waitSeconds : 0)
                 writer.endObject()
             }
-            try await gateway.withGateway { access, surroundings in
+            try await gateway.withGateway { access, commandEnvironment in
                 repeat {
                     let path = SubscriptionsCommand.path(id, "pull")
                     let answer = try await access.send(Call(method: "POST", path: path, body: body))
-                    let ids = print(answer, to: surroundings.console.output)
+                    let ids = print(answer, to: commandEnvironment.console.output)
                     if ack, !ids.isEmpty { try await acknowledge(ids, access) }
                 } while follow && !Task.isCancelled
             }

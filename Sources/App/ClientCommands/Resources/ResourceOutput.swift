@@ -76,7 +76,7 @@ struct ResourceOutput: Sendable {
 
     /// That something was done, for a request whose answer says no more.
     func done(_ verb: String, _ id: String, _ answer: Answer? = nil) {
-        guard isJSON else { return console.output.line("\(console.output.style.good(verb)) \(PlainText.safe(id))") }
+        guard isJSON else { return console.output.line("\(console.output.style.good(verb)) \(SanitizedText.safe(id))") }
         if let document = answer?.document { return console.output.line(document.text.onOneLine().bytes) }
         console.output.line(
             JSONText { writer in
@@ -140,8 +140,8 @@ extension GatewayOptions {
 
     /// Runs `body` with access and the way to print what comes of it.
     func withResources(_ body: (GatewayAccess, ResourceOutput) async throws -> Void) async throws {
-        try await withGateway { access, surroundings in
-            try await body(access, ResourceOutput(console: surroundings.console, isJSON: isJSON))
+        try await withGateway { access, commandEnvironment in
+            try await body(access, ResourceOutput(console: commandEnvironment.console, isJSON: isJSON))
         }
     }
 }

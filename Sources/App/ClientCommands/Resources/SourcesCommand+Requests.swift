@@ -3,7 +3,7 @@ import JSON
 import Signing
 
 extension SourcesCommand {
-    struct Test: AsyncParsableCommand, ReadingCommand {
+    struct Test: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show what a post would become; nothing is stored.",
             discussion: """
@@ -81,7 +81,7 @@ extension SourcesCommand {
         }
     }
 
-    struct Requests: AsyncParsableCommand, ReadingCommand {
+    struct Requests: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the latest requests to a source, or show one.",
             discussion:
@@ -137,7 +137,7 @@ extension SourcesCommand {
         }
     }
 
-    struct Mappings: AsyncParsableCommand, ReadingCommand {
+    struct Mappings: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the mappings a source has had, newest first.")
 
         @Argument(help: "The source's id.") var id: String

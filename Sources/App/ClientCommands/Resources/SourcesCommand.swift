@@ -12,7 +12,7 @@ struct SourcesCommand: AsyncParsableCommand {
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "sources", id) }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the sources.")
 
         @OptionGroup var list: ListOptions
@@ -130,7 +130,7 @@ struct SourcesCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a source.")
 
         @Argument(help: "The source's id.") var id: String

@@ -3,7 +3,7 @@ import JSON
 
 /// The settings of a subscription as options; only what is given is sent.
 struct SubscriptionOptions: ParsableArguments {
-    @OptionGroup var told: ToldOptions
+    @OptionGroup var told: SelectionOptions
 
     @Option(help: ArgumentHelp("How long a delivery waits for its acknowledgement.", valueName: "seconds"))
     var ackDeadline: Int?

@@ -14,7 +14,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         verb.map { RequestPath("v1", "subscriptions", id, $0) } ?? RequestPath("v1", "subscriptions", id)
     }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the subscriptions.")
 
         @OptionGroup var list: ListOptions
@@ -65,7 +65,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a subscription.")
 
         @Argument(help: "The subscription's id.") var id: String

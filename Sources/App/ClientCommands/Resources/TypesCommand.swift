@@ -10,7 +10,7 @@ struct TypesCommand: AsyncParsableCommand {
 
     static func path(_ type: String) -> RequestPath { RequestPath("v1", "event-types", type) }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the event types, without those that the gateway brings.",
             discussion: "parley types list --prefix order.")
@@ -34,7 +34,7 @@ struct TypesCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show an event type.", discussion: "'parley types versions TYPE VERSION' shows a schema.")
 
@@ -44,7 +44,7 @@ struct TypesCommand: AsyncParsableCommand {
         func run() async throws { try await gateway.get(TypesCommand.path(type)) }
     }
 
-    struct Versions: AsyncParsableCommand, ReadingCommand {
+    struct Versions: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the versions of a type's schema, or print the schema of one.",
             discussion: """
@@ -103,7 +103,7 @@ struct TypesCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let body = try GivenDocument.object(
+            let body = try RequestDocument.object(
                 file,
                 [
                     ("description", JSONText(option: description)), ("owner", JSONText(option: owner)),
@@ -131,7 +131,7 @@ struct TypesCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let body = try GivenDocument.object(
+            let body = try RequestDocument.object(
                 nil, [("schema", try InputText.json(schema, "the schema")), ("force", JSONText(option: force))])
             try await gateway.withResources { access, output in
                 let path = RequestPath("v1", "event-types", type, "versions").adding("dry_run", dryRun ? "true" : nil)

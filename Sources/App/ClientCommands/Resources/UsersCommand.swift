@@ -9,7 +9,7 @@ struct UsersCommand: AsyncParsableCommand {
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "users", id) }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the users.",
             discussion: "parley users list --filter \"name LIKE 'An*'\" --sort name --limit 20")
@@ -30,7 +30,7 @@ struct UsersCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a user.")
 
         @Argument(help: "The user's id.") var id: String
@@ -61,7 +61,7 @@ struct UsersCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let body = try GivenDocument.object(
+            let body = try RequestDocument.object(
                 file,
                 [
                     ("name", JSONText(option: name)), ("profile_url", JSONText(option: profileURL)),

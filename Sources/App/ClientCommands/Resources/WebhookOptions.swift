@@ -3,7 +3,7 @@ import JSON
 
 /// The settings of a webhook as options: those that are asked for often. `--file` takes all of them.
 struct WebhookOptions: ParsableArguments {
-    @OptionGroup var told: ToldOptions
+    @OptionGroup var told: SelectionOptions
 
     @Option(help: "envelope, flat, cloudevents, cloudevents_binary, cloudevents_batch or template.")
     var format: String?
@@ -48,7 +48,7 @@ struct WebhookOptions: ParsableArguments {
 
     /// The settings as a document.
     func document(url: String?) throws -> JSONText {
-        try GivenDocument.object(file, given(url))
+        try RequestDocument.object(file, given(url))
     }
 
     private func given(_ url: String?) throws -> [(name: String, value: JSONText?)] {

@@ -29,7 +29,7 @@ extension WebhooksCommand {
         }
     }
 
-    struct Stats: AsyncParsableCommand, ReadingCommand {
+    struct Stats: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show what is owed to a webhook and how its attempts went lately.")
 

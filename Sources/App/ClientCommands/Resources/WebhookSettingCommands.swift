@@ -107,7 +107,7 @@ extension WebhooksCommand {
         }
     }
 
-    struct Preview: AsyncParsableCommand, ReadingCommand {
+    struct Preview: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the request a webhook would get for an event, without sending it.",
             discussion: """
@@ -145,7 +145,7 @@ extension WebhooksCommand {
                 }
                 let line = "\(root["method"]?.string ?? "") \(root["url"]?.string ?? "")"
                 for text in [line] + fields + ["", root["body"]?.string ?? ""] {
-                    output.console.output.line(PlainText.safe(text))
+                    output.console.output.line(SanitizedText.safe(text))
                 }
             }
         }

@@ -23,7 +23,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         return webhook["last_error"]?.isNull == false ? "failing" : "ok"
     }
 
-    struct List: AsyncParsableCommand, ReadingCommand {
+    struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the webhooks.")
 
         enum Status: String, ExpressibleByArgument, CaseIterable {
@@ -53,7 +53,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         }
     }
 
-    struct Get: AsyncParsableCommand, ReadingCommand {
+    struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "Show a webhook.")
 
         @Argument(help: "The webhook's id.") var id: String

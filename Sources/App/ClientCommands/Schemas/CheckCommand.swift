@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Check: ParsableCommand, ReadingCommand {
+    struct Check: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Say whether a document is a schema that can be used.",
             discussion: "parley schema check --schema order.json --remotes shared=https://example.com/schemas/")
@@ -11,10 +11,10 @@ extension SchemaCommand {
         @Option(help: ArgumentHelp("The schema.", valueName: "file"))
         var schema: String
 
-        @OptionGroup var reading: SchemaReading
+        @OptionGroup var reading: SchemaInputOptions
 
         func run() throws {
-            let console = Surroundings.current.console
+            let console = CommandEnvironment.current.console
             let options = try reading.options()
             do {
                 let compiled = try reading.schema(schema, options)
@@ -22,7 +22,7 @@ extension SchemaCommand {
                 console.output.line(
                     "\(console.output.style.good("ok")): a schema of \(compiled.dialect.rawValue), \(compiled.planInstructions) instructions in \(compiled.planBytes) bytes"
                 )
-            } catch let refused as RefusedSchema {
+            } catch let refused as SchemaErrorReport {
                 if reading.isJSON {
                     console.output.line(answer(nil, refused).bytes)
                 } else {
@@ -32,7 +32,7 @@ extension SchemaCommand {
             }
         }
 
-        private func answer(_ compiled: Schema?, _ refused: RefusedSchema?) -> JSONText {
+        private func answer(_ compiled: Schema?, _ refused: SchemaErrorReport?) -> JSONText {
             JSONText { writer in
                 writer.beginObject()
                 writer.member("valid", refused == nil)

@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Compat: ParsableCommand, ReadingCommand {
+    struct Compat: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Say whether a new version of a schema breaks anyone, and show a document that it breaks.",
             discussion: """
@@ -24,14 +24,14 @@ extension SchemaCommand {
         @Flag(help: "Let a new optional member pass although the other version, being open, allows anything there.")
         var lenient = false
 
-        @OptionGroup var reading: SchemaReading
+        @OptionGroup var reading: SchemaInputOptions
 
         func run() throws {
             let options = try reading.options()
             let before = try reading.usableSchema(old, options)
             let after = try reading.usableSchema(new, options)
             let comparison = SchemaComparison(old: before, new: after, mode: mode, isLenient: lenient)
-            let sink = Surroundings.current.console.output
+            let sink = CommandEnvironment.current.console.output
             if reading.isJSON { sink.line(json(comparison).bytes) } else { tell(comparison, sink) }
             switch comparison.verdict {
             case .yes: return
@@ -45,7 +45,7 @@ extension SchemaCommand {
             case .yes: sink.line("\(sink.style.good("yes")): \(mode.rawValue) compatible")
             case .no(let witness):
                 sink.line("\(sink.style.bad("no")): not \(mode.rawValue) compatible")
-                sink.line("one version accepts and the other refuses " + PlainText.safe(witness.description))
+                sink.line("one version accepts and the other refuses " + SanitizedText.safe(witness.description))
             case .unknown: sink.line("\(sink.style.bad("unknown")): neither a proof nor a counter-example was found")
             }
             guard !comparison.changes.isEmpty else { return }

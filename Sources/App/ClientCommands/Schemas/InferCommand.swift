@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Infer: ParsableCommand, ReadingCommand {
+    struct Infer: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Draft a schema from documents, one on each line of a file.",
             discussion: """
@@ -36,7 +36,7 @@ extension SchemaCommand {
             }
             let options = InferenceOptions(closesObjects: closed, enumLimit: enumLimit)
             let draft = SchemaInference.draft(of: documents.map(\.root), options: options)
-            Surroundings.current.console.output.line(draft.bytes)
+            CommandEnvironment.current.console.output.line(draft.bytes)
         }
     }
 }

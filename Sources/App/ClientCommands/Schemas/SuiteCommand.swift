@@ -5,7 +5,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Suite: ParsableCommand, ReadingCommand {
+    struct Suite: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Run test files in the shape of the official JSON Schema test suite.",
             discussion: """
@@ -18,7 +18,7 @@ extension SchemaCommand {
         @Option(help: ArgumentHelp("A test file, or a folder of them and of folders.", valueName: "path"))
         var tests: String
 
-        @OptionGroup var reading: SchemaReading
+        @OptionGroup var reading: SchemaInputOptions
 
         func run() throws {
             let files = try SuiteFiles.below(tests)
@@ -30,7 +30,7 @@ extension SchemaCommand {
                 one.run(try InputText.file(file.path), file: file.name)
                 run.add(one)
             }
-            let sink = Surroundings.current.console.output
+            let sink = CommandEnvironment.current.console.output
             if reading.isJSON { sink.line(run.json.bytes) } else { run.tell(sink) }
             if !run.failures.isEmpty { throw Answer.invalid.exit }
         }
@@ -88,7 +88,7 @@ private struct SuiteTotal {
     func tell(_ sink: Sink) {
         for failure in failures {
             let place = [failure.file, failure.caseName, failure.test].joined(separator: ": ")
-            sink.line(PlainText.safe("\(place): expected \(failure.expected), got \(failure.got)"))
+            sink.line(SanitizedText.safe("\(place): expected \(failure.expected), got \(failure.got)"))
         }
         let word = failures.isEmpty ? sink.style.good("ok") : sink.style.bad("failed")
         sink.line("\(word): \(passed) of \(tests) tests in \(cases) cases of \(files) files")

@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Validate: ParsableCommand, ReadingCommand {
+    struct Validate: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Validate documents, one on each line of a file.",
             discussion: """
@@ -27,17 +27,17 @@ extension SchemaCommand {
             ))
         var output = Output.problem
 
-        @OptionGroup var reading: SchemaReading
+        @OptionGroup var reading: SchemaInputOptions
 
         func run() throws {
             let options = try reading.options()
             let schema = try reading.usableSchema(self.schema, options)
             let lines = try InstanceLines.read(instances)
-            let sink = Surroundings.current.console.output
+            let sink = CommandEnvironment.current.console.output
             var scratch = Scratch()
             var invalid = 0
             for (index, bytes) in lines.enumerated() {
-                let judged = JudgedLine(index + 1, bytes, schema, reading, output, &scratch)
+                let judged = ValidatedLine(index + 1, bytes, schema, reading, output, &scratch)
                 if !judged.isValid { invalid += 1 }
                 if reading.isJSON { sink.line(judged.json.bytes) } else { judged.tell(sink) }
             }
@@ -51,7 +51,7 @@ extension SchemaCommand {
 }
 
 /// One document and what is said of it.
-private struct JudgedLine {
+private struct ValidatedLine {
     let number: Int
     let output: SchemaCommand.Validate.Output
     let verdict: Verdict
@@ -62,7 +62,7 @@ private struct JudgedLine {
     var isValid: Bool { verdict == .valid }
 
     init(
-        _ number: Int, _ bytes: [UInt8], _ schema: Schema, _ reading: SchemaReading,
+        _ number: Int, _ bytes: [UInt8], _ schema: Schema, _ reading: SchemaInputOptions,
         _ output: SchemaCommand.Validate.Output, _ scratch: inout Scratch
     ) {
         self.number = number
@@ -89,11 +89,11 @@ private struct JudgedLine {
 
     func tell(_ sink: Sink) {
         guard !isValid else { return }
-        if let hindrance { return sink.line("line \(number): " + PlainText.safe(hindrance)) }
+        if let hindrance { return sink.line("line \(number): " + SanitizedText.safe(hindrance)) }
         guard output != .flag else { return sink.line("line \(number): invalid") }
         for violation in report.violations {
             sink.line(
-                "line \(number): \(sink.style.name(PlainText.safe(violation.pointer)))  \(PlainText.safe(violation.detail))"
+                "line \(number): \(sink.style.name(SanitizedText.safe(violation.pointer)))  \(SanitizedText.safe(violation.detail))"
             )
         }
         if report.isTruncated { sink.line("line \(number): and more") }

@@ -75,7 +75,7 @@ public struct Backup {
 
     /// What the copy may need.
     private var sourceBytes: Int {
-        PlainFile(store.path).bytes + PlainFile(store.path + "-wal").bytes
+        DurableFile(store.path).bytes + DurableFile(store.path + "-wal").bytes
     }
 }
 

@@ -7,7 +7,7 @@ struct Folder {
 
     init(_ path: String) { self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path }
 
-    func file(_ name: String) -> PlainFile { PlainFile(path == "/" ? path + name : "\(path)/\(name)") }
+    func file(_ name: String) -> DurableFile { DurableFile(path == "/" ? path + name : "\(path)/\(name)") }
 
     var exists: Bool { access(path, F_OK) == 0 }
 

@@ -8,37 +8,37 @@ struct CertificateCheck {
 
     private static let soon: Duration = .seconds(14 * 86_400)
 
-    var findings: [Finding] {
+    var findings: [CheckResult] {
         guard !configuration.tlsCertificate.isEmpty else { return [] }
         return [finding]
     }
 
-    private var finding: Finding {
+    private var finding: CheckResult {
         let path = configuration.tlsCertificate
         let text: String
         do throws(BackupFailure) {
-            text = String(decoding: try PlainFile(path).bytes(limit: 1024 * 1024), as: UTF8.self)
-            _ = try PlainFile(configuration.tlsKey).bytes(limit: 1024 * 1024)
+            text = String(decoding: try DurableFile(path).bytes(limit: 1024 * 1024), as: UTF8.self)
+            _ = try DurableFile(configuration.tlsKey).bytes(limit: 1024 * 1024)
         } catch {
-            return Finding("certificate", .failure, error.description, advice: "name files this account can read")
+            return CheckResult("certificate", .failure, error.description, advice: "name files this account can read")
         }
         guard let end = Self.end(ofPEM: text) else {
-            return Finding(
+            return CheckResult(
                 "certificate", .failure, "'\(path)' holds no certificate in PEM form",
                 advice: "give the certificate first, then those that signed it")
         }
         let day = String(end.timestamp.prefix(10))
         guard end > clock.now else {
-            return Finding(
+            return CheckResult(
                 "certificate", .failure, "'\(path)' ended on \(day)",
                 advice: "renew it, then reload the settings (SIGHUP)")
         }
         guard end > clock.now.adding(Self.soon) else {
-            return Finding(
+            return CheckResult(
                 "certificate", .warning, "'\(path)' ends on \(day)",
                 advice: "renew it, then reload the settings (SIGHUP)")
         }
-        return Finding("certificate", .ok, "holds until \(day)")
+        return CheckResult("certificate", .ok, "holds until \(day)")
     }
 
     /// When the first certificate of the text ends.

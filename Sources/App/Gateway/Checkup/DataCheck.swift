@@ -6,7 +6,7 @@ struct DataCheck {
     let path: String
 
     var database: String { DataDirectory.database(in: path) }
-    var hasDatabase: Bool { PlainFile(database).exists }
+    var hasDatabase: Bool { DurableFile(database).exists }
 
     /// Whether a gateway has the directory; nil where there is no database.
     var isServed: Bool? { hasDatabase ? StoreFile(at: database).isInUse : nil }
@@ -15,18 +15,18 @@ struct DataCheck {
     private static let littleRoom = 1_000_000_000
     private static let noRoom = 50_000_000
 
-    var findings: [Finding] {
+    var findings: [CheckResult] {
         var status = stat()
         guard stat(path, &status) == 0 else {
             guard errno == ENOENT else {
                 return [
-                    Finding(
+                    CheckResult(
                         "data", .failure, "cannot look at '\(path)': \(String(cString: strerror(errno)))",
                         advice: "run as the gateway's account or as the superuser")
                 ]
             }
             return [
-                Finding(
+                CheckResult(
                     "data", .warning, "there is no directory '\(path)'",
                     advice: "the first start makes it; if there was one, name it by --data")
             ]
@@ -34,15 +34,15 @@ struct DataCheck {
         return [access(status), room, fileSystem] + leftovers
     }
 
-    private func access(_ directory: stat) -> Finding {
+    private func access(_ directory: stat) -> CheckResult {
         if directory.st_mode & 0o077 != 0 {
-            return Finding(
+            return CheckResult(
                 "data", .warning, "'\(path)' may be entered by other accounts of this machine",
                 advice: "the database holds keys and payloads: chmod 700 \(path)")
         }
         var file = stat()
         if stat(database, &file) == 0, file.st_uid != directory.st_uid {
-            return Finding(
+            return CheckResult(
                 "data", .failure,
                 "'\(database)' belongs to account \(file.st_uid), its directory to \(directory.st_uid)",
                 advice: "give all of it to the gateway's account: chown -R \(directory.st_uid) \(path)")
@@ -52,20 +52,20 @@ struct DataCheck {
             return stat($0, &status) == 0 && status.st_mode & 0o077 != 0
         }
         if let unreadable {
-            return Finding(
+            return CheckResult(
                 "data", .warning, "'\(unreadable)' may be read by others", advice: "chmod 600 \(unreadable)")
         }
-        return Finding("data", .ok, "'\(path)' is the account's alone")
+        return CheckResult("data", .ok, "'\(path)' is the account's alone")
     }
 
-    private var room: Finding {
+    private var room: CheckResult {
         guard let free = Folder(path).freeBytes else {
-            return Finding("room", .warning, "the system does not say how much room '\(path)' has")
+            return CheckResult("room", .warning, "the system does not say how much room '\(path)' has")
         }
         let text = "\(free / 1_000_000) MB free"
         let advice = "make room, or shorten how long events are kept; a full disk refuses emits (507)"
-        if free < Self.noRoom { return Finding("room", .failure, text, advice: advice) }
-        return free < Self.littleRoom ? Finding("room", .warning, text, advice: advice) : Finding("room", .ok, text)
+        if free < Self.noRoom { return CheckResult("room", .failure, text, advice: advice) }
+        return free < Self.littleRoom ? CheckResult("room", .warning, text, advice: advice) : CheckResult("room", .ok, text)
     }
 
     /// Kinds that share a file between machines by other rules than the write-ahead log needs
@@ -76,37 +76,37 @@ struct DataCheck {
     ]
     private static let volatile: Set<Substring> = ["tmpfs", "ramfs"]
 
-    private var fileSystem: Finding {
+    private var fileSystem: CheckResult {
         guard let kind = MountTable.current?.kind(of: path) else {
-            return Finding("filesystem", .ok, "the system does not say of which kind it is")
+            return CheckResult("filesystem", .ok, "the system does not say of which kind it is")
         }
         // "fuse.sshfs" and its like: what is behind them nobody knows.
         if Self.shared.contains(kind[...]) || kind.hasPrefix("fuse") {
-            return Finding(
+            return CheckResult(
                 "filesystem", .failure, "'\(path)' lies on \(kind)",
                 advice: "a database with a write-ahead log needs a disk of this machine; move the directory")
         }
         if Self.volatile.contains(kind[...]) {
-            return Finding(
+            return CheckResult(
                 "filesystem", .warning, "'\(path)' lies in memory (\(kind))",
                 advice: "everything is lost with the machine; move the directory to a disk")
         }
-        return Finding("filesystem", .ok, kind)
+        return CheckResult("filesystem", .ok, kind)
     }
 
-    private var leftovers: [Finding] {
-        var findings: [Finding] = []
+    private var leftovers: [CheckResult] {
+        var findings: [CheckResult] = []
         let folder = Folder(path)
         if folder.file(DataDirectory.unfinishedName).exists {
             findings.append(
-                Finding(
+                CheckResult(
                     "restore", .failure, "a restore into '\(path)' did not finish",
                     advice: "empty the directory and restore again"))
         }
         let key = AdminKeyFile(in: path).path
-        if PlainFile(key).exists {
+        if DurableFile(key).exists {
             findings.append(
-                Finding(
+                CheckResult(
                     "admin_key", .warning, "the first admin key lies in '\(key)'",
                     advice: "keep it somewhere safe, then remove the file"))
         }

@@ -20,21 +20,21 @@ struct LibraryCheck {
         Library(name: "libcurl", version: Client.libraryVersion, least: "7.88.0"),
     ]
 
-    var findings: [Finding] {
+    var findings: [CheckResult] {
         let found = Self.all.map { "\($0.name) \($0.version)" }.joined(separator: ", ")
         let old = Self.all.filter { Self.isOlder($0.version, than: $0.least) }
         let versions =
             old.isEmpty
-            ? Finding("libraries", .ok, found)
-            : Finding(
+            ? CheckResult("libraries", .ok, found)
+            : CheckResult(
                 "libraries", .warning, found,
                 advice: "not tested with these: install "
                     + old.map { "\($0.name) \($0.least) or newer" }.joined(separator: ", "))
-        return [Finding("version", .ok, "Parley \(Product.version)"), versions] + sharing
+        return [CheckResult("version", .ok, "Parley \(Product.version)"), versions] + sharing
     }
 
     /// <https://www.sqlite.org/wal.html>, "the WAL-reset bug": fixed in 3.51.3, and in 3.50.7 and 3.44.6 of older lines.
-    private var sharing: [Finding] {
+    private var sharing: [CheckResult] {
         let version = StoreFile.libraryVersion
         let isFixed =
             !Self.isOlder(version, than: "3.51.3")
@@ -42,7 +42,7 @@ struct LibraryCheck {
             || (version.hasPrefix("3.44.") && !Self.isOlder(version, than: "3.44.6"))
         guard !isFixed else { return [] }
         return [
-            Finding(
+            CheckResult(
                 "sqlite_sharing", .ok,
                 "SQLite \(version) may damage a file that two programs write at once; Parley writes it with one connection",
                 advice: "let no other program write parley.db while a gateway runs, the sqlite3 shell included")

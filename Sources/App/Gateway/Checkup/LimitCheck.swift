@@ -8,7 +8,7 @@ struct LimitCheck {
     /// Files, threads, and room for what is short-lived.
     private static let others = 344
 
-    var findings: [Finding] {
+    var findings: [CheckResult] {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return [] }
         // A gateway raises the soft limit to the hard one at its start.
@@ -16,9 +16,9 @@ struct LimitCheck {
         let needed =
             configuration.connections + configuration.limits.streamsInGateway + configuration.webhookConnections
             + Self.others
-        guard most < needed else { return [Finding("descriptors", .ok, "\(Self.text(most)) open files allowed")] }
+        guard most < needed else { return [CheckResult("descriptors", .ok, "\(Self.text(most)) open files allowed")] }
         return [
-            Finding(
+            CheckResult(
                 "descriptors", .warning,
                 "\(most) open files are allowed here; connections, limits.streams and webhook.connections may need \(needed)",
                 advice: "raise the limit (ulimit -n, LimitNOFILE= of systemd) or lower limits.streams; "

@@ -6,7 +6,7 @@ struct MountTable {
 
     static var current: MountTable? {
         // The system's own, so not bounded by strangers.
-        guard let bytes = try? PlainFile("/proc/self/mountinfo").bytes(limit: 16 * 1024 * 1024) else { return nil }
+        guard let bytes = try? DurableFile("/proc/self/mountinfo").bytes(limit: 16 * 1024 * 1024) else { return nil }
         return MountTable(String(decoding: bytes, as: UTF8.self))
     }
 

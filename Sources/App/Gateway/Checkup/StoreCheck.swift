@@ -13,13 +13,13 @@ struct StoreCheck {
     /// Timetokens are reserved a second ahead; beyond that the clock must have stood later before.
     private static let ahead: Duration = .seconds(10)
 
-    var findings: [Finding] {
+    var findings: [CheckResult] {
         let file = StoreFile(at: path)
         do throws(SQLiteEngineFailure) {
             let version = try file.schemaVersion()
             guard version <= StoreFile.knownVersion else {
                 return [
-                    Finding(
+                    CheckResult(
                         "schema", .failure,
                         "the database has schema version \(version), this program knows up to \(StoreFile.knownVersion)",
                         advice: "start the newer program that wrote it")
@@ -34,64 +34,64 @@ struct StoreCheck {
             return findings + queue(try file.queue())
         } catch {
             return [
-                Finding(
+                CheckResult(
                     "database", .failure, error.description,
                     advice: "run as the gateway's account; if the file is damaged, restore the last backup")
             ]
         }
     }
 
-    private func schema(_ version: Int) -> Finding {
-        guard version < StoreFile.knownVersion else { return Finding("schema", .ok, "version \(version)") }
-        return Finding(
+    private func schema(_ version: Int) -> CheckResult {
+        guard version < StoreFile.knownVersion else { return CheckResult("schema", .ok, "version \(version)") }
+        return CheckResult(
             "schema", .ok, "version \(version); the next start brings it to \(StoreFile.knownVersion)",
             advice: "there is no way back: make a backup before it")
     }
 
-    private func integrity(_ faults: [String]) -> Finding {
-        guard !faults.isEmpty else { return Finding("integrity", .ok, "the database is whole") }
-        return Finding(
+    private func integrity(_ faults: [String]) -> CheckResult {
+        guard !faults.isEmpty else { return CheckResult("integrity", .ok, "the database is whole") }
+        return CheckResult(
             "integrity", .failure, "the database is damaged: \(faults.joined(separator: "; "))",
             advice: "stop the gateway, keep a copy of the directory, and restore the last backup")
     }
 
-    private func numbering(_ last: Timetoken) -> Finding {
+    private func numbering(_ last: Timetoken) -> CheckResult {
         let now = clock.now
-        guard last > now.adding(Self.ahead) else { return Finding("clock", .ok, now.timestamp) }
+        guard last > now.adding(Self.ahead) else { return CheckResult("clock", .ok, now.timestamp) }
         let seconds = (last.rawValue - now.rawValue) / Timetoken.ticksPerSecond
-        return Finding(
+        return CheckResult(
             "clock", .warning,
             "events are numbered \(seconds) s ahead of the clock, which must have stood later before",
             advice: "set the clock (timedatectl); order is kept, but events have times of the future until then")
     }
 
     /// - Parameter apps: each has a secret, and a start brings all secrets under the first key.
-    private func secrets(_ apps: [String]) -> Finding {
+    private func secrets(_ apps: [String]) -> CheckResult {
         let keys = Set(apps.compactMap { Vault.keyID(in: $0) })
         guard let missing = keys.filter({ !vault.knows(key: $0) }).min() else {
-            return Finding("secrets", .ok, keys.isEmpty ? "stored as they are" : "sealed, and the key is there")
+            return CheckResult("secrets", .ok, keys.isEmpty ? "stored as they are" : "sealed, and the key is there")
         }
-        return Finding(
+        return CheckResult(
             "secrets", .failure,
             "sealed with the key \(missing), which is not among the keys: the gateway does not start",
             advice: "give secrets_key or secrets_key_file as it was; a key that is replaced stays behind the new one")
     }
 
-    private func queue(_ queue: StoreQueue) -> [Finding] {
-        [Finding("deliveries", .ok, "\(queue.waiting) wait"), disabled(queue), dead(queue)]
+    private func queue(_ queue: StoreQueue) -> [CheckResult] {
+        [CheckResult("deliveries", .ok, "\(queue.waiting) wait"), disabled(queue), dead(queue)]
     }
 
-    private func disabled(_ queue: StoreQueue) -> Finding {
-        guard !queue.disabled.isEmpty else { return Finding("webhooks", .ok, "none is disabled") }
+    private func disabled(_ queue: StoreQueue) -> CheckResult {
+        guard !queue.disabled.isEmpty else { return CheckResult("webhooks", .ok, "none is disabled") }
         let names = queue.disabled.prefix(5).joined(separator: ", ") + (queue.disabled.count > 5 ? ", …" : "")
-        return Finding(
+        return CheckResult(
             "webhooks", .warning, "\(queue.disabled.count) disabled: \(names)",
             advice: "see why by 'parley webhooks get ID', mend the receiver, then 'parley webhooks enable ID'")
     }
 
-    private func dead(_ queue: StoreQueue) -> Finding {
-        guard queue.dead > 0 else { return Finding("dead_letters", .ok, "none") }
-        return Finding(
+    private func dead(_ queue: StoreQueue) -> CheckResult {
+        guard queue.dead > 0 else { return CheckResult("dead_letters", .ok, "none") }
+        return CheckResult(
             "dead_letters", .warning, "\(queue.dead) deliveries were given up",
             advice: "'parley deliveries list --status dead' shows them; retry or redrive them")
     }

@@ -6,7 +6,7 @@ public struct Configuration: Sendable {
     var listenHost = "127.0.0.1"
     public var listenPort = 8080
     public var dataDirectory = "parley-data"
-    /// Where event types are declared by files (`TypeDeclaration`); empty: nowhere.
+    /// Where event types are declared by files (`EventTypeDeclaration`); empty: nowhere.
     var schemaDirectory = ""
     /// Fast for trying: fixed keys, loopback only (`product.md` 4).
     public var isDevelopment = false
@@ -22,7 +22,7 @@ public struct Configuration: Sendable {
     public var tlsCertificate = ""
     var transportSecurity: Duration = .zero
     var tlsKey = ""
-    /// The first app's admin key at the first start; empty: a random one, see `FirstStart`.
+    /// The first app's admin key at the first start; empty: a random one, see `InitialSetup`.
     public var adminKey = ""
     /// `pub:sub:secret` for the first app; empty: random ones.
     var demoKeys = ""

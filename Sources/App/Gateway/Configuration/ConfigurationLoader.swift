@@ -132,10 +132,10 @@ public enum ConfigurationLoader {
     /// `limits.` is right says nothing about the rest.
     private static func nearest(to name: String, among names: [String], in sections: [String]) -> String? {
         guard let section = sections.first(where: name.hasPrefix) else {
-            return Suggestion.nearest(to: name, among: names)
+            return NameSuggestion.nearest(to: name, among: names)
         }
         let inside = names.filter { $0.hasPrefix(section) }.map { String($0.dropFirst(section.count)) }
-        let found = Suggestion.nearest(to: String(name.dropFirst(section.count)), among: inside).map { section + $0 }
-        return found ?? Suggestion.nearest(to: name, among: names.filter { !$0.hasPrefix(section) })
+        let found = NameSuggestion.nearest(to: String(name.dropFirst(section.count)), among: inside).map { section + $0 }
+        return found ?? NameSuggestion.nearest(to: name, among: names.filter { !$0.hasPrefix(section) })
     }
 }

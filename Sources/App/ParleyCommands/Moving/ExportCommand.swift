@@ -8,7 +8,7 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export", abstract: "Write what another service keeps as lines of JSON.",
         subcommands: [PubNub.self])
 
-    struct PubNub: AsyncParsableCommand, ReadingCommand {
+    struct PubNub: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             commandName: "pubnub", abstract: "Write what a PubNub keyset keeps.",
             discussion: """
@@ -23,9 +23,9 @@ struct ExportCommand: AsyncParsableCommand {
         @OptionGroup var keyset: KeysetOptions
 
         func run() async throws {
-            let surroundings = Surroundings.current
-            let console = surroundings.console
-            let counts = try await keyset.export(to: LineSink(output: console.output), surroundings).counts
+            let commandEnvironment = CommandEnvironment.current
+            let console = commandEnvironment.console
+            let counts = try await keyset.export(to: LineSink(output: console.output), commandEnvironment).counts
             console.errors.line(
                 "\(counts.records) records and \(counts.messages) messages written"
                     + (counts.unreadable > 0 ? ", \(counts.unreadable) messages left out: no gateway takes them" : ""))
@@ -35,14 +35,14 @@ struct ExportCommand: AsyncParsableCommand {
 
 extension KeysetOptions {
     /// Reads the keyset to its end.
-    func export<Sink: ExportSink>(to sink: Sink, _ surroundings: Surroundings) async throws -> KeysetExport<Sink> {
-        let access = try access(surroundings)
+    func export<Sink: ExportSink>(to sink: Sink, _ commandEnvironment: CommandEnvironment) async throws -> KeysetExport<Sink> {
+        let access = try access(commandEnvironment)
         let named = try channels()
         do {
             var export = KeysetExport(
                 access, parts: Set(KeysetPart.allCases).subtracting(without), channels: named,
                 state: try ExportState(path: state, subscribeKey: subscribeKey), sink: sink,
-                bar: ProgressBar(on: surroundings.console.errors))
+                bar: ProgressBar(on: commandEnvironment.console.errors))
             try await export.run()
             await access.close()
             return export

@@ -27,12 +27,12 @@ struct ImportCommand: AsyncParsableCommand {
         @OptionGroup var target: ImportOptions
 
         func run() async throws {
-            try await target.gateway.withGateway { access, surroundings in
+            try await target.gateway.withGateway { access, commandEnvironment in
                 let sink = GatewaySink(sender: ImportSender(access, isReplacing: target.replace))
-                let export = try await keyset.export(to: sink, surroundings)
+                let export = try await keyset.export(to: sink, commandEnvironment)
                 var tally = export.sink.sender.tally
                 for _ in 0..<export.counts.unreadable { tally.count("message", 0) }
-                try target.conclude(tally, surroundings.console)
+                try target.conclude(tally, commandEnvironment.console)
             }
         }
     }
@@ -52,13 +52,13 @@ struct ImportCommand: AsyncParsableCommand {
         @OptionGroup var target: ImportOptions
 
         func run() async throws {
-            try await target.gateway.withGateway { access, surroundings in
-                let descriptor = file == "-" ? surroundings.input : open(file, O_RDONLY | O_CLOEXEC)
+            try await target.gateway.withGateway { access, commandEnvironment in
+                let descriptor = file == "-" ? commandEnvironment.input : open(file, O_RDONLY | O_CLOEXEC)
                 guard descriptor >= 0 else { throw CommandFailure("\(file): \(String(cString: strerror(errno)))") }
                 defer { if file != "-" { close(descriptor) } }
-                let feed = try InputFeed(descriptor: descriptor, limits: ImportSender.lines)
+                let feed = try InputReader(descriptor: descriptor, limits: ImportSender.lines)
                 defer { feed.close() }
-                var bar = ProgressBar(on: surroundings.console.errors)
+                var bar = ProgressBar(on: commandEnvironment.console.errors)
                 var sender = ImportSender(access, isReplacing: target.replace)
                 defer { bar.clear() }
                 while let batch = try await feed.next() {
@@ -66,7 +66,7 @@ struct ImportCommand: AsyncParsableCommand {
                     bar.show(sender.tally)
                 }
                 bar.clear()
-                try target.conclude(sender.tally, surroundings.console)
+                try target.conclude(sender.tally, commandEnvironment.console)
             }
         }
 

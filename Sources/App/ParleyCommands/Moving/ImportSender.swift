@@ -8,7 +8,7 @@ struct ImportSender {
     private(set) var tally = ImportTally()
 
     /// The gateway's limits on a request (`product.md` 9), less the text around the lines.
-    static let lines = BatchCutter.Limits(lines: 500, bytes: 1024 * 1024 - 64, overhead: 1)
+    static let lines = BatchSplitter.Limits(lines: 500, bytes: 1024 * 1024 - 64, overhead: 1)
 
     init(_ access: GatewayAccess, isReplacing: Bool) {
         self.access = access
@@ -39,7 +39,7 @@ struct ImportSender {
             let record = (try? JSONDocument(lines[index].bytes, numbers: .lenient))?.root["record"]?.string ?? "line"
             tally.count(record, status, attached: Int(result["attached"]?.integer ?? 0))
             guard !(200..<300).contains(status) else { continue }
-            refuse(name(index), ProblemText.failure(result["problem"], status: status), &bar)
+            refuse(name(index), ProblemDescription.failure(result["problem"], status: status), &bar)
         }
     }
 
@@ -54,7 +54,7 @@ struct ImportSender {
 
     private func refuse(_ name: String, _ failure: CommandFailure, _ bar: inout ProgressBar) {
         guard tally.refused <= Self.told else { return }
-        let text = ([failure.message] + failure.details).map(PlainText.safe).joined(separator: "; ")
+        let text = ([failure.message] + failure.details).map(SanitizedText.safe).joined(separator: "; ")
         bar.line("\(name): \(text)")
     }
 }

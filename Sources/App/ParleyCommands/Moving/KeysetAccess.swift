@@ -13,7 +13,7 @@ final class KeysetAccess: Sendable {
     private let token: String?
     private let userID: String
     private let client: Client
-    private let surroundings: Surroundings
+    private let commandEnvironment: CommandEnvironment
     private let pace: Duration
 
     private static let attempts = 6
@@ -22,7 +22,7 @@ final class KeysetAccess: Sendable {
     /// - Parameter rate: requests a second; they go one after the other.
     init(
         address: ServerAddress, subscribeKey: String, publishKey: String?, secretKey: String?, token: String?,
-        userID: String, rate: Int, surroundings: Surroundings
+        userID: String, rate: Int, commandEnvironment: CommandEnvironment
     ) throws(CommandFailure) {
         origin = address.url
         self.subscribeKey = subscribeKey
@@ -30,7 +30,7 @@ final class KeysetAccess: Sendable {
         self.secretKey = secretKey.map { Secret(text: $0) }
         self.token = token
         self.userID = userID
-        self.surroundings = surroundings
+        self.commandEnvironment = commandEnvironment
         pace = .seconds(1) / rate
         do {
             client = try Client(
@@ -52,14 +52,14 @@ final class KeysetAccess: Sendable {
         var attempt = 1
         while true {
             // As far apart as the rate says, however quick the answers are.
-            try await surroundings.sleep(pace)
+            try await commandEnvironment.sleep(pace)
             let result = await client.send(
                 OutboundRequest(url: origin + signed(path), headers: [("Accept", "application/json")]))
             let failure: CommandFailure
             if let broken = result.failure {
                 failure = CommandFailure(
                     broken.reason == .connectRefused
-                        ? "nothing answers at \(origin)" : ProblemText.sentence(broken, url: origin))
+                        ? "nothing answers at \(origin)" : ProblemDescription.sentence(broken, url: origin))
                 guard [.reset, .timeout, .connectTimeout, .overloaded].contains(broken.reason) else { throw failure }
             } else if let status = result.status, (200..<300).contains(status) {
                 guard !result.truncated,
@@ -72,8 +72,8 @@ final class KeysetAccess: Sendable {
             }
             guard attempt < Self.attempts else { throw failure }
             let asked = result.headers["Retry-After"].flatMap { Int($0) }.map { Duration.seconds(min($0, 60)) } ?? .zero
-            try await surroundings.sleep(
-                max(asked, Backoff.request.delay(afterAttempt: attempt, draw: surroundings.draw())))
+            try await commandEnvironment.sleep(
+                max(asked, Backoff.request.delay(afterAttempt: attempt, draw: commandEnvironment.draw())))
             attempt += 1
         }
     }
@@ -96,7 +96,7 @@ final class KeysetAccess: Sendable {
         path.add("uuid", userID)
         if let token { path.add("auth", token) }
         guard let secretKey, let publishKey else { return path.text }
-        let second = surroundings.now().rawValue / Timetoken.ticksPerSecond
+        let second = commandEnvironment.now().rawValue / Timetoken.ticksPerSecond
         path.add("timestamp", String(second))
         let parts = path.text.split(separator: "?", maxSplits: 1)
         let query = parts[1].split(separator: "&").sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -83,7 +83,7 @@ struct KeysetExport<Sink: ExportSink> {
     }
 
     private mutating func exportUsers() async throws {
-        var pages = ObjectPages(
+        var pages = PagedObjects(
             access, RequestPath("v2", "objects", access.subscribeKey, "uuids"), "custom,status,type")
         while let page = try await pages.next() {
             for (text, value) in page {
@@ -95,7 +95,7 @@ struct KeysetExport<Sink: ExportSink> {
     }
 
     private mutating func exportChannels() async throws {
-        var pages = ObjectPages(
+        var pages = PagedObjects(
             access, RequestPath("v2", "objects", access.subscribeKey, "channels"), "custom,status,type")
         while let page = try await pages.next() {
             for (text, value) in page {
@@ -112,7 +112,7 @@ struct KeysetExport<Sink: ExportSink> {
 
     private mutating func exportRestrictions(of channel: String) async throws {
         let moderation = KeysetRecords.restrictionsPrefix + channel
-        var pages = ObjectPages(
+        var pages = PagedObjects(
             access, RequestPath("v2", "objects", access.subscribeKey, "channels", moderation, "uuids"), "custom")
         while let page = try await pages.next() {
             for (_, value) in page {
@@ -136,7 +136,7 @@ struct KeysetExport<Sink: ExportSink> {
     }
 
     private mutating func exportMembers(of channel: String) async throws {
-        var pages = ObjectPages(
+        var pages = PagedObjects(
             access, RequestPath("v2", "objects", access.subscribeKey, "channels", channel, "uuids"),
             "custom,status,type")
         while let page = try await pages.next() {
@@ -148,7 +148,7 @@ struct KeysetExport<Sink: ExportSink> {
     }
 
     private mutating func exportMemberships(of user: String, besides listed: OrderedNames) async throws {
-        var pages = ObjectPages(
+        var pages = PagedObjects(
             access, RequestPath("v2", "objects", access.subscribeKey, "uuids", user, "channels"), "custom,status,type")
         while let page = try await pages.next() {
             for (text, value) in page {
@@ -301,7 +301,7 @@ struct ExportCounts: ProgressLine {
     var channel = ""
 
     func line(elapsed: Duration, width: Int) -> String {
-        let place = channel.isEmpty ? "\(doing)" : PlainText.safe(channel)
+        let place = channel.isEmpty ? "\(doing)" : SanitizedText.safe(channel)
         let text = "\(records) records, \(messages) messages; \(place)"
         return String(text.prefix(width))
     }
@@ -322,7 +322,7 @@ struct OrderedNames {
 }
 
 /// A list of objects, page by page.
-struct ObjectPages {
+struct PagedObjects {
     private let access: KeysetAccess
     private let path: RequestPath
     private var cursor: String?

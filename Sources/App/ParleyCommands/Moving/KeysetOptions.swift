@@ -64,10 +64,10 @@ struct KeysetOptions: ParsableArguments {
         }
     }
 
-    func access(_ surroundings: Surroundings) throws -> KeysetAccess {
+    func access(_ commandEnvironment: CommandEnvironment) throws -> KeysetAccess {
         func secret(_ option: String?, _ variable: String) throws(CommandFailure) -> String? {
             if let option { return try InputText.secret(option) }
-            return surroundings.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+            return commandEnvironment.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
         }
         let secretKey = try secret(secretKey, "PUBNUB_SECRET_KEY")
         guard secretKey == nil || publishKey != nil else {
@@ -75,7 +75,7 @@ struct KeysetOptions: ParsableArguments {
         }
         return try KeysetAccess(
             address: ServerAddress(origin), subscribeKey: subscribeKey, publishKey: publishKey, secretKey: secretKey,
-            token: try secret(token, "PUBNUB_TOKEN"), userID: userID, rate: rate, surroundings: surroundings)
+            token: try secret(token, "PUBNUB_TOKEN"), userID: userID, rate: rate, commandEnvironment: commandEnvironment)
     }
 
     func channels() throws -> [String] {

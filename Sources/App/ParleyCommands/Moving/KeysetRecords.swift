@@ -35,7 +35,7 @@ enum KeysetRecords {
 
     static func membership(_ user: String, _ channel: String, _ object: JSONText) -> JSONText {
         line("membership") { writer in
-            let edit = PastMembership.edit(object)
+            let edit = ImportMembership.edit(object)
             writer.member("user", user)
             writer.member("channel", channel)
             if edit.entry == .invite { writer.member("state", MemberState.invited.rawValue) }
@@ -74,7 +74,7 @@ enum KeysetRecords {
         guard let place = item["timetoken"]?.string, let payload = text.rawMember("message") else { return [] }
         var meta = item["meta"]?.isNull ?? true ? nil : text.rawMember("meta")
         if item["meta"]?.string == "" { meta = nil }
-        let emission = PastPublish.emission(
+        let emission = ImportedPublish.emission(
             channel: channel, payload: payload, user: item["uuid"]?.string.flatMap { $0.isEmpty ? nil : $0 },
             label: item["custom_message_type"]?.string, meta: meta,
             isFile: item["message_type"]?.integer == 4 || item["message_type"]?.string == "4")

@@ -28,7 +28,7 @@ struct BackupCommand: ParsableCommand {
         let manifest = try report.following("backing up") { progress throws(BackupFailure) in
             try Backup(of: data).write(to: out, progress: progress)
         }
-        report.done(manifest, "backed up \(PlainText.safe(data)) to \(PlainText.safe(out))")
+        report.done(manifest, "backed up \(SanitizedText.safe(data)) to \(SanitizedText.safe(out))")
     }
 }
 
@@ -55,16 +55,16 @@ struct RestoreCommand: ParsableCommand {
         let data = try options.load().configuration.dataDirectory
         let report = BackupReport(isJSON: isJSON)
         let manifest = try report.following("restoring") { progress throws(BackupFailure) in
-            try Restoring(backup, into: data).run(progress: progress)
+            try RestoreOperation(backup, into: data).run(progress: progress)
         }
-        report.done(manifest, "restored \(PlainText.safe(backup)) into \(PlainText.safe(data))")
+        report.done(manifest, "restored \(SanitizedText.safe(backup)) into \(SanitizedText.safe(data))")
     }
 }
 
 /// What both say of their work.
 private struct BackupReport {
     let isJSON: Bool
-    private let console = Surroundings.current.console
+    private let console = CommandEnvironment.current.console
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 

@@ -9,7 +9,7 @@ struct ConfigCommand: AsyncParsableCommand {
         commandName: "config", abstract: "Check the gateway's settings, print or compare them.",
         subcommands: [Check.self, Print.self, ConfigDiffCommand.self, URL.self])
 
-    struct Check: ParsableCommand, ReadingCommand {
+    struct Check: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Say whether 'serve' would accept these settings.")
 
@@ -19,13 +19,13 @@ struct ConfigCommand: AsyncParsableCommand {
         var isJSON = false
 
         func run() throws {
-            let console = Surroundings.current.console
+            let console = CommandEnvironment.current.console
             let loaded: LoadedConfiguration
             do throws(CommandFailure) {
                 loaded = try options.load()
                 if let first = loaded.unknownVariables.first {
                     throw CommandFailure(
-                        PlainText.safe(first), details: loaded.unknownVariables.dropFirst().map(PlainText.safe))
+                        SanitizedText.safe(first), details: loaded.unknownVariables.dropFirst().map(SanitizedText.safe))
                 }
             } catch {
                 if isJSON {
@@ -35,7 +35,7 @@ struct ConfigCommand: AsyncParsableCommand {
                 throw error
             }
             if isJSON { return console.output.line(report(error: nil, warnings: loaded.warnings).bytes) }
-            for warning in loaded.warnings { console.errors.line("warning: \(PlainText.safe(warning))") }
+            for warning in loaded.warnings { console.errors.line("warning: \(SanitizedText.safe(warning))") }
             let changed = Settings.all.count { loaded.origin(of: $0) != .default }
             console.output.line(
                 "\(console.output.style.good("ok")): \(changed) of \(Settings.all.count) settings given, the others at default"
@@ -53,7 +53,7 @@ struct ConfigCommand: AsyncParsableCommand {
         }
     }
 
-    struct Print: ParsableCommand, ReadingCommand {
+    struct Print: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print every setting with its value, default, unit and origin.",
             discussion: "Each can be given in the file, as PARLEY_NAME in the environment (dots as _), or by --set.")
@@ -65,8 +65,8 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() throws {
             let loaded = try options.load()
-            let console = Surroundings.current.console
-            for variable in loaded.unknownVariables { console.errors.line("warning: \(PlainText.safe(variable))") }
+            let console = CommandEnvironment.current.console
+            for variable in loaded.unknownVariables { console.errors.line("warning: \(SanitizedText.safe(variable))") }
             let output = console.output
             let standard = Configuration()
             if isJSON {
@@ -101,7 +101,7 @@ struct ConfigCommand: AsyncParsableCommand {
             }
         }
     }
-    struct URL: ParsableCommand, ReadingCommand {
+    struct URL: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print where programs on this machine reach a gateway with these settings.",
             discussion: "For health checks: curl --fail \"$(parley config url)/readyz\"")
@@ -112,7 +112,7 @@ struct ConfigCommand: AsyncParsableCommand {
             guard let url = try options.load().configuration.localURL else {
                 throw CommandFailure("'listen' leaves the port to the system: it is known when the gateway runs")
             }
-            Surroundings.current.console.output.line(url)
+            CommandEnvironment.current.console.output.line(url)
         }
     }
 }

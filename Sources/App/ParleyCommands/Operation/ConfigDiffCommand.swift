@@ -4,7 +4,7 @@ import Gateway
 import JSON
 
 /// `parley config diff`: what was set, or what a reload would change.
-struct ConfigDiffCommand: ParsableCommand, ReadingCommand {
+struct ConfigDiffCommand: ParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff", abstract: "Print the settings that differ from the defaults, or from another file's.",
         discussion: """
@@ -29,8 +29,8 @@ struct ConfigDiffCommand: ParsableCommand, ReadingCommand {
         let differences =
             later.map { loaded.configuration.differences(to: $0.configuration) }
             ?? Configuration().differences(to: loaded.configuration)
-        let console = Surroundings.current.console
-        for variable in loaded.unknownVariables { console.errors.line("warning: \(PlainText.safe(variable))") }
+        let console = CommandEnvironment.current.console
+        for variable in loaded.unknownVariables { console.errors.line("warning: \(SanitizedText.safe(variable))") }
         let output = console.output
         if isJSON {
             for difference in differences { output.line(row(difference, later ?? loaded).bytes) }

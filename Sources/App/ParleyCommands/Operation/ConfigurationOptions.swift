@@ -34,7 +34,7 @@ struct ConfigurationOptions: ParsableArguments {
     ///
     /// - Parameter file: to be read in place of the one named.
     func load(file other: String? = nil) throws(CommandFailure) -> LoadedConfiguration {
-        let environment = Surroundings.current.environment
+        let environment = CommandEnvironment.current.environment
         var file: (name: String, text: String)?
         if let name = other ?? config ?? environment["PARLEY_CONFIG"], !name.isEmpty {
             file = (name, String(decoding: try InputText.file(name), as: UTF8.self))

@@ -29,8 +29,8 @@ struct KeysCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure(String(describing: error))
             }
-            let console = Surroundings.current.console
-            console.errors.line("made \(recovered.id), an admin key of app '\(PlainText.safe(recovered.app))':")
+            let console = CommandEnvironment.current.console
+            console.errors.line("made \(recovered.id), an admin key of app '\(SanitizedText.safe(recovered.app))':")
             console.output.line(recovered.text)
         }
     }

@@ -23,10 +23,10 @@ struct ServeCommand: AsyncParsableCommand {
         signal(SIGHUP, SIG_IGN)
         let loaded = try options.load()
         // Kept for SIGHUP, which comes when no command is being parsed any more.
-        let surroundings = Surroundings.current
+        let commandEnvironment = CommandEnvironment.current
         do {
             try await GatewayProcess.serve(loaded) { [options] in
-                try Surroundings.$current.withValue(surroundings) { try options.load() }
+                try CommandEnvironment.$current.withValue(commandEnvironment) { try options.load() }
             }
         } catch let failure as CommandFailure {
             throw failure

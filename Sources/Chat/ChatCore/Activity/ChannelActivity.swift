@@ -160,10 +160,10 @@ extension ChannelActivity {
             ChannelRecord.key(message.channel.name, in: app),
         ]
         do throws(ChatError) {
-            return try await engine.directory.decide(keys) { situation in
-                let shown = Message(message, situation[keys[0]].flatMap { MessageRecord($0) })
+            return try await engine.directory.decide(keys) { snapshot in
+                let shown = Message(message, snapshot[keys[0]].flatMap { MessageRecord($0) })
                 guard !shown.isDeleted else { return Decision(false) }
-                let channel = situation[keys[1]].flatMap { ChannelRecord($0) }
+                let channel = snapshot[keys[1]].flatMap { ChannelRecord($0) }
                 // What was said among members stays among them when the channel's record is gone.
                 guard channel != nil || message.audience == .subscribers else { return Decision(true) }
                 var decision = Decision(true, events: [Self.event(of: shown, in: channel)])

@@ -15,12 +15,12 @@ extension ChatAccess {
         try caller.demand(self: user)
         try caller.demand(.read)
         for name in selection.channels.names
-        where Self.channel(moderatedOn: name.text) != nil || WireThread(name.text) != nil {
+        where Self.channel(moderatedOn: name.text) != nil || MappedThread(name.text) != nil {
             try await demand(.audienceSnapshot, of: caller.user, in: name.text)
         }
         let viewer = try await service.hub.viewer(
             of: UserID(user, in: app), on: device, naming: selection.channels.names,
-            from: service.engine.directory, service.presence.board, sweeps: service.sweeps, now: service.clock.now)
+            from: service.engine.directory, service.presence.board, pendingDeletions: service.pendingDeletions, now: service.clock.now)
         return selection.heard(by: viewer)
     }
 }

@@ -11,7 +11,7 @@ extension Hub {
     /// - Throws: what the store throws; `.unavailable` when the hub stops.
     func viewer(
         of user: UserID, on device: String?, naming names: Set<ExactText>, from directory: any Directory,
-        _ board: any PresenceStore, sweeps: Sweeps, now: Timetoken
+        _ board: any PresenceStore, pendingDeletions: PendingDeletions, now: Timetoken
     ) async throws(ChatError) -> Viewer {
         guard isRunning else { throw ChatError.notListening }
         let userMemberships = listenerIndex.enter(user)
@@ -22,7 +22,7 @@ extension Hub {
         listenerIndex.beginLoad()
         defer { listenerIndex.endLoad() }
         let reading = try await MembershipSnapshot.read(
-            user, naming: unknown, from: directory, board, sweeps: sweeps, now: now)
+            user, naming: unknown, from: directory, board, pendingDeletions: pendingDeletions, now: now)
         // Whatever the records know of is handed out before they count.
         let newest = try await log.watermark(of: user.app)
         guard await reach(newest) else { throw ChatError.notListening }
@@ -59,7 +59,7 @@ extension Hub {
     /// both what was before and what comes after, so that a joiner hears of joining and a leaver of leaving.
     ///
     /// - Parameter feeds: those that want it before any place has changed.
-    func distributeAmongViewers(_ trial: inout FeedTrial, _ feeds: [Feed]) {
+    func distributeAmongViewers(_ trial: inout FeedMatching, _ feeds: [Feed]) {
         let event = trial.event
         guard let change = MembershipEvent(event) else {
             distribute(event, feeds)
@@ -119,7 +119,7 @@ extension Hub {
     }
 
     /// Those whom the event names hear it wherever they stand: who is invited, lifted from a ban, or asked for by name.
-    private func tellSubjects(_ trial: inout FeedTrial) {
+    private func tellSubjects(_ trial: inout FeedMatching) {
         let event = trial.event
         guard case .rule(let rule, let subjects) = event.audience else { return }
         let users = Set((rule == .device ? event.user.map { [$0] } ?? [] : subjects).map { ExactText($0) })

@@ -7,7 +7,7 @@ public struct AuditEntry: Sendable, Equatable {
     /// Places entries in their order; unique within an app.
     public var id: String
     public var at: Timetoken
-    public var deed: AuditDeed
+    public var deed: AuditOperation
     /// The key, or another name of the app's, that what was done was done to; nil where that is the app itself.
     public var resource: String?
     /// Why it was refused; nil for what was done.
@@ -15,7 +15,7 @@ public struct AuditEntry: Sendable, Equatable {
 }
 
 /// Who asks for what, as far as it is known before it is done.
-public struct AuditDeed: Sendable, Equatable {
+public struct AuditOperation: Sendable, Equatable {
     /// `key.create`, `webhook.delete`: a subject, a dot, a verb.
     public var action: String
     /// The credential's id; nil for one that does not hold.
@@ -45,7 +45,7 @@ extension AuditEntry {
     /// What an entry may hold of a text that came from outside.
     private static let textBytes = 255
 
-    init(_ deed: AuditDeed, at now: Timetoken, resource: String?, refusal: String?) {
+    init(_ deed: AuditOperation, at now: Timetoken, resource: String?, refusal: String?) {
         // The end tells entries of one moment apart; a number would tell how many entries other apps have.
         id = Self.id(now) + String(UInt64.random(in: 0..<1 << 48), radix: 36)
         at = now
@@ -97,7 +97,7 @@ extension AuditEntry {
         self.at = at
         resource = root["resource"]?.string
         refusal = root["code"]?.string
-        deed = AuditDeed(
+        deed = AuditOperation(
             action: action, actor: root["actor"]?.string, user: root["user"]?.string,
             address: root["address"]?.string, request: root["request_id"]?.string, resource: resource)
     }

@@ -29,18 +29,18 @@ public final class AuditLog: Sendable {
     /// Entries that are missing: refusals beyond what is kept of them, and what the store did not take.
     public var lostEntries: UInt64 { lost.load(ordering: .relaxed) }
 
-    /// A deed that is about to be done; bind it with `AuditNote.$current` while it is, then conclude it.
-    public func begin(_ deed: AuditDeed, in app: AppID) -> AuditNote { AuditNote(self, deed, in: app) }
+    /// A deed that is about to be done; bind it with `PendingAuditEntry.$current` while it is, then conclude it.
+    public func begin(_ deed: AuditOperation, in app: AppID) -> PendingAuditEntry { PendingAuditEntry(self, deed, in: app) }
 
     func change(
-        _ deed: AuditDeed, in app: AppID, resource: String? = nil, refusal: String? = nil
+        _ deed: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) -> RecordChange {
         unswept.add(1, ordering: .relaxed)
         let entry = AuditEntry(deed, at: clock.now, resource: deed.resource ?? resource, refusal: refusal)
         return RecordChange(RecordKey(.audit, entry.id, in: app), body: entry.body)
     }
 
-    private func meter(of deed: AuditDeed, in app: AppID) -> RateMeter {
+    private func meter(of deed: AuditOperation, in app: AppID) -> RateMeter {
         guard deed.actor != nil else { return strangers }
         return callers.withLock { meters in
             if let meter = meters[app] { return meter }
@@ -52,7 +52,7 @@ public final class AuditLog: Sendable {
 
     /// Writes an entry by itself. What was done is done, so a failure is only counted.
     public func write(
-        _ deed: AuditDeed, in app: AppID, resource: String? = nil, refusal: String? = nil
+        _ deed: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) async {
         if refusal != nil, meter(of: deed, in: app).take(1, at: clock.now) != nil {
             lost.add(1, ordering: .relaxed)

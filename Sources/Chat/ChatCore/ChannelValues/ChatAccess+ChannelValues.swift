@@ -13,7 +13,7 @@ struct ValueKind<Value: Equatable & Sendable>: Sendable {
 }
 
 /// What somebody wants done to a channel's values.
-struct ValueScene<Value: Equatable & Sendable>: Sendable {
+struct ChannelValuesContext<Value: Equatable & Sendable>: Sendable {
     let kind: ValueKind<Value>
     let channel: String
     let actor: Actor
@@ -37,8 +37,8 @@ extension ChatAccess {
     func scene<Value>(
         _ kind: ValueKind<Value>, of channel: String, _ verb: String, by named: String?, ifMatch etag: String?,
         isGuarded: Bool
-    ) throws(ChatError) -> ValueScene<Value> {
-        ValueScene(
+    ) throws(ChatError) -> ChannelValuesContext<Value> {
+        ChannelValuesContext(
             kind: kind, channel: channel, actor: try acting(named, in: channel, for: "\(kind.subject).\(verb)"),
             key: RecordKey(kind.kind, channel, in: app), channelKey: ChannelRecord.key(channel, in: app),
             countsKey: MemberCounts.key(channel, in: app), etag: etag, isGuarded: isGuarded)
@@ -46,15 +46,15 @@ extension ChatAccess {
 
     /// Changes values in one step; keys that are new and keys that had a value are told of apart.
     func change<Value>(
-        _ scene: ValueScene<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
+        _ scene: ChannelValuesContext<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
         _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
     ) async throws(ChatError) -> ChannelValues<Value>.Change {
         let standing = standingKeys(of: scene.actor.user, in: scene.channel)
         return try await decide([scene.key, scene.channelKey, scene.countsKey] + standing) {
-            situation throws(ChatError) in
-            try self.demand(.writing, of: scene.actor.user, in: scene.channel, situation)
-            let audience = try scene.audience(situation)
-            var values = ChannelValues(situation[scene.key], scene.kind.read)
+            snapshot throws(ChatError) in
+            try self.demand(.writing, of: scene.actor.user, in: scene.channel, snapshot)
+            let audience = try scene.audience(snapshot)
+            var values = ChannelValues(snapshot[scene.key], scene.kind.read)
             let made = try change(&values)
             var decision = Decision(made)
             for (verb, part) in [("created", made.created), ("updated", made.updated)] where !part.isEmpty {
@@ -65,11 +65,11 @@ extension ChatAccess {
                     ) { writer in
                         writer.member(scene.kind.member, ChannelValues.object(part, scene.kind.print))
                         if verb == "updated" { more(&writer) }
-                        self.printChannel(scene.channelRecord(situation), situation, to: &writer)
+                        self.printChannel(scene.channelRecord(snapshot), snapshot, to: &writer)
                     })
             }
             if !made.removed.isEmpty {
-                decision.events.append(self.removal(of: made.removed, scene, audience, situation))
+                decision.events.append(self.removal(of: made.removed, scene, audience, snapshot))
             }
             if !made.touched.isEmpty || !made.removed.isEmpty {
                 let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
@@ -81,28 +81,28 @@ extension ChatAccess {
 
     /// - Parameter keys: nil removes all of them.
     /// - Returns: which are gone; harmless where there were none.
-    func remove<Value>(_ keys: [String]?, _ scene: ValueScene<Value>) async throws(ChatError) -> [String] {
-        try await decide([scene.key, scene.channelKey, scene.countsKey]) { situation throws(ChatError) in
-            let audience = try scene.audience(situation)
-            var values = ChannelValues(situation[scene.key], scene.kind.read)
+    func remove<Value>(_ keys: [String]?, _ scene: ChannelValuesContext<Value>) async throws(ChatError) -> [String] {
+        try await decide([scene.key, scene.channelKey, scene.countsKey]) { snapshot throws(ChatError) in
+            let audience = try scene.audience(snapshot)
+            var values = ChannelValues(snapshot[scene.key], scene.kind.read)
             let gone = values.remove(keys)
             guard !gone.isEmpty else { return Decision(gone) }
             let body = values.values.isEmpty ? nil : values.body(scene.kind.print)
             return Decision(
                 gone, changes: [RecordChange(scene.key, body: body)],
-                events: [self.removal(of: gone, scene, audience, situation)])
+                events: [self.removal(of: gone, scene, audience, snapshot)])
         }.value
     }
 
     private func removal<Value>(
-        of keys: [String], _ scene: ValueScene<Value>, _ audience: Audience, _ situation: Situation
+        of keys: [String], _ scene: ChannelValuesContext<Value>, _ audience: Audience, _ snapshot: RecordSnapshot
     ) -> EventDraft {
         draft(
             "\(scene.kind.subject).deleted", on: scene.channel, kind: .recordChange, by: scene.actor.user,
             audience: audience
         ) { writer in
             writer.member("keys", keys)
-            printChannel(scene.channelRecord(situation), situation, to: &writer)
+            printChannel(scene.channelRecord(snapshot), snapshot, to: &writer)
         }
     }
 
@@ -117,18 +117,18 @@ extension ChatAccess {
     }
 }
 
-extension ValueScene {
+extension ChannelValuesContext {
     /// Who hears of it, if the actor may do it and the values are at the demanded version.
-    fileprivate func audience(_ situation: Situation) throws(ChatError) -> Audience {
-        let channel = channelRecord(situation)
+    fileprivate func audience(_ snapshot: RecordSnapshot) throws(ChatError) -> Audience {
+        let channel = channelRecord(snapshot)
         if isGuarded { try actor.demandOperator(of: channel) }
-        if let etag, etag != situation[key]?.etag ?? "0" {
+        if let etag, etag != snapshot[key]?.etag ?? "0" {
             throw ChatError(.stale, "the values have changed since they were read; read them again")
         }
         return channel.audience(members: .joined, inside: .participants)
     }
 
-    fileprivate func channelRecord(_ situation: Situation) -> ChannelRecord? {
-        situation[channelKey].flatMap { ChannelRecord($0) }
+    fileprivate func channelRecord(_ snapshot: RecordSnapshot) -> ChannelRecord? {
+        snapshot[channelKey].flatMap { ChannelRecord($0) }
     }
 }

@@ -63,7 +63,7 @@ extension ChatAccess {
     private func guarded(
         _ texts: [ExactText: String], _ removed: [String], _ channel: String, _ verb: String, _ named: String?,
         _ etag: String?
-    ) throws(ChatError) -> ValueScene<String> {
+    ) throws(ChatError) -> ChannelValuesContext<String> {
         try check(Array(texts.keys) + removed.map { ExactText($0) }, of: "metadata")
         for text in texts.values { try Self.check(text, "a text", Self.metadataLength, field: "metadata") }
         return try scene(.metadata, of: channel, verb, by: named, ifMatch: etag, isGuarded: true)

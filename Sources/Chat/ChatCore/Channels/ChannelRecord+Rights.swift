@@ -14,8 +14,8 @@ extension ChatAccess {
     /// The channel's record.
     ///
     /// - Throws: `.notFound` where there is none: a channel that is only used has neither members nor operators.
-    func existing(_ name: String, in situation: Situation) throws(ChatError) -> ChannelRecord {
-        guard let record = situation[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init) else {
+    func existing(_ name: String, in snapshot: RecordSnapshot) throws(ChatError) -> ChannelRecord {
+        guard let record = snapshot[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init) else {
             throw .noChannelRecord(name)
         }
         return record

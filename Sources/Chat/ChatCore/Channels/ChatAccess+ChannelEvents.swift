@@ -7,20 +7,20 @@ extension ChatAccess {
     /// - Parameter situation: Of the decision that changes it.
     func channelUpdated(
         from before: ChannelRecord, to channel: ChannelRecord, _ counts: MemberCounts, by user: String?,
-        _ situation: Situation
+        _ snapshot: RecordSnapshot
     ) -> EventDraft {
         draft("channel.updated", on: channel.id, by: user, audience: channel.listeners) { writer in
             RecordDifference(from: before.body, to: channel.body).print(to: &writer)
             writer.key("channel")
-            channel.stamped(in: situation).show(counts, to: &writer)
+            channel.stamped(in: snapshot).show(counts, to: &writer)
         }
     }
 
     func deleted(
-        _ channel: ChannelRecord, _ counts: MemberCounts, by user: String?, _ situation: Situation
+        _ channel: ChannelRecord, _ counts: MemberCounts, by user: String?, _ snapshot: RecordSnapshot
     ) -> EventDraft {
         draft("channel.deleted", on: channel.id, by: user, audience: channel.listeners) { writer in
-            writer.member("deleted_at", situation.next.timestamp)
+            writer.member("deleted_at", snapshot.next.timestamp)
             writer.key("channel")
             channel.show(counts, to: &writer)
         }
@@ -29,9 +29,9 @@ extension ChatAccess {
 
 extension ChannelRecord {
     /// The channel with the version and the time that a decision gives it by changing it.
-    func stamped(in situation: Situation) -> ChannelRecord {
+    func stamped(in snapshot: RecordSnapshot) -> ChannelRecord {
         var channel = self
-        (channel.etag, channel.updated) = (situation.etag, situation.next)
+        (channel.etag, channel.updated) = (snapshot.etag, snapshot.next)
         return channel
     }
 }

@@ -58,7 +58,7 @@ extension ChatAccess {
         let memberships = try await directory.read(closed.map { MembershipRecord.key(user, $0.id, in: app) })
         let own = memberships.map { $0.flatMap { MembershipRecord($0) } }
         let hidden = Set(
-            zip(closed, own).filter { $1.map { service.sweeps.hide($0, in: app) } ?? true }
+            zip(closed, own).filter { $1.map { service.pendingDeletions.hide($0, in: app) } ?? true }
                 .map { ExactText($0.0.id) })
         return channels.filter { !hidden.contains(ExactText($0.id)) }
     }

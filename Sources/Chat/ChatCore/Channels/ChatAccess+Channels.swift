@@ -36,8 +36,8 @@ extension ChatAccess {
         try Names.check(user: user)
         let actor = try actor(named)
         let keys = MemberChange.keys(of: name, users: [user], by: actor, in: app)
-        let decided = try await decide(keys) { situation throws(ChatError) in
-            var change = try MemberChange(of: name, situation, by: actor, in: self)
+        let decided = try await decide(keys) { snapshot throws(ChatError) in
+            var change = try MemberChange(of: name, snapshot, by: actor, in: self)
             try actor.demandOperator(of: change.channel)
             guard change.channel.kind != .direct else {
                 throw ChatError(.invalid, "a direct channel has no operators", slug: "no_operators")
@@ -63,20 +63,20 @@ extension ChatAccess {
         let actor = try actor(named)
         let key = ChannelRecord.key(name, in: app)
         let beside = [RecordKind.memberCounts, .channelMetadata, .channelCounters].map { self.key($0, name) }
-        let deleted = try await decide([key] + beside) { situation throws(ChatError) in
-            guard let channel = situation[key].flatMap(ChannelRecord.init) else {
+        let deleted = try await decide([key] + beside) { snapshot throws(ChatError) in
+            guard let channel = snapshot[key].flatMap(ChannelRecord.init) else {
                 try demand.check(nil)
                 return Decision(ChannelKind?.none)
             }
             try actor.demandOperator(of: channel)
             try demand.check(channel.etag)
-            let counts = MemberCounts(situation[beside[0]])
-            let sweep = SweepRecord(channel: name, since: situation.next)
+            let counts = MemberCounts(snapshot[beside[0]])
+            let sweep = CascadeDeletionRecord(channel: name, since: snapshot.next)
             let changes =
                 [RecordChange(key, body: nil)] + beside.map { RecordChange($0, body: nil) }
-                + [RecordChange(SweepRecord.key(name, in: app), body: sweep.body)]
+                + [RecordChange(CascadeDeletionRecord.key(name, in: app), body: sweep.body)]
             let rest = channel.endingDistinct(before: nil, in: app)
-            let event = self.deleted(channel, counts, by: actor.user, situation)
+            let event = self.deleted(channel, counts, by: actor.user, snapshot)
             return Decision(channel.kind, changes: changes + rest, events: [event])
         }.value
         // Before anybody makes another of this name; what fails here the sweep does.
@@ -90,17 +90,17 @@ extension ChatAccess {
         _ edit: @escaping @Sendable (inout ChannelRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> ChannelView {
         let (key, countsKey) = (ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app))
-        let decided = try await decide([key, countsKey]) { situation throws(ChatError) in
-            let before = try existing(name, in: situation)
+        let decided = try await decide([key, countsKey]) { snapshot throws(ChatError) in
+            let before = try existing(name, in: snapshot)
             try actor.demandOperator(of: before)
             try demand.check(before.etag)
             var channel = before
             try edit(&channel)
-            let counts = MemberCounts(situation[countsKey])
+            let counts = MemberCounts(snapshot[countsKey])
             let write = RecordChange(key, body: channel.body)
             let events =
                 channel.body == before.body
-                ? [] : [channelUpdated(from: before, to: channel, counts, by: actor.user, situation)]
+                ? [] : [channelUpdated(from: before, to: channel, counts, by: actor.user, snapshot)]
             let rest = before.endingDistinct(before: channel, in: app)
             return Decision(ChannelView(channel: channel, counts: counts), changes: [write] + rest, events: events)
         }

@@ -51,15 +51,15 @@ extension ChatAccess {
         if let present {
             keys += [ChannelRecord.key(present.channel, in: app), MemberCounts.key(present.channel, in: app)]
         }
-        let decided = try await decide(keys) { situation throws(ChatError) -> Decision<Written<ChannelView>?> in
-            guard situation[place].flatMap(DistinctChannelRecord.init) == present else { return Decision(nil) }
+        let decided = try await decide(keys) { snapshot throws(ChatError) -> Decision<Written<ChannelView>?> in
+            guard snapshot[place].flatMap(DistinctChannelRecord.init) == present else { return Decision(nil) }
             if let present {
-                let found = try existing(present.channel, in: situation)
-                let counts = MemberCounts(situation[MemberCounts.key(found.id, in: app)])
+                let found = try existing(present.channel, in: snapshot)
+                let counts = MemberCounts(snapshot[MemberCounts.key(found.id, in: app)])
                 return Decision(Written(record: ChannelView(channel: found, counts: counts), isNew: false))
             }
-            if let record = situation[key] { throw .channelExists(record) }
-            let first = try first(channel, users, situation, by: actor)
+            if let record = snapshot[key] { throw .channelExists(record) }
+            let first = try first(channel, users, snapshot, by: actor)
             let found = RecordChange(place, body: DistinctChannelRecord(channel: channel.id).body)
             return Decision(first.value, changes: first.changes + [found], events: first.events)
         }

@@ -65,13 +65,13 @@ extension ChatAccess {
         let members = (actor.user.map { [$0] } ?? []) + users
         let key = ChannelRecord.key(channel.id, in: app)
         let keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: app)
-        let decided = try await decide(keys) { situation throws(ChatError) in
-            if let record = situation[key], let present = ChannelRecord(record) {
+        let decided = try await decide(keys) { snapshot throws(ChatError) in
+            if let record = snapshot[key], let present = ChannelRecord(record) {
                 guard channel.kind == .direct, present.kind == .direct else { throw .channelExists(record) }
-                let counts = MemberCounts(situation[MemberCounts.key(channel.id, in: app)])
+                let counts = MemberCounts(snapshot[MemberCounts.key(channel.id, in: app)])
                 return Decision(Written(record: ChannelView(channel: present, counts: counts), isNew: false))
             }
-            return try first(channel, users, situation, by: actor)
+            return try first(channel, users, snapshot, by: actor)
         }
         guard decided.value.isNew, let record = decided.record(key), let made = ChannelRecord(record) else {
             return decided.value
@@ -101,11 +101,11 @@ extension ChatAccess {
 
     /// The record and its first members, announced in this order: the channel, who made it, the others, how many.
     func first(
-        _ channel: ChannelRecord, _ users: [String], _ situation: Situation, by actor: Actor
+        _ channel: ChannelRecord, _ users: [String], _ snapshot: RecordSnapshot, by actor: Actor
     ) throws(ChatError) -> Decision<Written<ChannelView>> {
         var channel = channel
-        channel.created = situation.now
-        var change = MemberChange(making: channel, situation, by: actor, in: self)
+        channel.created = snapshot.now
+        var change = MemberChange(making: channel, snapshot, by: actor, in: self)
         if channel.kind.hasMembers {
             if let maker = actor.user {
                 try change.join([maker])

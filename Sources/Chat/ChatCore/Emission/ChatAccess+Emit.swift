@@ -99,7 +99,7 @@ extension ChatAccess {
             throw obstacle
         }
         draft.audience = Self.audience(of: draft, in: channelAccess.channel)
-        guard let thread = WireThread(draft.channel.name) else { return channelAccess.revision }
+        guard let thread = MappedThread(draft.channel.name) else { return channelAccess.revision }
         // What holds in a channel holds in its threads.
         let parent = try await service.accessCache.channelAccess(of: draft.user, in: channel(thread.parent))
         if let user = draft.user,
@@ -128,10 +128,10 @@ extension ChatAccess {
 
     /// Each held against the schema of its type: here while that is little work, and otherwise away from the loop.
     private nonisolated(nonsending) func drafts(of emissions: [Emission]) async throws(ChatError) -> [EventDraft] {
-        var quick = SchemaWork.onLoop
+        var quick = ValidationBudget.onLoop
         if let drafts = try drafts(of: emissions, within: &quick) { return drafts }
         return try await service.eventTypes.judge(for: app) { () async throws(ChatError) in
-            var work = SchemaWork()
+            var work = ValidationBudget()
             return try drafts(of: emissions, within: &work) ?? []
         }
     }
@@ -141,7 +141,7 @@ extension ChatAccess {
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
     /// drafts are large.
     @inline(never)
-    private func drafts(of emissions: [Emission], within work: inout SchemaWork) throws(ChatError) -> [EventDraft]? {
+    private func drafts(of emissions: [Emission], within work: inout ValidationBudget) throws(ChatError) -> [EventDraft]? {
         var drafts: [EventDraft] = []
         drafts.reserveCapacity(emissions.count)
         for emission in emissions {
@@ -160,7 +160,7 @@ extension ChatAccess {
     /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type, and whether the
     /// user may write there. Every way in passes here.
     public func admit(_ emission: Emission) async throws(ChatError) -> EventDraft {
-        var work = SchemaWork()
+        var work = ValidationBudget()
         return try await admit([.success(emission)], within: &work)[0].get()
     }
 
@@ -170,9 +170,9 @@ extension ChatAccess {
     ///   - emissions: one that could not be read keeps its place and its error.
     ///   - left: what is left of the work, for who asks more of the request's events.
     public func admit(
-        _ emissions: [Result<Emission, ChatError>], within left: inout SchemaWork
+        _ emissions: [Result<Emission, ChatError>], within left: inout ValidationBudget
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
-        var quick = SchemaWork.onLoop
+        var quick = ValidationBudget.onLoop
         var results: [Result<EventDraft, ChatError>]
         if let done = each(of: emissions, within: &quick) {
             results = done
@@ -197,7 +197,7 @@ extension ChatAccess {
 
     /// Nil when some work was put off.
     private func each(
-        of emissions: [Result<Emission, ChatError>], within work: inout SchemaWork
+        of emissions: [Result<Emission, ChatError>], within work: inout ValidationBudget
     ) -> [Result<EventDraft, ChatError>]? {
         var results: [Result<EventDraft, ChatError>] = []
         results.reserveCapacity(emissions.count)
@@ -212,7 +212,7 @@ extension ChatAccess {
         return results
     }
 
-    private func draft(of emission: Emission, within work: inout SchemaWork) throws(ChatError) -> EventDraft {
+    private func draft(of emission: Emission, within work: inout ValidationBudget) throws(ChatError) -> EventDraft {
         var draft = try unjudged(emission)
         let judged = try judged(emission, within: &work)
         draft.schema = judged.schema
@@ -250,7 +250,7 @@ extension ChatAccess {
     }
 
     private func judged(
-        _ emission: Emission, within work: inout SchemaWork
+        _ emission: Emission, within work: inout ValidationBudget
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
         guard let tracer = service.tracer else {
             return try service.eventTypes.admit(emission, in: app, within: &work)

@@ -61,11 +61,11 @@ final class Candidate: Sendable {
     }
 
     /// - Parameter work: what may be done beside the request that brought the event; past it, events are undecided.
-    func look(at event: Event, depth: Int, within work: inout SchemaWork) {
+    func look(at event: Event, depth: Int, within work: inout ValidationBudget) {
         guard !work.isTooLarge(event.data.count) else { return counts.withLock { $0.undecided += 1 } }
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
         guard let schema, let value else { return counts.withLock { $0.undecided += 1 } }
-        switch Judgement(of: value, by: schema, within: &work, limit: 1) {
+        switch ValidationResult(of: value, by: schema, within: &work, limit: 1) {
         case .valid: counts.withLock { $0.accepted += 1 }
         case .invalid(let report): note(report, event)
         case .exhausted: counts.withLock { $0.undecided += 1 }

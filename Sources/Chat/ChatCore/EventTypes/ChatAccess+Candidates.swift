@@ -14,7 +14,7 @@ extension ChatAccess {
         _ schema: JSONText, for name: String, demand: RecordChange.Demand = .none
     ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
         try demandManaging(name)
-        return try await types.workshop.run(for: app) { [types, app] () async throws(ChatError) in
+        return try await types.compileQueue.run(for: app) { [types, app] () async throws(ChatError) in
             _ = try types.type(name, in: app)
             let compiled = try types.check.compile(schema)
             try types.demandRoom(for: compiled, besides: .candidate, of: name, in: app)

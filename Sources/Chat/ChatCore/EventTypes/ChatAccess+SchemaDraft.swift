@@ -35,7 +35,7 @@ extension ChatAccess {
         }
         let events = try await lastEvents(of: name, count)
         guard !events.isEmpty else { throw ChatError(.notFound, "there is no event of the type '\(name)'") }
-        return try await service.eventTypes.workshop.run(for: app) { () async throws(ChatError) in
+        return try await service.eventTypes.compileQueue.run(for: app) { () async throws(ChatError) in
             // What was stored before the type had a schema may hold numbers that none can be held against.
             let values = events.compactMap { try? JSONDocument($0.data).root }
             let options = InferenceOptions(closesObjects: closesObjects)

@@ -19,9 +19,9 @@ public struct Validation: Sendable {
         isValid = true
     }
 
-    init(type: String, version: Int, _ judgement: Judgement) {
+    init(type: String, version: Int, _ validationResult: ValidationResult) {
         self.init(type: type, version: version)
-        switch judgement {
+        switch validationResult {
         case .valid: break
         case .invalid(let report):
             isValid = false
@@ -63,7 +63,7 @@ extension ChatAccess {
     ///   - left: what is left of the request's work with schemas, for a request that asks more than once.
     /// - Throws: `.forbidden`, `.notFound`; `.malformed` for what the gate could not read.
     public func validate(
-        _ data: JSONText, as name: String, version number: Int? = nil, within left: inout SchemaWork
+        _ data: JSONText, as name: String, version number: Int? = nil, within left: inout ValidationBudget
     ) async throws(ChatError) -> Validation {
         try demandReading(name)
         let types = service.eventTypes
@@ -71,34 +71,34 @@ extension ChatAccess {
         let value = try exactValue(of: data)
         let wanted = number ?? latest
         guard wanted > 0 || number != nil else { return Validation(type: name) }
-        if let gate = types.gate(of: name, in: app), gate.reference.version == wanted, let schema = gate.schema {
+        if let validator = types.validator(of: name, in: app), validator.reference.version == wanted, let schema = validator.schema {
             let judged = try await types.judge(for: app) { [left] () async throws(ChatError) in
                 Self.judged(value, by: schema, left)
             }
             left = judged.left
-            return Validation(type: name, version: wanted, judged.judgement)
+            return Validation(type: name, version: wanted, judged.validationResult)
         }
         let text = try await version(wanted, of: name).schema
-        let judged = try await types.workshop.run(for: app) { [left] () async throws(ChatError) in
+        let judged = try await types.compileQueue.run(for: app) { [left] () async throws(ChatError) in
             Self.judged(value, by: try types.storedCheck.compile(text), left)
         }
         left = judged.left
-        return Validation(type: name, version: wanted, judged.judgement)
+        return Validation(type: name, version: wanted, judged.validationResult)
     }
 
     /// The same for a request that asks once.
     public func validate(
         _ data: JSONText, as name: String, version number: Int? = nil
     ) async throws(ChatError) -> Validation {
-        var work = SchemaWork()
+        var work = ValidationBudget()
         return try await validate(data, as: name, version: number, within: &work)
     }
 
     private static func judged(
-        _ value: JSONValue, by schema: Schema, _ work: SchemaWork
-    ) -> (judgement: Judgement, left: SchemaWork) {
+        _ value: JSONValue, by schema: Schema, _ work: ValidationBudget
+    ) -> (validationResult: ValidationResult, left: ValidationBudget) {
         var work = work
-        return (Judgement(of: value, by: schema, within: &work), work)
+        return (ValidationResult(of: value, by: schema, within: &work), work)
     }
 
     private func exactValue(of data: JSONText) throws(ChatError) -> JSONValue {

@@ -16,7 +16,7 @@ extension EventTypes {
     ) async throws(ChatError) -> Result {
         for _ in 0..<8 {
             do {
-                return try await workshop.run(for: app, work)
+                return try await compileQueue.run(for: app, work)
             } catch {
                 let isOvertaken = error.code == .stale || (error.code == .conflict && error.current != nil)
                 guard isOvertaken, case .none = demand else { throw error }
@@ -128,7 +128,7 @@ extension EventTypes {
         let oldest = rule.isTransitive ? 1 : type.latestVersion
         let end = ContinuousClock.now + limits.schemaComparison
         for number in (oldest...type.latestVersion).reversed() {
-            guard !Task.isCancelled else { throw Workshop.abandoned }
+            guard !Task.isCancelled else { throw CompileQueue.abandoned }
             guard let earlier = try await version(number, of: type.name, in: app) else { continue }
             do throws(ChatError) {
                 // The newest has its turn always.

@@ -15,7 +15,7 @@ extension EventTypes {
     ///
     /// - Returns: the revision from which `follow` goes on.
     func load() async throws(ChatError) -> Revision {
-        _ = BuiltInGates.all
+        _ = BuiltInValidators.all
         let revision = try await directory.revision()
         for app in keyring.apps {
             try await mirror.load(.eventType, in: app.id) { apply($0, $1, Prepared()) }
@@ -90,12 +90,12 @@ extension EventTypes {
     }
 
     private func entry(_ type: EventType, _ compiled: CompiledVersion?) -> Entry {
-        let gate = compiled.map { compiled in
-            Gate(
+        let validator = compiled.map { compiled in
+            SchemaValidator(
                 SchemaReference(type: type.name, version: compiled.number), compiled.schema,
                 mode: type.settings.mode, limits: limits)
         }
-        return Entry(type: type, compiled: compiled, gate: gate)
+        return Entry(type: type, compiled: compiled, validator: validator)
     }
 
     /// Compiles what a record calls for and this node does not have yet.
@@ -109,7 +109,7 @@ extension EventTypes {
 
     private func settleVersion(of name: String, in app: AppID) async throws(ChatError) {
         guard let wanted = wantedVersion(of: name, in: app) else { return }
-        let compiled = try await Workshop.aside { () async throws(ChatError) in
+        let compiled = try await CompileQueue.aside { () async throws(ChatError) in
             try await self.compiled(wanted, of: name, in: app)
         }
         guard let compiled else { return }
@@ -148,7 +148,7 @@ extension EventTypes {
         while let record = try await directory.read(key),
             contents.withLock({ $0[key.app]?.candidates[name]?.body }) != record.body
         {
-            let candidate = try await Workshop.aside { () async throws(ChatError) in
+            let candidate = try await CompileQueue.aside { () async throws(ChatError) in
                 Candidate(record, check: self.storedCheck)
             }
             var prepared = Prepared()

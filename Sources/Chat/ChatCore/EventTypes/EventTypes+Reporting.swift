@@ -32,20 +32,20 @@ extension EventTypes {
     }
 
     /// Away from the loop: the reasons of one violation may take tens of milliseconds.
-    private func aside(_ tally: ViolationTally.Tally) async -> JSONText? {
+    private func aside(_ tally: ViolationCounters.Tally) async -> JSONText? {
         await asLongWork { report(on: tally) }
     }
 
     /// What is wrong with the last event of a tally; nil when nothing is any more.
-    private func report(on tally: ViolationTally.Tally) -> JSONText? {
+    private func report(on tally: ViolationCounters.Tally) -> JSONText? {
         let event = tally.last
-        guard let gate = entry(event.type, in: event.channel.app)?.gate,
-            let refusal = gate.refusal(of: event.data)
+        guard let validator = entry(event.type, in: event.channel.app)?.validator,
+            let refusal = validator.refusal(of: event.data)
         else { return nil }
         return JSONText(capacity: 512) { writer in
             writer.beginObject()
             writer.member("event_type", event.type)
-            writer.member("schema_version", gate.reference.version)
+            writer.member("schema_version", validator.reference.version)
             writer.member("count", tally.count)
             writer.member("event", event.id)
             writer.member("channel", event.channel.name)

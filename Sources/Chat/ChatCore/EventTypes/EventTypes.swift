@@ -13,7 +13,7 @@ public final class EventTypes: Sendable {
         /// The newest version that is compiled: on another node than its declaration's, for a moment the one before.
         var compiled: CompiledVersion?
         /// Nil while there is nothing to hold payloads against.
-        var gate: Gate?
+        var validator: SchemaValidator?
     }
 
     struct CompiledVersion: Sendable {
@@ -39,11 +39,11 @@ public final class EventTypes: Sendable {
     var limits: Limits { liveLimits.current }
     let clock: WallClock
     let mirror: RecordMirror
-    let workshop = Workshop()
+    let compileQueue = CompileQueue()
     /// Runs the checks of payloads that take long, apart from the declarations, which take far longer.
-    let judgements = Workshop()
+    let judgements = CompileQueue()
     let contents = Lock<[AppID: AppTypes]>([:])
-    let violations = ViolationTally()
+    let violations = ViolationCounters()
     let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])
 
     init(engine: any Engine, keyring: Keyring, limits: LiveLimits, clock: WallClock) {
@@ -83,8 +83,8 @@ public final class EventTypes: Sendable {
         contents.withLock { contents in (contents[app]?.entries.values).map { $0.map(\.type) } ?? [] }
     }
 
-    func gate(of name: String, in app: AppID) -> Gate? {
-        BuiltInGates.all[ExactText(name)] ?? entry(name, in: app)?.gate
+    func validator(of name: String, in app: AppID) -> SchemaValidator? {
+        BuiltInValidators.all[ExactText(name)] ?? entry(name, in: app)?.validator
     }
 
     static let unknown = ChatError(.notFound, "no such event type")
@@ -100,13 +100,13 @@ extension EventTypes {
     /// - Parameter work: what is left of the request's; on the loop the answer counts only if nothing was put off.
     /// - Returns: what accepted it, nil when nothing was to be checked or the mode lets it pass; and how long such events
     ///   stay, where the type says so.
-    /// - Throws: as `Gate.admit`; `.invalid` with the slug `undeclared_type` where the app demands declared types.
+    /// - Throws: as `SchemaValidator.admit`; `.invalid` with the slug `undeclared_type` where the app demands declared types.
     func admit(
-        _ emission: Emission, in app: AppID, within work: inout SchemaWork
+        _ emission: Emission, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
         let type = emission.type
-        if emission.allowsBuiltInType, let gate = BuiltInGates.all[ExactText(type)] {
-            return (try gate.admit(emission.data, parsed: emission.value, within: &work), nil)
+        if emission.allowsBuiltInType, let validator = BuiltInValidators.all[ExactText(type)] {
+            return (try validator.admit(emission.data, parsed: emission.value, within: &work), nil)
         }
         guard let entry = entry(type, in: app) else {
             // An event without a type has none that is declared.
@@ -118,7 +118,7 @@ extension EventTypes {
                 slug: "undeclared_type")
         }
         return (
-            try entry.gate?.admit(emission.data, parsed: emission.value, within: &work), entry.type.settings.retention
+            try entry.validator?.admit(emission.data, parsed: emission.value, within: &work), entry.type.settings.retention
         )
     }
 
@@ -127,17 +127,17 @@ extension EventTypes {
     ///
     /// - Returns: how long the app keeps events of the type; nil where it does not say.
     func admit(
-        moved emission: Emission, in app: AppID, within work: inout SchemaWork
+        moved emission: Emission, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> Duration? {
         guard emission.allowsBuiltInType else { return entry(emission.type, in: app)?.type.settings.retention }
-        _ = try BuiltInGates.all[ExactText(emission.type)]?.admit(emission.data, parsed: nil, within: &work)
+        _ = try BuiltInValidators.all[ExactText(emission.type)]?.admit(emission.data, parsed: nil, within: &work)
         return nil
     }
 
     /// Holds a report of the gateway's own against the catalogue.
     func admit(report type: String, _ data: JSONText) throws(ChatError) {
-        var work = SchemaWork()
-        _ = try BuiltInGates.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
+        var work = ValidationBudget()
+        _ = try BuiltInValidators.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
     }
 
     /// Looks at what was stored: shadows candidates, and notes for the operators what passed although it violates its
@@ -147,18 +147,18 @@ extension EventTypes {
     @inline(never)  // As `ChatAccess.admit`: what a waiting task holds stays small.
     func seen(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
-        var work = SchemaWork.beside
+        var work = ValidationBudget.beside
         for appended in outcome.events where !appended.isDuplicate { look(at: appended.event, within: &work) }
         return outcome
     }
 
-    private func look(at event: Event, within work: inout SchemaWork) {
+    private func look(at event: Event, within work: inout ValidationBudget) {
         let name = ExactText(event.type)
-        let (candidate, gate) = contents.withLock { contents -> (Candidate?, Gate?) in
+        let (candidate, validator) = contents.withLock { contents -> (Candidate?, SchemaValidator?) in
             guard let app = contents[event.channel.app] else { return (nil, nil) }
-            return (app.candidates[name], app.entries[name]?.gate)
+            return (app.candidates[name], app.entries[name]?.validator)
         }
         candidate?.look(at: event, depth: limits.jsonDepth, within: &work)
-        if let gate, gate.mode == .warn, event.draft.schema == nil { violations.note(event) }
+        if let validator, validator.mode == .warn, event.draft.schema == nil { violations.note(event) }
     }
 }

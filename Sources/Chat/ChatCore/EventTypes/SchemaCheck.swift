@@ -41,7 +41,7 @@ struct SchemaCheck: Sendable {
         }
     }
 
-    private static func refusal(_ refusal: SchemaRefusal) -> ChatError {
+    private static func refusal(_ refusal: SchemaError) -> ChatError {
         let faults = refusal.problems.map { problem in
             ChatError.Fault(
                 pointer: problem.pointer, keyword: problem.reason.rawValue, detail: problem.detail,
@@ -56,13 +56,13 @@ struct SchemaCheck: Sendable {
     /// - Throws: `.invalid` with the slug `example_invalid` for an example that is refused or a counter-example that is
     ///   accepted.
     func tryExamples(of proposal: SchemaProposal, on schema: Schema) throws(ChatError) {
-        var work = SchemaWork()
+        var work = ValidationBudget()
         try tryExamples(proposal.examples, "examples", on: schema, wanted: true, within: &work)
         try tryExamples(proposal.counterExamples, "counter_examples", on: schema, wanted: false, within: &work)
     }
 
     private func tryExamples(
-        _ examples: [JSONText], _ member: String, on schema: Schema, wanted: Bool, within work: inout SchemaWork
+        _ examples: [JSONText], _ member: String, on schema: Schema, wanted: Bool, within work: inout ValidationBudget
     ) throws(ChatError) {
         guard examples.count <= limits.schemaExamples else {
             throw ChatError(
@@ -86,7 +86,7 @@ struct SchemaCheck: Sendable {
 
     private static func faults(
         of example: JSONText, at place: String, on schema: Schema, wanted: Bool, depth: Int,
-        within work: inout SchemaWork
+        within work: inout ValidationBudget
     ) -> [ChatError.Fault] {
         let value: JSONValue
         do {
@@ -94,7 +94,7 @@ struct SchemaCheck: Sendable {
         } catch {
             return [ChatError.Fault(pointer: place, keyword: "json", detail: "not acceptable JSON: \(error)")]
         }
-        switch (Judgement(of: value, by: schema, within: &work), wanted) {
+        switch (ValidationResult(of: value, by: schema, within: &work), wanted) {
         case (.valid, true), (.invalid, false): return []
         case (.valid, false):
             return [ChatError.Fault(pointer: place, keyword: "counter_example", detail: "the schema accepts it")]

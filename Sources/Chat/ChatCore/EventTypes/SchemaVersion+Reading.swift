@@ -8,7 +8,7 @@ extension SchemaVersion {
         guard let metaschema = Self.draft07, let value = try? JSONDocument(schema.bytes, limits: .schema).root else {
             return false
         }
-        var work = SchemaWork()
+        var work = ValidationBudget()
         return ScratchPool.shared.verdict(on: value, by: metaschema, within: &work.budget) == .valid
     }
 

@@ -54,7 +54,7 @@ public struct Filter: Sendable {
         subject.begin(within: steps)
         let holds = root.holds(for: subject)
         guard subject.isExhausted else { return holds }
-        FilterFigures.countExhausted()
+        FilterStatistics.countExhausted()
         return false
     }
 

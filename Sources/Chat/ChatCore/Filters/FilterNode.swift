@@ -132,7 +132,7 @@ indirect enum FilterNode: Sendable {
     /// A text that the node has given, without regard to case.
     private func folded(_ text: String, _ subject: FilterSubject) -> [UInt8] {
         if case .name(let source) = self, let folded = subject.folded(source) { return folded }
-        return FoldedText.bytes(text)
+        return CaseInsensitiveText.bytes(text)
     }
 }
 

@@ -40,7 +40,7 @@ public final class FilterSubject {
 
     private var longTexts: [FilterSource: LongText] = [:]
     /// Lists as they are looked up in an index.
-    private var listFacts: [FilterSource: [FactValue]] = [:]
+    private var listFacts: [FilterSource: [IndexedValue]] = [:]
 
     /// Steps that the evaluation under way has left: one for about each byte that is read, eight for each part of the expression.
     private var steps = 0
@@ -102,7 +102,7 @@ public final class FilterSubject {
     /// The text of a source without regard to case; nil when it is no text.
     func folded(_ source: FilterSource) -> [UInt8]? {
         guard let text = value(of: source).string else { return nil }
-        return longTexts.isEmpty ? FoldedText.bytes(text) : longTexts[source]?.folded ?? FoldedText.bytes(text)
+        return longTexts.isEmpty ? CaseInsensitiveText.bytes(text) : longTexts[source]?.folded ?? CaseInsensitiveText.bytes(text)
     }
 
     /// The text of a source as a pattern; nil when it is no text.
@@ -113,15 +113,15 @@ public final class FilterSubject {
     }
 
     /// The value of a source as it is looked up; nil for what is equal to nothing.
-    func fact(of source: FilterSource) -> FactValue? {
+    func fact(of source: FilterSource) -> IndexedValue? {
         let value = value(of: source)
-        return longTexts.isEmpty ? FactValue(value) : longTexts[source].map(\.fact) ?? FactValue(value)
+        return longTexts.isEmpty ? IndexedValue(value) : longTexts[source].map(\.fact) ?? IndexedValue(value)
     }
 
     /// The elements of a list as they are looked up.
-    func facts(of array: JSONValue, _ source: FilterSource) -> [FactValue] {
+    func facts(of array: JSONValue, _ source: FilterSource) -> [IndexedValue] {
         if let known = listFacts[source] { return known }
-        let facts = (0..<array.count).compactMap { array[$0].flatMap { FactValue(FilterValue($0)) } }
+        let facts = (0..<array.count).compactMap { array[$0].flatMap { IndexedValue(FilterValue($0)) } }
         listFacts[source] = facts
         return facts
     }
@@ -150,10 +150,10 @@ private final class LongText {
     static let least = 64
 
     let text: String
-    lazy var folded = FoldedText.bytes(text)
+    lazy var folded = CaseInsensitiveText.bytes(text)
     lazy var number = FilterNumber(text)
     lazy var pattern = WildcardPattern(text: text)
-    lazy var fact: FactValue =
+    lazy var fact: IndexedValue =
         number.map { .number($0.double) } ?? .text(ExactText(String(decoding: folded, as: UTF8.self)))
 
     init(_ text: String) { self.text = text }

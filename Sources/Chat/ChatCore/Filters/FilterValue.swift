@@ -103,7 +103,7 @@ enum FilterValue: Sendable {
     }
 
     fileprivate static func pays(for text: String, _ subject: FilterSubject) -> Bool {
-        subject.spend(elementSteps + text.utf8.count * (FoldedText.isASCII(text) ? 1 : foldSteps))
+        subject.spend(elementSteps + text.utf8.count * (CaseInsensitiveText.isASCII(text) ? 1 : foldSteps))
     }
 
     /// `CONTAINS`: membership in a set or array, else a part of a text.
@@ -129,14 +129,14 @@ enum FilterValue: Sendable {
     private struct MemberTest {
         let wanted: FilterValue
         let subject: FilterSubject
-        private var text: FoldedMember?
+        private var text: CaseInsensitiveMember?
         private var number: FilterNumber?
 
         init(_ wanted: FilterValue, _ subject: FilterSubject) {
             self.wanted = wanted
             self.subject = subject
             guard case .string(let text) = wanted, FilterValue.pays(for: text, subject) else { return }
-            self.text = FoldedMember(text)
+            self.text = CaseInsensitiveMember(text)
             number = FilterNumber(text)
         }
 

@@ -1,7 +1,7 @@
 import ChatModel
 
 /// One thing that can be looked up of an event: what stands where.
-struct Fact: Hashable, Sendable {
+struct IndexedField: Hashable, Sendable {
     enum Place: Hashable, Sendable {
         /// The value of a name.
         case value(of: FilterSource)
@@ -16,12 +16,12 @@ struct Fact: Hashable, Sendable {
     }
 
     let place: Place
-    let value: FactValue
+    let value: IndexedValue
 }
 
 /// A value as a key: whatever a filter takes for equal has the same key, and some of what it does not. Who is found by a
 /// key is asked before it is believed.
-enum FactValue: Hashable, Sendable {
+enum IndexedValue: Hashable, Sendable {
     /// Without regard to case, as members of a list are compared.
     case text(ExactText)
     /// Also of a text that spells a number. The double next to it: an integer and a real number are compared as such.
@@ -33,7 +33,7 @@ enum FactValue: Hashable, Sendable {
     init?(_ value: FilterValue) {
         switch value.single {
         case .string(let text):
-            self = FilterNumber(text).map { .number($0.double) } ?? .text(ExactText(FoldedText.text(text)))
+            self = FilterNumber(text).map { .number($0.double) } ?? .text(ExactText(CaseInsensitiveText.text(text)))
         case .number(let number): self = .number(number.double)
         case .boolean(let boolean): self = .boolean(boolean)
         case .null: self = .null
@@ -44,7 +44,7 @@ enum FactValue: Hashable, Sendable {
 
 /// What an event must have for a condition to hold, as far as it can be looked up. Necessary, not sufficient.
 indirect enum Requirement: Sendable {
-    case fact(Fact)
+    case fact(IndexedField)
     /// At least one of them.
     case any([Requirement])
     /// Every one of them, so it is enough to look for one.
@@ -92,7 +92,7 @@ indirect enum Requirement: Sendable {
     }
 
     /// Calls `body` with every fact that is named.
-    func forEach(_ body: (Fact) -> Void) {
+    func forEach(_ body: (IndexedField) -> Void) {
         switch self {
         case .fact(let fact): body(fact)
         case .any(let parts), .all(let parts): for part in parts { part.forEach(body) }
@@ -122,12 +122,12 @@ extension FilterNode {
         }
     }
 
-    private static func requirement(_ value: FilterValue, at place: Fact.Place) -> Requirement? {
-        FactValue(value).map { .fact(Fact(place: place, value: $0)) }
+    private static func requirement(_ value: FilterValue, at place: IndexedField.Place) -> Requirement? {
+        IndexedValue(value).map { .fact(IndexedField(place: place, value: $0)) }
     }
 
-    private static func requirement(_ bound: FilterNumber?, at place: Fact.Place) -> Requirement? {
-        bound.map { .fact(Fact(place: place, value: .number($0.coarse))) }
+    private static func requirement(_ bound: FilterNumber?, at place: IndexedField.Place) -> Requirement? {
+        bound.map { .fact(IndexedField(place: place, value: .number($0.coarse))) }
     }
 }
 
@@ -148,8 +148,8 @@ extension Selection {
             of: types.map { pattern in
                 switch pattern {
                 case .exact(let name):
-                    FactValue(.string(name)).map { .fact(Fact(place: .value(of: .type), value: $0)) }
-                case .below(let prefix): .fact(Fact(place: .typePrefix, value: .text(ExactText(prefix))))
+                    IndexedValue(.string(name)).map { .fact(IndexedField(place: .value(of: .type), value: $0)) }
+                case .below(let prefix): .fact(IndexedField(place: .typePrefix, value: .text(ExactText(prefix))))
                 case .all: nil
                 }
             })

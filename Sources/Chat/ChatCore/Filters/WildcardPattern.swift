@@ -11,9 +11,9 @@ struct WildcardPattern: Sendable {
 
     /// - Parameter pieces: the texts between the wildcards, escapes already undone; at least one.
     init(pieces: [String]) {
-        first = FoldedText.bytes(pieces[0])
-        last = pieces.count > 1 ? FoldedText.bytes(pieces[pieces.count - 1]) : nil
-        middle = pieces.dropFirst().dropLast().filter { !$0.isEmpty }.map { SubstringSearch(FoldedText.bytes($0)) }
+        first = CaseInsensitiveText.bytes(pieces[0])
+        last = pieces.count > 1 ? CaseInsensitiveText.bytes(pieces[pieces.count - 1]) : nil
+        middle = pieces.dropFirst().dropLast().filter { !$0.isEmpty }.map { SubstringSearch(CaseInsensitiveText.bytes($0)) }
     }
 
     /// Reads a pattern that is a value of the event: `*` is a run, `\*` a star, `\\` a backslash.
@@ -35,9 +35,9 @@ struct WildcardPattern: Sendable {
     }
 
     /// Whether the whole text fits the pattern.
-    func matches(_ text: String) -> Bool { matches(folded: FoldedText.bytes(text)) }
+    func matches(_ text: String) -> Bool { matches(folded: CaseInsensitiveText.bytes(text)) }
 
-    /// The same of a text without capitals (``FoldedText``).
+    /// The same of a text without capitals (``CaseInsensitiveText``).
     func matches(folded text: [UInt8]) -> Bool {
         guard let last else { return text == first }
         guard text.count >= first.count + last.count, text.starts(with: first),
@@ -90,7 +90,7 @@ struct SubstringSearch: Sendable {
 }
 
 /// Text without regard to case: Unicode lower case, by the simple way for ASCII.
-enum FoldedText {
+enum CaseInsensitiveText {
     static func bytes(_ text: String) -> [UInt8] {
         var folded = Array(text.utf8)
         for index in folded.indices {
@@ -111,16 +111,16 @@ enum FoldedText {
 }
 
 /// A text to be found among others without regard to case, prepared once for all of them.
-struct FoldedMember {
+struct CaseInsensitiveMember {
     private let folded: [UInt8]
 
-    init(_ text: String) { folded = FoldedText.bytes(text) }
+    init(_ text: String) { folded = CaseInsensitiveText.bytes(text) }
 
     var count: Int { folded.count }
 
     /// Whether a text is the same. Only one with letters beyond ASCII is written anew for it: those may have another length.
     func isSame(as text: String) -> Bool {
-        guard FoldedText.isASCII(text) else { return FoldedText.bytes(text) == folded }
+        guard CaseInsensitiveText.isASCII(text) else { return CaseInsensitiveText.bytes(text) == folded }
         return text.utf8.count == folded.count
             && zip(text.utf8, folded).allSatisfy { byte, wanted in
                 byte == wanted || (0x41...0x5A).contains(byte) && byte | 0x20 == wanted

@@ -67,17 +67,17 @@ extension ChatAccess {
         try Names.check(group: name)
         for channel in edit.channels { try demandRecord(of: channel) }
         let key = GroupRecord.key(name, in: app)
-        let decided = try await decide([key]) { situation throws(ChatError) in
-            let before = situation[key].flatMap(GroupRecord.init)
+        let decided = try await decide([key]) { snapshot throws(ChatError) in
+            let before = snapshot[key].flatMap(GroupRecord.init)
             try demandAll(of: before)
             var group = GroupRecord(id: name, channels: edit.applied(to: before?.channels ?? []))
-            group.created = before?.created ?? situation.now
+            group.created = before?.created ?? snapshot.now
             guard group.channels.count <= limits.groupChannels else {
                 throw .over(
                     .invalid, "a channel group has at most \(limits.groupChannels) channels; make another one",
                     slug: "group_full", limit: limits.groupChannels, field: "channels")
             }
-            try demand.check(before?.etag, current: situation[key])
+            try demand.check(before?.etag, current: snapshot[key])
             guard isMaking || before != nil else {
                 throw ChatError(.notFound, "there is no channel group '\(name)'")
             }
@@ -97,8 +97,8 @@ extension ChatAccess {
         try caller.demand(.manage)
         try Names.check(group: name)
         let key = GroupRecord.key(name, in: app)
-        return try await decide([key]) { situation throws(ChatError) in
-            let record = situation[key]
+        return try await decide([key]) { snapshot throws(ChatError) in
+            let record = snapshot[key]
             try demandAll(of: record.flatMap(GroupRecord.init))
             try demand.check(record?.etag)
             return Decision(record != nil, changes: record == nil ? [] : [RecordChange(key, body: nil)])

@@ -15,12 +15,12 @@ extension ChatAccess {
     ///
     /// - Returns: for each message what became of it. One that is refused keeps no other out.
     /// - Throws: `.forbidden` without `emit` and `manage`; what the store throws.
-    public func move(_ messages: [PastMessage]) async throws(ChatError) -> [Result<Moved, ChatError>] {
+    public func move(_ messages: [ImportMessage]) async throws(ChatError) -> [Result<ImportResult, ChatError>] {
         try caller.demand(.manage)
         try caller.demandNoUser()
-        var results = [Result<Moved, ChatError>?](repeating: nil, count: messages.count)
+        var results = [Result<ImportResult, ChatError>?](repeating: nil, count: messages.count)
         var drafts: [(index: Int, draft: EventDraft)] = []
-        var work = SchemaWork()
+        var work = ValidationBudget()
         for (index, message) in messages.enumerated() {
             do throws(ChatError) {
                 drafts.append((index, try await draft(of: message, within: &work)))
@@ -33,7 +33,7 @@ extension ChatAccess {
         let appended = try await log.append(drafts.map(\.draft), claim: nil).events
         for ((index, _), place) in zip(drafts, appended) {
             do throws(ChatError) {
-                var moved = Moved(isNew: !place.isDuplicate, place: place.event.timetoken)
+                var moved = ImportResult(isNew: !place.isDuplicate, place: place.event.timetoken)
                 moved.attached = try await attach(messages[index].actions, to: place.event)
                 results[index] = .success(moved)
             } catch {
@@ -44,7 +44,7 @@ extension ChatAccess {
     }
 
     private func draft(
-        of message: PastMessage, within work: inout SchemaWork
+        of message: ImportMessage, within work: inout ValidationBudget
     ) async throws(ChatError) -> EventDraft {
         var emission = message.emission
         if emission.kind != .file { emission.kind = .message }
@@ -67,10 +67,10 @@ extension ChatAccess {
                 .gone, "the message is older than this app keeps such events; give it a longer retention first",
                 slug: "outlived")
         }
-        guard message.actions.count <= PastMessage.actionsMost else {
+        guard message.actions.count <= ImportMessage.actionsMost else {
             throw ChatError(
                 .tooLarge,
-                "a message brings at most \(PastMessage.actionsMost) actions; send it again with the others")
+                "a message brings at most \(ImportMessage.actionsMost) actions; send it again with the others")
         }
         for action in message.actions {
             try Self.check(action.type, "an action's type", 1...50, field: "actions")
@@ -86,7 +86,7 @@ extension ChatAccess {
     }
 
     /// - Returns: how much was not there before.
-    private func attach(_ actions: [PastMessage.Action], to event: Event) async throws(ChatError) -> Int {
+    private func attach(_ actions: [ImportMessage.Action], to event: Event) async throws(ChatError) -> Int {
         guard !actions.isEmpty else { return 0 }
         let channel = event.channel.name
         let key = MessageRecord.key(channel, event.timetoken, in: app)
@@ -98,9 +98,9 @@ extension ChatAccess {
             return record
         }
         let limits = limits
-        return try await decide([key] + records.map { $0.key(in: app) }) { situation throws(ChatError) in
+        return try await decide([key] + records.map { $0.key(in: app) }) { snapshot throws(ChatError) in
             var message =
-                situation[key].flatMap { MessageRecord($0) }
+                snapshot[key].flatMap { MessageRecord($0) }
                 ?? MessageRecord(channel: channel, timetoken: event.timetoken)
             var changes: [RecordChange] = []
             var taken: Set<RecordKey> = []
@@ -109,7 +109,7 @@ extension ChatAccess {
                 let recordKey = record.key(in: self.app)
                 if BuiltInAction(rawValue: record.type)?.isDeed ?? false {
                     if message.take(deed: record, on: event) { attached += 1 }
-                } else if situation[recordKey] == nil, taken.insert(recordKey).inserted {
+                } else if snapshot[recordKey] == nil, taken.insert(recordKey).inserted {
                     try message.take(record, within: limits)
                     changes.append(RecordChange(recordKey, body: record.body))
                     attached += 1

@@ -1,14 +1,14 @@
 public import ChatModel
 
 /// A record that was kept elsewhere.
-public enum PastRecord: Sendable {
+public enum ImportRecord: Sendable {
     case user(String, UserEdit)
     case channel(String, ChannelKind, ChannelEdit)
     /// Makes the channel's record as well where there is none: members need it.
     case membership(user: String, channel: String, MembershipEdit)
     /// Takes channels into a group; those that are in it stay.
     case group(String, [String])
-    case restriction(user: String, channel: String, Sanction)
+    case restriction(user: String, channel: String, RestrictionRequest)
 }
 
 extension ChatAccess {
@@ -17,7 +17,7 @@ extension ChatAccess {
     ///
     /// - Parameter isReplacing: whether what is here already takes on what is moved; otherwise it stays as it is.
     /// - Throws: `.forbidden` without `manage`; what the verb throws that writes such a record.
-    public func move(_ record: PastRecord, isReplacing: Bool) async throws(ChatError) -> Moved {
+    public func move(_ record: ImportRecord, isReplacing: Bool) async throws(ChatError) -> ImportResult {
         try caller.demand(.manage)
         try caller.demandNoUser()
         var chat = self
@@ -26,35 +26,35 @@ extension ChatAccess {
         do throws(ChatError) {
             switch record {
             case .user(let id, let edit):
-                return Moved(isNew: try await chat.put(user: id, edit, demand: demand).isNew)
+                return ImportResult(isNew: try await chat.put(user: id, edit, demand: demand).isNew)
             case .channel(let id, let kind, let edit):
-                return Moved(isNew: try await chat.put(channel: id, kind: kind, edit, demand: demand).isNew)
+                return ImportResult(isNew: try await chat.put(channel: id, kind: kind, edit, demand: demand).isNew)
             case .membership(let user, let channel, let edit):
                 return try await chat.moveMember(user, channel, edit, isReplacing: isReplacing)
             case .group(let id, let channels):
-                return Moved(isNew: try await chat.write(group: id, .change(adding: channels, removing: [])).isNew)
-            case .restriction(let user, let channel, let sanction):
-                return try await chat.moveRestriction(user, channel, sanction, isReplacing: isReplacing)
+                return ImportResult(isNew: try await chat.write(group: id, .change(adding: channels, removing: [])).isNew)
+            case .restriction(let user, let channel, let restrictionRequest):
+                return try await chat.moveRestriction(user, channel, restrictionRequest, isReplacing: isReplacing)
             }
         } catch {
             // It is here, and stays as it is.
             guard error.code == .conflict, error.current != nil, !isReplacing else { throw error }
-            return Moved(isNew: false)
+            return ImportResult(isNew: false)
         }
     }
 
     private func moveMember(
         _ user: String, _ channel: String, _ edit: MembershipEdit, isReplacing: Bool
-    ) async throws(ChatError) -> Moved {
+    ) async throws(ChatError) -> ImportResult {
         let key = MembershipRecord.key(user, channel, in: app)
-        if !isReplacing, try await directory.read(key) != nil { return Moved(isNew: false) }
+        if !isReplacing, try await directory.read(key) != nil { return ImportResult(isNew: false) }
         do throws(ChatError) {
-            return Moved(isNew: try await settle(user, channel, edit))
+            return ImportResult(isNew: try await settle(user, channel, edit))
         } catch {
             guard error.code == .notFound else { throw error }
         }
         _ = try await put(channel: channel, kind: .public, ChannelEdit())
-        return Moved(isNew: try await settle(user, channel, edit))
+        return ImportResult(isNew: try await settle(user, channel, edit))
     }
 
     /// - Returns: whether the user was neither a member nor invited before.
@@ -70,10 +70,10 @@ extension ChatAccess {
     }
 
     private func moveRestriction(
-        _ user: String, _ channel: String, _ sanction: Sanction, isReplacing: Bool
-    ) async throws(ChatError) -> Moved {
+        _ user: String, _ channel: String, _ restrictionRequest: RestrictionRequest, isReplacing: Bool
+    ) async throws(ChatError) -> ImportResult {
         let key = RestrictionRecord.key(user, channel, in: app)
-        if !isReplacing, try await directory.read(key) != nil { return Moved(isNew: false) }
-        return Moved(isNew: try await restrict(user, in: channel, sanction).isNew)
+        if !isReplacing, try await directory.read(key) != nil { return ImportResult(isNew: false) }
+        return ImportResult(isNew: try await restrict(user, in: channel, restrictionRequest).isNew)
     }
 }

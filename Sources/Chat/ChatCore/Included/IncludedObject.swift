@@ -38,7 +38,7 @@ public enum IncludedObject: String, CaseIterable, Sendable {
 /// The objects that a reader gets beside events, and the rights by which they are shown.
 ///
 /// Readers with equal inclusions get the same bytes for the same event.
-public struct Inclusion: Hashable, Sendable {
+public struct IncludePolicy: Hashable, Sendable {
     /// The reader, as far as it decides what the objects show.
     enum Reader: Hashable, Sendable {
         /// A program of the app: sees every field of users, and every channel that it reaches.
@@ -59,8 +59,8 @@ public struct Inclusion: Hashable, Sendable {
     }
 
     /// What a webhook or a pull subscription gets; nil for an empty set.
-    public static func ofApp(_ objects: Set<IncludedObject>) -> Inclusion? {
-        objects.isEmpty ? nil : Inclusion(objects, for: .app)
+    public static func ofApp(_ objects: Set<IncludedObject>) -> IncludePolicy? {
+        objects.isEmpty ? nil : IncludePolicy(objects, for: .app)
     }
 
     /// - Parameters:
@@ -90,7 +90,7 @@ extension ChatAccess {
     ///   - selection: What the caller follows, for a stream, whose bytes are shared; nil for an answer of the caller's own.
     public func inclusion(
         of objects: Set<IncludedObject>, following selection: Selection? = nil
-    ) -> Inclusion? {
-        Inclusion(objects, for: caller, following: selection)
+    ) -> IncludePolicy? {
+        IncludePolicy(objects, for: caller, following: selection)
     }
 }

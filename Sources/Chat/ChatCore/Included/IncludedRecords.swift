@@ -77,7 +77,7 @@ public struct IncludedRecords: Sendable {
     ///
     /// - Throws: what the store throws where it is asked for the reader's rights.
     public mutating func text(
-        beside event: Event, _ inclusion: Inclusion
+        beside event: Event, _ inclusion: IncludePolicy
     ) async throws(ChatError) -> RenderedIncludes {
         let sight = try await sight(of: inclusion, event)
         let place = Place(event: event.timetoken, form: sight.form)
@@ -87,7 +87,7 @@ public struct IncludedRecords: Sendable {
         return text
     }
 
-    private mutating func sight(of inclusion: Inclusion, _ event: Event) async throws(ChatError) -> ReturnedFields {
+    private mutating func sight(of inclusion: IncludePolicy, _ event: Event) async throws(ChatError) -> ReturnedFields {
         var sight = ReturnedFields(objects: inclusion.objects, showsPrivateFields: false, knowsChannel: true)
         switch inclusion.reader {
         case .app: sight.showsPrivateFields = true
@@ -158,7 +158,7 @@ public struct IncludedRecords: Sendable {
         let form = MemberForm(key: key, showsPrivateFields: showsPrivateFields)
         if let known = members[form] { return known }
         let record = records[key].flatMap(MembershipRecord.init)
-            .flatMap { service.sweeps.hide($0, in: app) ? nil : $0 }
+            .flatMap { service.pendingDeletions.hide($0, in: app) ? nil : $0 }
         let text = record.map { member in
             JSONText(capacity: 512) { showsPrivateFields ? member.show(to: &$0) : member.showToMembers(to: &$0) }
         }
@@ -182,7 +182,7 @@ extension ChatAccess {
     /// - Parameter events: events of the caller's app that the caller may read.
     /// - Throws: what the store throws.
     public func included(
-        with events: [Event], _ inclusion: Inclusion?
+        with events: [Event], _ inclusion: IncludePolicy?
     ) async throws(ChatError) -> [RenderedIncludes] {
         guard let inclusion, !events.isEmpty else { return [] }
         var records = try await IncludedRecords(

@@ -5,7 +5,7 @@ public import Signing
 /// A credential of an app as it is kept: never the key itself.
 public struct APIKey: Sendable {
     /// What shows that somebody holds the key.
-    public enum Proof: Sendable {
+    public enum TokenEvidence: Sendable {
         /// Its text, kept as SHA-256 in hex.
         case text(digest: String)
         /// Tokens of users that its private half has signed (`WebTokenKey`); only the public half, in PEM, is here.
@@ -15,7 +15,7 @@ public struct APIKey: Sendable {
     public var id: String
     public var app: AppID
     public var name: String
-    public var proof: Proof
+    public var proof: TokenEvidence
     public var scopes: Scopes
     public var channels: [NamePattern]
     public var types: [NamePattern]
@@ -29,7 +29,7 @@ public struct APIKey: Sendable {
     public internal(set) var updated = Timetoken.zero
 
     public init(
-        id: String, app: AppID, name: String, proof: Proof, scopes: Scopes, channels: [NamePattern] = [.all],
+        id: String, app: AppID, name: String, proof: TokenEvidence, scopes: Scopes, channels: [NamePattern] = [.all],
         types: [NamePattern] = [.all], expires: Timetoken? = nil, created: Timetoken
     ) {
         self.id = id
@@ -69,7 +69,7 @@ extension APIKey {
 
     /// Reads what `body` printed; nil for a record that is no key of ours.
     init?(_ record: Record) {
-        guard let root = try? JSONDocument(record.body).root, let proof = Proof(root),
+        guard let root = try? JSONDocument(record.body).root, let proof = TokenEvidence(root),
             let scopes = root["scopes"]?.strings.flatMap(Scopes.init(names:))
         else { return nil }
         self.init(
@@ -83,7 +83,7 @@ extension APIKey {
     }
 }
 
-extension APIKey.Proof {
+extension APIKey.TokenEvidence {
     fileprivate init?(_ root: JSONValue) {
         if let digest = root["digest"]?.string {
             self = .text(digest: digest)

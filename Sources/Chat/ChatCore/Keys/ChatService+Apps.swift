@@ -80,7 +80,7 @@ extension ChatService {
     public func recoverAdminKey() async throws(ChatError) -> IssuedKey? {
         guard let issued = try await keyring.recover() else { return nil }
         await audit.write(
-            AuditDeed(action: "key.recover", actor: nil, resource: issued.key.id), in: issued.key.app)
+            AuditOperation(action: "key.recover", actor: nil, resource: issued.key.id), in: issued.key.app)
         return issued
     }
 

@@ -9,7 +9,7 @@ extension Keyring {
     static let gatewayKeyRecord = RecordKey(.setting, "gateway-key", in: .gateway)
 
     /// Seals what the gateway gives out for one purpose, and opens it again.
-    public func seal(for purpose: String) -> TextSeal { TextSeal(key: gatewayKey.withLock(\.self), purpose: purpose) }
+    public func seal(for purpose: String) -> TextSealer { TextSealer(key: gatewayKey.withLock(\.self), purpose: purpose) }
 
     /// Reads the stored key, or stores the one that was drawn.
     ///

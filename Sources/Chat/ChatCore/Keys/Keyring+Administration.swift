@@ -20,7 +20,7 @@ extension Keyring {
     /// - Parameter expires: nil: as long as the caller's own key holds.
     /// - Throws: `.forbidden` to whoever does not reach the whole app, and for a key that would outlive the caller's own.
     public func addKey(
-        name: String, proof: APIKey.Proof, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
+        name: String, proof: APIKey.TokenEvidence, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
         expires: Timetoken?, rates: RatePolicies = RatePolicies(), by caller: Caller
     ) async throws(ChatError) -> APIKey {
         try caller.demandWholeApp()
@@ -245,7 +245,7 @@ extension Keyring {
     }
 
     private static func newKey(
-        name: String, in app: AppID, proof: APIKey.Proof, scopes: Scopes, channels: [NamePattern],
+        name: String, in app: AppID, proof: APIKey.TokenEvidence, scopes: Scopes, channels: [NamePattern],
         types: [NamePattern], expires: Timetoken?, now: Timetoken
     ) -> APIKey {
         APIKey(

@@ -20,7 +20,7 @@ public final class Keyring: Sendable {
 
         var meters: [RecordKey: RateMeters] = [:]
         /// Whom the digests that were shown stand for, until anything here changes.
-        private var callers: [String: KnownCaller] = [:]
+        private var callers: [String: CachedCaller] = [:]
         var uses = KeyUses()
 
         init(_ limits: Limits) { setDefaults(limits) }
@@ -36,7 +36,7 @@ public final class Keyring: Sendable {
             for key in keys.values { meter(key) }
         }
 
-        private struct KnownCaller {
+        private struct CachedCaller {
             let caller: Caller
             let key: RecordKey
             /// A use before this moment needs no note.
@@ -54,7 +54,7 @@ public final class Keyring: Sendable {
             guard let key = byDigest[digest].flatMap({ keys[$0] }) else { return nil }
             let caller = caller(of: key)
             guard !caller.isExpired(at: now) else { return nil }
-            callers[digest] = KnownCaller(caller: caller, key: key.recordKey, noted: uses.note(key.recordKey, at: now))
+            callers[digest] = CachedCaller(caller: caller, key: key.recordKey, noted: uses.note(key.recordKey, at: now))
             return caller
         }
 

@@ -16,7 +16,7 @@ extension ChatAccess {
             let hiding = membership.hiding
             guard hiding?.hidesHistory != hidesHistory || hiding?.endsWithMessage != endsWithMessage else { return }
             membership.hiding = MembershipRecord.Hiding(
-                since: change.situation.now, hidesHistory: hidesHistory, endsWithMessage: endsWithMessage)
+                since: change.snapshot.now, hidesHistory: hidesHistory, endsWithMessage: endsWithMessage)
             change.put(membership)
             change.announceHidden(membership)
         }.record

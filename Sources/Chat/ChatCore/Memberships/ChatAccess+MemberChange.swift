@@ -12,7 +12,7 @@ extension ChatAccess {
     }
 
     /// What a change of members came to.
-    struct MembersAfter: Sendable {
+    struct MemberChangeResult: Sendable {
         /// Of the users named, as they are stored now.
         var value: [ExactText: MembershipRecord]
         /// Whether none of them was a member before.
@@ -23,19 +23,19 @@ extension ChatAccess {
     @discardableResult func withMembers(
         _ users: [String], of channel: String, by named: String?,
         _ body: @escaping @Sendable (inout MemberChange) throws(ChatError) -> Void
-    ) async throws(ChatError) -> MembersAfter {
+    ) async throws(ChatError) -> MemberChangeResult {
         try demandRecord(of: channel)
         for user in users { try Names.check(user: user) }
         let actor = try actor(named)
         let keys = MemberChange.keys(of: channel, users: users, by: actor, in: app)
-        let decided = try await decide(keys) { situation throws(ChatError) in
-            var change = try MemberChange(of: channel, situation, by: actor, in: self)
+        let decided = try await decide(keys) { snapshot throws(ChatError) in
+            var change = try MemberChange(of: channel, snapshot, by: actor, in: self)
             try change.demandMembers()
             let wasAbsent = users.allSatisfy { change.membership(of: $0) == nil }
             try body(&change)
             var after: [ExactText: MembershipRecord] = [:]
             for user in users { after[ExactText(user)] = change.membership(of: user) }
-            return change.decision(MembersAfter(value: after, wasAbsent: wasAbsent))
+            return change.decision(MemberChangeResult(value: after, wasAbsent: wasAbsent))
         }
         return decided.value.stamped(by: decided)
     }
@@ -56,7 +56,7 @@ extension ChatAccess {
     }
 }
 
-extension ChatAccess.MembersAfter {
+extension ChatAccess.MemberChangeResult {
     /// With the versions and times that the store gave.
     func stamped(by decided: Decided<Self>) -> Self {
         var after = self

@@ -8,8 +8,8 @@ extension ChatAccess {
         query.parent = channel
         var list = list
         // Members of a former channel of the name would count as well.
-        if service.sweeps.concern(self.channel(channel)) { list.wantsTotal = false }
-        return try await page(query, list) { !service.sweeps.hide($0, in: app) }
+        if service.pendingDeletions.concern(self.channel(channel)) { list.wantsTotal = false }
+        return try await page(query, list) { !service.pendingDeletions.hide($0, in: app) }
     }
 
     private func page(
@@ -27,7 +27,7 @@ extension ChatAccess {
         try Names.check(user: user)
         let member = try await directory.read(MembershipRecord.key(user, channel, in: app)).flatMap(
             MembershipRecord.init)
-        return member.flatMap { service.sweeps.hide($0, in: app) ? nil : $0 }
+        return member.flatMap { service.pendingDeletions.hide($0, in: app) ? nil : $0 }
     }
 
     /// The channels a user is a member of or invited to, as far as the caller reaches them.
@@ -39,6 +39,6 @@ extension ChatAccess {
         query.idPrefix = MembershipRecord.prefix(of: user)
         var list = list
         list.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
-        return try await page(query, list) { caller.reads(channel: $0.channel) && !service.sweeps.hide($0, in: app) }
+        return try await page(query, list) { caller.reads(channel: $0.channel) && !service.pendingDeletions.hide($0, in: app) }
     }
 }

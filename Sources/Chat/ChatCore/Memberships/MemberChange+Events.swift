@@ -17,7 +17,7 @@ extension MemberChange {
     }
 
     private mutating func addWireEvents(of membership: MembershipRecord, isGone: Bool = false) {
-        let events = chat.wireEvents(of: membership, isGone: isGone, by: actor.user, at: situation.next)
+        let events = chat.wireEvents(of: membership, isGone: isGone, by: actor.user, at: snapshot.next)
         for event in events { add(event) }
     }
 
@@ -67,7 +67,7 @@ extension MemberChange {
     /// Announces a read mark that moved by `receipt.read`, and other fields by `membership.updated`.
     mutating func announceChanged(_ membership: MembershipRecord, from before: MembershipRecord) {
         if membership.state == .joined, before.read < membership.read {
-            var receipt = chat.receipt(.read, membership, behind: nil, situation)
+            var receipt = chat.receipt(.read, membership, behind: nil, snapshot)
             // A client that writes its mark with the membership publishes a receipt as well.
             receipt.wire = .null
             add(receipt)
@@ -133,7 +133,7 @@ extension MemberChange {
     /// The membership with the version and the time that this change gives it.
     func stamped(_ membership: MembershipRecord) -> MembershipRecord {
         var membership = membership
-        (membership.etag, membership.updated) = (situation.etag, situation.next)
+        (membership.etag, membership.updated) = (snapshot.etag, snapshot.next)
         return membership
     }
 

@@ -7,7 +7,7 @@ import JSON
 /// the channel's own record (`sendbird.md` 1.9). Whoever bans or deletes goes through it too, so that counts are exact.
 struct MemberChange {
     let chat: ChatAccess
-    let situation: Situation
+    let snapshot: RecordSnapshot
     let actor: Actor
     /// As it will be: who is no member is no operator.
     private(set) var channel: ChannelRecord
@@ -23,7 +23,7 @@ struct MemberChange {
     static func keys(of channel: String, users: [String], by actor: Actor, in app: AppID) -> [RecordKey] {
         var keys = [
             ChannelRecord.key(channel, in: app), MemberCounts.key(channel, in: app),
-            SweepRecord.key(channel, in: app),
+            CascadeDeletionRecord.key(channel, in: app),
         ]
         for user in users {
             keys.append(UserRecord.key(user, in: app))
@@ -38,26 +38,26 @@ struct MemberChange {
     }
 
     /// - Throws: `.notFound` for a channel without a record.
-    init(of name: String, _ situation: Situation, by actor: Actor, in chat: ChatAccess) throws(ChatError) {
-        let channel = try chat.existing(name, in: situation)
-        self.init(chat, situation, actor, channel: channel, before: channel)
+    init(of name: String, _ snapshot: RecordSnapshot, by actor: Actor, in chat: ChatAccess) throws(ChatError) {
+        let channel = try chat.existing(name, in: snapshot)
+        self.init(chat, snapshot, actor, channel: channel, before: channel)
         counts = countsBefore
     }
 
     /// The first members of a channel that is being made.
-    init(making channel: ChannelRecord, _ situation: Situation, by actor: Actor, in chat: ChatAccess) {
-        self.init(chat, situation, actor, channel: channel, before: nil)
+    init(making channel: ChannelRecord, _ snapshot: RecordSnapshot, by actor: Actor, in chat: ChatAccess) {
+        self.init(chat, snapshot, actor, channel: channel, before: nil)
     }
 
     private init(
-        _ chat: ChatAccess, _ situation: Situation, _ actor: Actor, channel: ChannelRecord, before: ChannelRecord?
+        _ chat: ChatAccess, _ snapshot: RecordSnapshot, _ actor: Actor, channel: ChannelRecord, before: ChannelRecord?
     ) {
         self.chat = chat
-        self.situation = situation
+        self.snapshot = snapshot
         self.actor = actor
         self.channel = channel
         channelBefore = before
-        countsBefore = MemberCounts(before.flatMap { situation[MemberCounts.key($0.id, in: chat.app)] })
+        countsBefore = MemberCounts(before.flatMap { snapshot[MemberCounts.key($0.id, in: chat.app)] })
         counts = MemberCounts()
     }
 
@@ -68,18 +68,18 @@ struct MemberChange {
         if let changed = memberships[ExactText(user)] { return changed }
         // Before there is a channel, there is nobody in it.
         guard channelBefore != nil else { return nil }
-        return situation.membership(of: user, in: channel.id, chat.app)
+        return snapshot.membership(of: user, in: channel.id, chat.app)
     }
 
     /// The user's record, or the bare id.
     func user(_ id: String) -> UserRecord {
-        situation[UserRecord.key(id, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: id)
+        snapshot[UserRecord.key(id, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: id)
     }
 
     /// Prints the member `channel`: the channel as the change has made it so far.
     func printChannel(to writer: inout JSONWriter) {
         writer.key("channel")
-        (channel == channelBefore ? channel : channel.stamped(in: situation)).show(counts, to: &writer)
+        (channel == channelBefore ? channel : channel.stamped(in: snapshot)).show(counts, to: &writer)
     }
 
     /// Those this change has touched and that are members after it.
@@ -89,8 +89,8 @@ struct MemberChange {
 
     /// - Throws: `.forbidden`, slug `banned`.
     func refuseBanned(_ user: String) throws(ChatError) {
-        guard let restriction = situation.restriction(of: user, in: channel.id, chat.app), restriction.isBanned,
-            !restriction.isOver(at: situation.now)
+        guard let restriction = snapshot.restriction(of: user, in: channel.id, chat.app), restriction.isBanned,
+            !restriction.isOver(at: snapshot.now)
         else { return }
         throw ChatError(
             .forbidden, "user '\(user)' is banned from channel '\(channel.id)'; lift the ban first", slug: "banned")
@@ -160,7 +160,7 @@ struct MemberChange {
         }
         changes.append(RecordChange(ChannelRecord.key(channel.id, in: chat.app), body: channel.body))
         changes += before.endingDistinct(before: channel, in: chat.app)
-        events.append(chat.channelUpdated(from: before, to: channel, counts, by: actor.user, situation))
+        events.append(chat.channelUpdated(from: before, to: channel, counts, by: actor.user, snapshot))
         return Decision(value, changes: changes, events: events)
     }
 }

@@ -19,7 +19,7 @@ extension ChatAccess {
         _ = try acting(named, in: channel, for: "message.deleted")
         let known = try await directory.read(key).flatMap { MessageRecord($0) }
         if known?.isGone ?? false { return false }
-        let scene: MessageScene
+        let scene: MessageContext
         do throws(ChatError) {
             scene = try await self.scene(
                 timetoken, in: channel, for: "message.deleted", by: named, nil, orTyped: isAction)
@@ -34,12 +34,12 @@ extension ChatAccess {
         defer { service.noteDeletion() }
         let root = known?.threadKey(in: app)
         for _ in 0..<Self.tries {
-            var thread: ThreadLoss?
-            if let root { thread = try await ThreadLoss(of: root, losing: [timetoken], in: directory) }
+            var thread: ThreadReplyRemoval?
+            if let root { thread = try await ThreadReplyRemoval(of: root, losing: [timetoken], in: directory) }
             do throws(ChatError) {
                 let keys = (thread?.keys ?? []) + (isHard ? [reportsKey(timetoken, channel)] : [])
-                let decided = try await decide(scene, keys) { [thread] situation throws(ChatError) in
-                    try self.deletion(of: scene, thread, isHard: isHard, ifMatch: etag, situation)
+                let decided = try await decide(scene, keys) { [thread] snapshot throws(ChatError) in
+                    try self.deletion(of: scene, thread, isHard: isHard, ifMatch: etag, snapshot)
                 }
                 try await service.answers.forget(about: timetoken, in: self.channel(channel))
                 return decided.value
@@ -47,18 +47,18 @@ extension ChatAccess {
                 guard error.code == .conflict else { throw error }
             }
         }
-        throw ThreadLoss.isBusy
+        throw ThreadReplyRemoval.isBusy
     }
 
     /// The number of tries of a deletion whose thread changes at the same moment.
     private static let tries = 20
 
     private func deletion(
-        of scene: MessageScene, _ thread: ThreadLoss?, isHard: Bool, ifMatch etag: String?, _ situation: Situation
+        of scene: MessageContext, _ thread: ThreadReplyRemoval?, isHard: Bool, ifMatch etag: String?, _ snapshot: RecordSnapshot
     ) throws(ChatError) -> Decision<Bool> {
-        var channel = scene.channelRecord(situation)
+        var channel = scene.channelRecord(snapshot)
         try scene.demandAuthority(in: channel)
-        var record = scene.record(situation)
+        var record = scene.record(snapshot)
         let wasThere = record.deletion == nil
         // Nobody waits for the same twice.
         guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
@@ -66,40 +66,40 @@ extension ChatAccess {
         var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
         var forgotten: [RecordChange] = []
         if isHard {
-            let copies = record.remove(at: situation.next, by: scene.actor.user, in: app)
+            let copies = record.remove(at: snapshot.next, by: scene.actor.user, in: app)
             removals = [(channel: scene.event.channel, timetoken: scene.timetoken)] + copies.events
             forgotten = copies.records
         } else {
-            record.deletion = .init(at: situation.next, by: scene.actor.user, isHard: false)
+            record.deletion = .init(at: snapshot.next, by: scene.actor.user, isHard: false)
         }
         var shown = channel
-        if shown?.pinned == scene.timetoken { shown = shown?.pinning(.zero, situation) }
-        let event = deleted(scene, record, in: shown, situation)
+        if shown?.pinned == scene.timetoken { shown = shown?.pinning(.zero, snapshot) }
+        let event = deleted(scene, record, in: shown, snapshot)
         var decision = Decision(true, changes: [record.change(in: app)] + forgotten, events: [event])
         decision.removals = removals
-        if isHard { removeReports(of: scene.timetoken, in: scene.channel, situation, &decision) }
-        if wasThere, let root = try thread?.rest(situation, without: [scene.event.user]) {
+        if isHard { removeReports(of: scene.timetoken, in: scene.channel, snapshot, &decision) }
+        if wasThere, let root = try thread?.rest(snapshot, without: [scene.event.user]) {
             decision.changes.append(root.change(in: app))
             decision.events.append(
-                threadUpdated(root, .replyDeleted, scene.timetoken, by: scene.actor.user, in: channel, situation))
+                threadUpdated(root, .replyDeleted, scene.timetoken, by: scene.actor.user, in: channel, snapshot))
         }
         if let pinned = channel?.pinned, pinned == scene.timetoken {
-            pin(.zero, in: &channel, scene.actor, &decision, situation)
+            pin(.zero, in: &channel, scene.actor, &decision, snapshot)
         }
         return decision
     }
 
     private func deleted(
-        _ scene: MessageScene, _ record: MessageRecord, in channel: ChannelRecord?, _ situation: Situation
+        _ scene: MessageContext, _ record: MessageRecord, in channel: ChannelRecord?, _ snapshot: RecordSnapshot
     ) -> EventDraft {
         var event = draft(
             "message.deleted", on: scene.channel, kind: .action, by: scene.actor.user,
             audience: channel.audience(members: .joined, inside: .participants)
         ) { writer in
             writer.key("message")
-            scene.message(record, situation).print(to: &writer)
+            scene.message(record, snapshot).print(to: &writer)
             writer.member("hard", record.isGone)
-            printChannel(channel, situation, to: &writer)
+            printChannel(channel, snapshot, to: &writer)
         }
         event.thread = record.replied
         return event

@@ -32,7 +32,7 @@ extension ChatAccess {
                 // One of them went, or a thread moved, since they were read.
                 tries += 1
                 guard error.code == .notFound || error.code == .conflict else { throw error }
-                guard tries < Self.stepTries else { throw ThreadLoss.isBusy }
+                guard tries < Self.stepTries else { throw ThreadReplyRemoval.isBusy }
                 continue
             }
             (count, tries) = (count + page.items.count, 0)
@@ -57,8 +57,8 @@ extension ChatAccess {
         // Also after an outcome that is not known.
         defer { service.noteDeletion() }
         let edited = try await decide([channelKey, MemberCounts.key(name, in: app)] + keys + threads.flatMap(\.keys))
-        { situation throws(ChatError) in
-            var channel = situation[channelKey].flatMap { ChannelRecord($0) }
+        { snapshot throws(ChatError) in
+            var channel = snapshot[channelKey].flatMap { ChannelRecord($0) }
             let announcement = self.draft(
                 "channel.events_deleted", on: name, kind: .action, by: self.caller.user,
                 audience: channel.audience(members: .joined, inside: .participants)
@@ -73,29 +73,29 @@ extension ChatAccess {
             let places = Set(events.map(\.timetoken))
             var authors: [RecordKey: [String?]] = [:]
             for message in messages {
-                self.removeReports(of: message.timetoken, in: name, situation, &decision)
+                self.removeReports(of: message.timetoken, in: name, snapshot, &decision)
                 let key = MessageRecord.key(name, message.timetoken, in: self.app)
-                guard var record = situation[key].flatMap({ MessageRecord($0) }) else { continue }
+                guard var record = snapshot[key].flatMap({ MessageRecord($0) }) else { continue }
                 if record.deletion == nil, let root = record.threadKey(in: self.app),
                     !places.contains(record.threadOf)
                 {
                     authors[root, default: []].append(message.user)
                 }
                 if !record.copies.isEmpty || !record.mentions.isEmpty { decision.value.append(message.timetoken) }
-                let copies = record.remove(at: situation.next, by: self.caller.user, in: self.app)
+                let copies = record.remove(at: snapshot.next, by: self.caller.user, in: self.app)
                 decision.removals += copies.events
                 decision.changes += copies.records + [record.change(in: self.app)]
             }
             for thread in threads {
-                guard let authors = authors[thread.root], let root = try thread.rest(situation, without: authors) else {
+                guard let authors = authors[thread.root], let root = try thread.rest(snapshot, without: authors) else {
                     continue
                 }
                 decision.changes.append(root.change(in: self.app))
                 decision.events.append(
-                    self.threadUpdated(root, .replyDeleted, .zero, by: self.caller.user, in: channel, situation))
+                    self.threadUpdated(root, .replyDeleted, .zero, by: self.caller.user, in: channel, snapshot))
             }
             if let pinned = channel?.pinned, places.contains(pinned) {
-                self.pin(.zero, in: &channel, Actor(user: self.caller.user, isManager: true), &decision, situation)
+                self.pin(.zero, in: &channel, Actor(user: self.caller.user, isManager: true), &decision, snapshot)
             }
             return decision
         }
@@ -103,15 +103,15 @@ extension ChatAccess {
     }
 
     /// The threads that lose replies by it and whose first message stays.
-    private func threads(losing messages: [Event], in name: String) async throws(ChatError) -> [ThreadLoss] {
+    private func threads(losing messages: [Event], in name: String) async throws(ChatError) -> [ThreadReplyRemoval] {
         let places = Set(messages.map(\.timetoken))
         let records = try await directory.read(messages.map { MessageRecord.key(name, $0.timetoken, in: app) })
         var roots: Set<RecordKey> = []
         for record in records.compactMap({ $0.flatMap { MessageRecord($0) } }) where !places.contains(record.threadOf) {
             if let root = record.threadKey(in: app) { roots.insert(root) }
         }
-        var threads: [ThreadLoss] = []
-        for root in roots { threads.append(try await ThreadLoss(of: root, losing: places, in: directory)) }
+        var threads: [ThreadReplyRemoval] = []
+        for root in roots { threads.append(try await ThreadReplyRemoval(of: root, losing: places, in: directory)) }
         return threads
     }
 }

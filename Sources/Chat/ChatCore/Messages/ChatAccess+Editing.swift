@@ -22,23 +22,23 @@ extension ChatAccess {
     ) async throws(ChatError) -> Message {
         let scene = try await scene(timetoken, in: channel, for: "message.updated", by: named, orTyped: isAction)
         let most = limits.dataBytes
-        AnswerNote.current?.concern(timetoken, in: scene.event.channel)
-        let decided = try await decide(scene) { situation throws(ChatError) in
-            let channel = scene.channelRecord(situation)
+        PendingAnswer.current?.concern(timetoken, in: scene.event.channel)
+        let decided = try await decide(scene) { snapshot throws(ChatError) in
+            let channel = scene.channelRecord(snapshot)
             try scene.demandAuthority(in: channel)
-            var record = try scene.present(situation, ifMatch: etag)
+            var record = try scene.present(snapshot, ifMatch: etag)
             let data = content.data(instead: record.edit?.data ?? scene.event.data)
             guard data.count <= most else {
                 throw .over(
                     .tooLarge, "data would be \(data.count) bytes of JSON; at most \(most) are accepted",
                     name: "limit_bytes", limit: most, field: "data")
             }
-            let edit = MessageRecord.Edit(data: data, at: situation.next, by: scene.actor.user)
+            let edit = MessageRecord.Edit(data: data, at: snapshot.next, by: scene.actor.user)
             guard !isAction || !edit.repeats(record.edit) else { throw .attachedBefore }
             let before = Message(scene.event, record)
             let earlier = record.follow(edit, value: \.text, in: self.app)
-            let event = self.updated(scene, record, from: before, in: channel, situation)
-            let surplus = record.noteCopy(at: situation.next)
+            let event = self.updated(scene, record, from: before, in: channel, snapshot)
+            let surplus = record.noteCopy(at: snapshot.next)
             var decision = Decision(record, changes: [record.change(in: self.app)] + earlier, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
             return decision
@@ -66,9 +66,9 @@ extension ChatAccess {
             threadKeys += threadAuthorKeys(thread, replying: scene.event.user)
         }
         let edits = known?.earlierEdits.compactMap { known?.key(ofEdit: $0, in: app) } ?? []
-        let decided = try await decide(scene, threadKeys + edits) { situation throws(ChatError) in
-            let channel = scene.channelRecord(situation)
-            var record = scene.record(situation)
+        let decided = try await decide(scene, threadKeys + edits) { snapshot throws(ChatError) in
+            let channel = scene.channelRecord(snapshot)
+            var record = scene.record(snapshot)
             let before = Message(scene.event, record)
             var thread: MessageRecord?
             var forgotten: [RecordChange] = []
@@ -78,7 +78,7 @@ extension ChatAccess {
                 doer = deletion.by
                 record.deletion = nil
                 undone = (.deleted, BuiltInAction.deleted.rawValue)
-                thread = root.flatMap { situation[$0] }.flatMap { MessageRecord($0) }
+                thread = root.flatMap { snapshot[$0] }.flatMap { MessageRecord($0) }
                 let last = thread?.thread.last ?? .zero
                 thread?.thread.add(by: scene.event.user, at: max(last, timetoken))
             } else if record.deletion != nil {
@@ -87,11 +87,11 @@ extension ChatAccess {
                 doer = edit.by
                 undone = (.edited, edit.text)
                 record.edit = try record.earlierEdits.last.map { place throws(ChatError) in
-                    try self.earlierEdit(place, of: record, situation)
+                    try self.earlierEdit(place, of: record, snapshot)
                 }
                 forgotten = record.edit.map { [record.forget(edit: $0.at, in: self.app)] } ?? []
             } else if record.earlierEdits.contains(deed) {
-                let edit = try self.earlierEdit(deed, of: record, situation)
+                let edit = try self.earlierEdit(deed, of: record, snapshot)
                 doer = edit.by
                 undone = (.edited, edit.text)
                 forgotten = [record.forget(edit: deed, in: self.app)]
@@ -99,7 +99,7 @@ extension ChatAccess {
                 throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
             }
             try scene.actor.demandUndoing(of: doer, in: channel)
-            let event = self.updated(scene, record, from: before, in: channel, situation) { writer in
+            let event = self.updated(scene, record, from: before, in: channel, snapshot) { writer in
                 writer.key("undone")
                 writer.beginObject()
                 writer.member("type", undone.type.rawValue)
@@ -107,13 +107,13 @@ extension ChatAccess {
                 writer.member("action_timetoken", deed.description)
                 writer.endObject()
             }
-            let surplus = record.noteCopy(at: situation.next)
+            let surplus = record.noteCopy(at: snapshot.next)
             var decision = Decision(record, changes: [record.change(in: self.app)] + forgotten, events: [event])
             decision.removals = surplus.map { [(scene.event.channel, $0)] } ?? []
             if let thread {
                 decision.changes.append(thread.change(in: self.app))
                 decision.events.append(
-                    self.threadUpdated(thread, .replyCreated, timetoken, by: scene.actor.user, in: channel, situation))
+                    self.threadUpdated(thread, .replyCreated, timetoken, by: scene.actor.user, in: channel, snapshot))
             }
             return decision
         }
@@ -121,19 +121,19 @@ extension ChatAccess {
     }
 
     private func earlierEdit(
-        _ place: Timetoken, of record: MessageRecord, _ situation: Situation
+        _ place: Timetoken, of record: MessageRecord, _ snapshot: RecordSnapshot
     ) throws(ChatError) -> MessageRecord.Edit {
-        guard let edit = situation[record.key(ofEdit: place, in: app)].flatMap({ MessageRecord.Edit($0) }) else {
+        guard let edit = snapshot[record.key(ofEdit: place, in: app)].flatMap({ MessageRecord.Edit($0) }) else {
             throw ChatError(.stale, "the message was edited at the same moment; send the request again")
         }
         return edit
     }
 
     private func updated(
-        _ scene: MessageScene, _ record: MessageRecord, from before: Message, in channel: ChannelRecord?,
-        _ situation: Situation, _ print: (inout JSONWriter) -> Void = { _ in }
+        _ scene: MessageContext, _ record: MessageRecord, from before: Message, in channel: ChannelRecord?,
+        _ snapshot: RecordSnapshot, _ print: (inout JSONWriter) -> Void = { _ in }
     ) -> EventDraft {
-        let message = scene.message(record, situation)
+        let message = scene.message(record, snapshot)
         var event = draft(
             "message.updated", on: scene.channel, kind: .action, by: scene.actor.user,
             audience: channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
@@ -142,7 +142,7 @@ extension ChatAccess {
             message.print(to: &writer)
             message.changes(since: before).print(to: &writer)
             print(&writer)
-            printChannel(channel, situation, to: &writer)
+            printChannel(channel, snapshot, to: &writer)
         }
         event.thread = record.replied
         scene.limit(&event)

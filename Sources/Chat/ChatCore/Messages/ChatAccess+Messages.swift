@@ -63,7 +63,7 @@ extension ChatAccess {
     }
 
     /// Whether a message of the channel belongs to that thread.
-    public func isReply(_ timetoken: Timetoken, in thread: WireThread) async throws(ChatError) -> Bool {
+    public func isReply(_ timetoken: Timetoken, in thread: MappedThread) async throws(ChatError) -> Bool {
         guard let event = try await log.event(at: timetoken, in: app) else { return false }
         return event.draft.thread == thread.root && ExactText(event.channel.name) == ExactText(thread.parent)
     }

@@ -9,8 +9,8 @@ extension ChatAccess {
     public func pin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let scene = try await scene(timetoken, in: channel, for: "channel.updated", by: named, nil)
         try await pin(timetoken, in: channel, scene.actor, [scene.key, scene.channelKey]) {
-            situation throws(ChatError) in
-            _ = try scene.present(situation)
+            snapshot throws(ChatError) in
+            _ = try scene.present(snapshot)
         }
     }
 
@@ -26,23 +26,23 @@ extension ChatAccess {
     /// - Parameter old: nil replaces whatever is pinned.
     private func pin(
         _ timetoken: Timetoken, in channel: String, _ actor: Actor, _ keys: [RecordKey], instead old: Timetoken? = nil,
-        _ check: @escaping @Sendable (Situation) throws(ChatError) -> Void = { _ in }
+        _ check: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Void = { _ in }
     ) async throws(ChatError) {
         let membership = actor.user.map {
-            [MembershipRecord.key($0, channel, in: app), SweepRecord.key(channel, in: app)]
+            [MembershipRecord.key($0, channel, in: app), CascadeDeletionRecord.key(channel, in: app)]
         }
         let channelKey = ChannelRecord.key(channel, in: app)
         _ = try await decide(keys + [MemberCounts.key(channel, in: app)] + (membership ?? [])) {
-            situation throws(ChatError) in
-            var record = situation[channelKey].flatMap { ChannelRecord($0) }
+            snapshot throws(ChatError) in
+            var record = snapshot[channelKey].flatMap { ChannelRecord($0) }
             guard let kind = record?.kind else {
                 throw ChatError(.notFound, "the channel has no record; make one to pin messages in it")
             }
-            let member = actor.user.flatMap { situation.membership(of: $0, in: channel, app) }
+            let member = actor.user.flatMap { snapshot.membership(of: $0, in: channel, app) }
             if kind != .direct || member?.state != .joined { try actor.demandOperator(of: record) }
-            try check(situation)
+            try check(snapshot)
             var decision = Decision(())
-            if old ?? record?.pinned == record?.pinned { self.pin(timetoken, in: &record, actor, &decision, situation) }
+            if old ?? record?.pinned == record?.pinned { self.pin(timetoken, in: &record, actor, &decision, snapshot) }
             if timetoken != .zero { decision.requires = [(self.channel(channel), timetoken)] }
             return decision
         }
@@ -51,9 +51,9 @@ extension ChatAccess {
     /// Adds to a decision that a channel's pinned message is another one, if it is. The situation holds the member counts.
     func pin<Value>(
         _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Value>,
-        _ situation: Situation
+        _ snapshot: RecordSnapshot
     ) {
-        guard let record = channel?.pinning(timetoken, situation), channel?.pinned != timetoken else { return }
+        guard let record = channel?.pinning(timetoken, snapshot), channel?.pinned != timetoken else { return }
         let old = channel?.pinned ?? .zero
         let countsKey = MemberCounts.key(record.id, in: app)
         channel = record
@@ -72,15 +72,15 @@ extension ChatAccess {
                 writer.endObject()
                 writer.endArray()
                 writer.key("channel")
-                record.show(MemberCounts(situation[countsKey]), to: &writer)
+                record.show(MemberCounts(snapshot[countsKey]), to: &writer)
             })
     }
 }
 
 extension ChannelRecord {
     /// The channel as a decision leaves it that pins another message, or none.
-    func pinning(_ timetoken: Timetoken, _ situation: Situation) -> ChannelRecord {
-        var channel = stamped(in: situation)
+    func pinning(_ timetoken: Timetoken, _ snapshot: RecordSnapshot) -> ChannelRecord {
+        var channel = stamped(in: snapshot)
         channel.pinned = timetoken
         return channel
     }

@@ -29,16 +29,16 @@ extension ChatAccess {
         let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .audienceSnapshot)
         let key = reportsKey(timetoken, channel)
         let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
-        let decided = try await decide(scene, [key] + users) { situation throws(ChatError) in
-            let record = try scene.present(situation)
+        let decided = try await decide(scene, [key] + users) { snapshot throws(ChatError) in
+            let record = try scene.present(snapshot)
             // One that could not be found when the message goes holds none of its text.
             var reports =
-                self.reports(key, situation)
+                self.reports(key, snapshot)
                 ?? MessageRecord(
                     channel: Self.moderationChannel(of: channel), timetoken: timetoken)
             let isNoted = reports.copies.count < MessageRecord.copiesMost
-            if isNoted { _ = reports.noteCopy(at: situation.next) }
-            var report = self.report(of: scene, record, isNoted: isNoted, for: reason, situation)
+            if isNoted { _ = reports.noteCopy(at: snapshot.next) }
+            var report = self.report(of: scene, record, isNoted: isNoted, for: reason, snapshot)
             report.deduplicationKey = "report/\(timetoken)/\(scene.actor.user ?? "")"
             return Decision((), changes: [reports.change(in: self.app)], events: [report])
         }
@@ -51,16 +51,16 @@ extension ChatAccess {
         MessageRecord.key(Self.moderationChannel(of: channel), timetoken, in: app)
     }
 
-    private func reports(_ key: RecordKey, _ situation: Situation) -> MessageRecord? {
-        situation[key].flatMap { MessageRecord($0) }
+    private func reports(_ key: RecordKey, _ snapshot: RecordSnapshot) -> MessageRecord? {
+        snapshot[key].flatMap { MessageRecord($0) }
     }
 
     /// Adds to a decision that the reports of a message go.
     func removeReports<Value>(
-        of timetoken: Timetoken, in channel: String, _ situation: Situation, _ decision: inout Decision<Value>
+        of timetoken: Timetoken, in channel: String, _ snapshot: RecordSnapshot, _ decision: inout Decision<Value>
     ) {
         let key = reportsKey(timetoken, channel)
-        guard let reports = reports(key, situation) else { return }
+        guard let reports = reports(key, snapshot) else { return }
         let place = self.channel(Self.moderationChannel(of: channel))
         decision.removals += reports.copies.map { (place, $0) }
         decision.changes.append(RecordChange(key, body: nil))
@@ -68,7 +68,7 @@ extension ChatAccess {
 
     /// - Parameter isNoted: Whether the report goes with the message; one that does not holds none of its text.
     private func report(
-        of scene: MessageScene, _ record: MessageRecord, isNoted: Bool, for reason: String, _ situation: Situation
+        of scene: MessageContext, _ record: MessageRecord, isNoted: Bool, for reason: String, _ snapshot: RecordSnapshot
     ) -> EventDraft {
         let message = Message(scene.event, record)
         var report = draft(
@@ -79,13 +79,13 @@ extension ChatAccess {
             if isNoted { message.print(to: &writer) } else { message.printReference(to: &writer) }
             if let author = scene.event.user {
                 writer.key("author")
-                situation.user(author, in: app).printReference(to: &writer)
+                snapshot.user(author, in: app).printReference(to: &writer)
             }
             if let reporter = scene.actor.user {
                 writer.key("user")
-                situation.user(reporter, in: app).printReference(to: &writer)
+                snapshot.user(reporter, in: app).printReference(to: &writer)
             }
-            printChannel(scene.channelRecord(situation), situation, to: &writer)
+            printChannel(scene.channelRecord(snapshot), snapshot, to: &writer)
         }
         scene.limit(&report)
         return report

@@ -11,7 +11,7 @@ extension ChatAccess {
     ///   - situation: holds the records of ``threadAuthorKeys(_:replying:)``; an author without one is named by the id alone.
     func threadUpdated(
         _ root: MessageRecord, _ operation: ThreadOperation, _ reply: Timetoken, by user: String?,
-        in channel: ChannelRecord?, _ situation: Situation, action: MessageActionRecord? = nil
+        in channel: ChannelRecord?, _ snapshot: RecordSnapshot, action: MessageActionRecord? = nil
     ) -> EventDraft {
         let thread = root.thread
         return draft(
@@ -27,14 +27,14 @@ extension ChatAccess {
             writer.key("most_replies")
             writer.beginArray()
             for author in thread.authors.prefix(Self.authorsNamed) {
-                situation.user(author.user, in: app).printReference(to: &writer)
+                snapshot.user(author.user, in: app).printReference(to: &writer)
             }
             writer.endArray()
             if let action {
                 writer.key("action")
                 action.show(to: &writer)
             }
-            printChannel(channel, situation, to: &writer)
+            printChannel(channel, snapshot, to: &writer)
         }
     }
 
@@ -49,7 +49,7 @@ extension ChatAccess {
     }
 }
 
-extension Situation {
+extension RecordSnapshot {
     /// The user's record; one with the id alone where there is none, or where the decision does not look at it.
     func user(_ id: String, in app: AppID) -> UserRecord {
         self[UserRecord.key(id, in: app)].flatMap { UserRecord($0) } ?? UserRecord(id: id)

@@ -12,12 +12,12 @@ extension ChatAccess {
         let actor = try actor(named)
         let key = ChannelRecord.key(channel, in: app)
         let countsKey = MemberCounts.key(channel, in: app)
-        let decided = try await decide([key, countsKey]) { situation throws(ChatError) in
-            var record = try existing(channel, in: situation)
+        let decided = try await decide([key, countsKey]) { snapshot throws(ChatError) in
+            var record = try existing(channel, in: snapshot)
             try actor.demandOperator(of: record)
             guard record.isFrozen != isFrozen else { return Decision(record) }
             record.isFrozen = isFrozen
-            let event = frozen(record.stamped(in: situation), MemberCounts(situation[countsKey]), by: actor)
+            let event = frozen(record.stamped(in: snapshot), MemberCounts(snapshot[countsKey]), by: actor)
             return Decision(record, changes: [RecordChange(key, body: record.body)], events: [event])
         }
         return decided.record(key).flatMap(ChannelRecord.init) ?? decided.value

@@ -64,7 +64,7 @@ extension ChatAccess {
     }
 
     private func isInForce(_ restriction: RestrictionRecord) -> Bool {
-        !restriction.isOver(at: service.clock.now) && !service.sweeps.hide(restriction, in: app)
+        !restriction.isOver(at: service.clock.now) && !service.pendingDeletions.hide(restriction, in: app)
     }
 
     /// A credential of a user sees that user's own restrictions, and of channels it moderates all.

@@ -12,23 +12,23 @@ extension ChatAccess {
     /// - Throws: `.malformed` for a sanction that is none, or is over before it begins; `.forbidden`, slug `not_operator`; as
     ///   `RecordChange.Demand.check` says.
     public func restrict(
-        _ user: String, in channel: String, _ sanction: Sanction, demand: RecordChange.Demand = .none,
+        _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest, demand: RecordChange.Demand = .none,
         by named: String? = nil, announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Written<RestrictionRecord> {
-        try check(sanction)
+        try check(restrictionRequest)
         let key = RestrictionRecord.key(user, channel, in: app)
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
             change.announcesOnWire = announces
             try demand.check(change.stored?.etag)
             let isNew = change.stored == nil
-            let decision = change.put(sanction)
+            let decision = change.put(restrictionRequest)
             return Decision(
                 Written(record: decision.value, isNew: isNew), changes: decision.changes, events: decision.events)
         }
         let stored = decided.record(key).flatMap(RestrictionRecord.init) ?? decided.value.record
         service.restrictionEnds.expect(stored, at: key)
         // Who is inside an open channel, present or typing goes out of memory, and is told gone after the ban.
-        if sanction.isBan { try await expel(user, from: channel, by: try actor(named).user) }
+        if restrictionRequest.isBan { try await expel(user, from: channel, by: try actor(named).user) }
         return Written(record: stored, isNew: decided.value.isNew)
     }
 
@@ -57,21 +57,21 @@ extension ChatAccess {
         try Names.check(user: user)
         let actor = try actor(named)
         let keys = RestrictionChange.keys(of: user, in: channel, by: actor, app)
-        return try await decide(keys) { situation throws(ChatError) in
-            var change = try RestrictionChange(of: user, in: channel, situation, by: actor, self)
+        return try await decide(keys) { snapshot throws(ChatError) in
+            var change = try RestrictionChange(of: user, in: channel, snapshot, by: actor, self)
             try change.demandRights()
             return try body(&change)
         }
     }
 
-    private func check(_ sanction: Sanction) throws(ChatError) {
-        guard sanction.isBan || sanction.isMute else {
+    private func check(_ restrictionRequest: RestrictionRequest) throws(ChatError) {
+        guard restrictionRequest.isBan || restrictionRequest.isMute else {
             throw ChatError(
                 .malformed, "a restriction is a ban, a mute, or both; to end one, DELETE it", slug: "bad_member",
                 field: "")
         }
-        try limits.check(sanction.reason, "reason")
-        guard sanction.until.map({ $0 > service.clock.now }) ?? true else {
+        try limits.check(restrictionRequest.reason, "reason")
+        guard restrictionRequest.until.map({ $0 > service.clock.now }) ?? true else {
             throw ChatError(
                 .malformed, "the end of the restriction lies in the past", slug: "bad_member", field: "until")
         }

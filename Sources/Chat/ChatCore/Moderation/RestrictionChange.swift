@@ -6,7 +6,7 @@ import JSON
 /// Works for channels without a record as well: there are no members then, and everybody on the channel is told.
 struct RestrictionChange {
     let chat: ChatAccess
-    let situation: Situation
+    let snapshot: RecordSnapshot
     let actor: Actor
     let user: String
     let channel: String
@@ -22,40 +22,40 @@ struct RestrictionChange {
     }
 
     init(
-        of user: String, in channel: String, _ situation: Situation, by actor: Actor, _ chat: ChatAccess
+        of user: String, in channel: String, _ snapshot: RecordSnapshot, by actor: Actor, _ chat: ChatAccess
     ) throws(ChatError) {
         self.chat = chat
-        self.situation = situation
+        self.snapshot = snapshot
         self.actor = actor
         self.user = user
         self.channel = channel
-        record = situation[ChannelRecord.key(channel, in: chat.app)].flatMap(ChannelRecord.init)
-        if record != nil { members = try MemberChange(of: channel, situation, by: actor, in: chat) }
+        record = snapshot[ChannelRecord.key(channel, in: chat.app)].flatMap(ChannelRecord.init)
+        if record != nil { members = try MemberChange(of: channel, snapshot, by: actor, in: chat) }
     }
 
     /// - Throws: `.forbidden`: who is no operator, or is under a restriction himself, moderates nobody.
     func demandRights() throws(ChatError) {
         try actor.demandOperator(of: record)
         guard !actor.isManager, let own = actor.user else { return }
-        let restriction = situation.restriction(of: own, in: channel, chat.app)
-        if let restriction, !restriction.isOver(at: situation.now) { throw ChatError(restriction) }
+        let restriction = snapshot.restriction(of: own, in: channel, chat.app)
+        if let restriction, !restriction.isOver(at: snapshot.now) { throw ChatError(restriction) }
     }
 
-    var stored: RestrictionRecord? { situation.restriction(of: user, in: channel, chat.app) }
+    var stored: RestrictionRecord? { snapshot.restriction(of: user, in: channel, chat.app) }
 
     /// What is in force. One that is over is lifted by the way, so that its end is told before what follows.
     mutating func current() -> RestrictionRecord? {
         guard let stored else { return nil }
-        guard stored.isOver(at: situation.now) else { return stored }
+        guard stored.isOver(at: snapshot.now) else { return stored }
         tellEnd(of: stored, reason: "expired")
         return nil
     }
 
-    mutating func put(_ sanction: Sanction) -> Decision<RestrictionRecord> {
+    mutating func put(_ restrictionRequest: RestrictionRequest) -> Decision<RestrictionRecord> {
         let before = current()
-        var after = restriction(sanction, after: before)
-        if let before, Sanction(before) == sanction { return Decision(before) }
-        (after.etag, after.updated) = (situation.etag, situation.next)
+        var after = restriction(restrictionRequest, after: before)
+        if let before, RestrictionRequest(before) == restrictionRequest { return Decision(before) }
+        (after.etag, after.updated) = (snapshot.etag, snapshot.next)
         // What ends is told before what begins.
         if let before, before.isBanned, !after.isBanned { tell("user.unbanned", after, endReason: "request") }
         if let before, before.isMuted, !after.isMuted { tell("user.unmuted", after, endReason: "request") }
@@ -68,20 +68,20 @@ struct RestrictionChange {
     /// Ends the restriction; nothing when there is none.
     mutating func lift(reason: String) -> Decision<RestrictionRecord?> {
         guard let stored else { return Decision(nil) }
-        tellEnd(of: stored, reason: stored.isOver(at: situation.now) ? "expired" : reason)
+        tellEnd(of: stored, reason: stored.isOver(at: snapshot.now) ? "expired" : reason)
         var after = stored
         (after.isBanned, after.isMuted, after.reason) = (false, false, nil)
         announce(after)
         return decision(stored, writing: nil)
     }
 
-    private func restriction(_ sanction: Sanction, after before: RestrictionRecord?) -> RestrictionRecord {
+    private func restriction(_ restrictionRequest: RestrictionRequest, after before: RestrictionRecord?) -> RestrictionRecord {
         var after = RestrictionRecord(
-            user: user, channel: channel, isBanned: sanction.isBan, isMuted: sanction.isMute)
-        after.reason = sanction.reason
-        after.until = sanction.until
+            user: user, channel: channel, isBanned: restrictionRequest.isBan, isMuted: restrictionRequest.isMute)
+        after.reason = restrictionRequest.reason
+        after.until = restrictionRequest.until
         after.moderator = actor.user
-        after.since = before?.since ?? situation.now
+        after.since = before?.since ?? snapshot.now
         return after
     }
 
@@ -156,11 +156,11 @@ extension RestrictionChange {
     }
 
     private func reference(to user: String) -> UserRecord {
-        situation[UserRecord.key(user, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: user)
+        snapshot[UserRecord.key(user, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: user)
     }
 }
 
-extension Sanction {
+extension RestrictionRequest {
     fileprivate init(_ restriction: RestrictionRecord) {
         self.init(
             isBan: restriction.isBanned, isMute: restriction.isMuted, reason: restriction.reason,

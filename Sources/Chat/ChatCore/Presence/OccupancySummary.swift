@@ -10,7 +10,7 @@ struct OccupancySummary {
 
     let due: Timetoken
     private(set) var occupancy = 0
-    private var net: [ExactText: PresenceChange.Happening] = [:]
+    private var net: [ExactText: PresenceChange.PresenceTransition] = [:]
     private var hasOverflown = false
 
     init(due: Timetoken) { self.due = due }
@@ -44,7 +44,7 @@ struct OccupancySummary {
 
     private func names(to writer: inout JSONWriter) {
         for (name, happening) in [("joined", .joined), ("left", .left), ("timed_out", .timedOut)]
-            as [(StaticString, PresenceChange.Happening)]
+            as [(StaticString, PresenceChange.PresenceTransition)]
         {
             writer.member(name, net.filter { $0.value == happening }.keys.sorted().map(\.text))
         }

@@ -164,7 +164,7 @@ extension PresenceTable {
     }
 
     private mutating func end(
-        _ entry: PresenceEntry, _ how: PresenceChange.Happening, _ changes: inout [PresenceChange]
+        _ entry: PresenceEntry, _ how: PresenceChange.PresenceTransition, _ changes: inout [PresenceChange]
     ) {
         let presenceKey = entry.presenceKey
         stayCount -= 1
@@ -186,7 +186,7 @@ extension PresenceTable {
     }
 
     private mutating func give(
-        up entries: [PresenceEntry], _ holder: HolderID, _ how: PresenceChange.Happening
+        up entries: [PresenceEntry], _ holder: HolderID, _ how: PresenceChange.PresenceTransition
     ) -> [PresenceChange] {
         var changes: [PresenceChange] = []
         for entry in entries where entry.holders.contains(holder) {
@@ -198,7 +198,7 @@ extension PresenceTable {
     }
 
     /// The connection is no more.
-    private mutating func remove(_ holder: HolderID, _ how: PresenceChange.Happening) -> [PresenceChange] {
+    private mutating func remove(_ holder: HolderID, _ how: PresenceChange.PresenceTransition) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
         links[holder] = nil
         people[link.user]?.links -= 1

@@ -18,7 +18,7 @@ public final class PresenceTracker: Sendable {
     }
 
     private struct State {
-        var wishes: [PresenceRequest] = []
+        var requests: [PresenceRequest] = []
         /// Nothing ends by itself and nothing waits to be told: nobody need look each second.
         var isQuiet = true
         /// Until the work is over; what is wished before it has begun waits.
@@ -119,7 +119,7 @@ extension PresenceTracker {
         let request = PresenceRequest(origin: PresenceOrigin(), act: act, promise: nil)
         state.withLock { state in
             state.isQuiet = false
-            if state.isOpen { state.wishes.append(request) }
+            if state.isOpen { state.requests.append(request) }
         }
         wakes.continuation.yield()
         stirs.continuation.yield()
@@ -139,8 +139,8 @@ extension PresenceTracker {
         let answer = await withCheckedContinuation { (promise: CheckedContinuation<Answer, Never>) in
             let refusal = state.withLock { state -> ChatError? in
                 guard state.isOpen else { return .presenceStopped }
-                guard state.wishes.count < limits.waitingDrafts else { return .presenceOverloaded }
-                state.wishes.append(PresenceRequest(origin: origin, act: act, promise: promise))
+                guard state.requests.count < limits.waitingDrafts else { return .presenceOverloaded }
+                state.requests.append(PresenceRequest(origin: origin, act: act, promise: promise))
                 state.isQuiet = false
                 return nil
             }
@@ -170,7 +170,7 @@ extension PresenceTracker {
         }
         let rest = state.withLock { state in
             defer { state = State(isOpen: false) }
-            return state.wishes
+            return state.requests
         }
         for request in rest { request.promise?.resume(returning: .failure(.presenceStopped)) }
     }
@@ -190,23 +190,23 @@ extension PresenceTracker {
     private func look() {
         let request = PresenceRequest(
             origin: PresenceOrigin(), act: { board throws(ChatError) in try await board.expire() }, promise: nil)
-        state.withLock { if $0.isOpen { $0.wishes.append(request) } }
+        state.withLock { if $0.isOpen { $0.requests.append(request) } }
         wakes.continuation.yield()
     }
 
     private func round(_ teller: inout PresenceEvents) async {
-        let wishes = state.withLock { state in
-            defer { state.wishes = [] }
-            return state.wishes
+        let requests = state.withLock { state in
+            defer { state.requests = [] }
+            return state.requests
         }
         var answers: [Answer] = []
-        for request in wishes { answers.append(await fulfil(request, &teller)) }
+        for request in requests { answers.append(await fulfil(request, &teller)) }
         teller.closeIntervals(at: clock.now)
         await teller.tell(engine, at: clock.now)
         let isQuiet = teller.isIdle && !board.mayExpire
         // What was wished meanwhile is looked at in the next round.
-        state.withLock { $0.isQuiet = isQuiet && $0.wishes.isEmpty }
-        for (request, answer) in zip(wishes, answers) { request.promise?.resume(returning: answer) }
+        state.withLock { $0.isQuiet = isQuiet && $0.requests.isEmpty }
+        for (request, answer) in zip(requests, answers) { request.promise?.resume(returning: answer) }
     }
 
     private func fulfil(_ request: PresenceRequest, _ teller: inout PresenceEvents) async -> Answer {

@@ -7,41 +7,41 @@ extension ChatAccess {
     /// - Parameter evenDeleted: whether to a message that is marked as deleted as well.
     /// - Returns: it, with its place, and whether it is new.
     func attach(
-        _ action: MessageActionRecord, _ scene: MessageScene, evenDeleted: Bool = false
+        _ action: MessageActionRecord, _ scene: MessageContext, evenDeleted: Bool = false
     ) async throws(ChatError) -> (action: MessageActionRecord, isNew: Bool) {
         let key = action.key(in: app)
         let limits = limits
-        return try await decide(scene, [key] + (try await shownKeys(action, scene))) { situation throws(ChatError) in
-            var record = evenDeleted ? scene.record(situation) : try scene.present(situation)
-            if let known = situation[key].flatMap({ MessageActionRecord($0) }) { return Decision((known, false)) }
+        return try await decide(scene, [key] + (try await shownKeys(action, scene))) { snapshot throws(ChatError) in
+            var record = evenDeleted ? scene.record(snapshot) : try scene.present(snapshot)
+            if let known = snapshot[key].flatMap({ MessageActionRecord($0) }) { return Decision((known, false)) }
             var action = action
-            action.timetoken = situation.next
+            action.timetoken = snapshot.next
             try record.take(action, within: limits)
             return Decision(
                 (action, true), changes: [RecordChange(key, body: action.body), record.change(in: self.app)],
-                events: [self.attached(action, true, record, scene, situation)])
+                events: [self.attached(action, true, record, scene, snapshot)])
         }.value
     }
 
     /// Takes something from a message: whose it is may, and who moderates the channel.
     ///
     /// - Returns: whether it was there.
-    func detach(_ action: MessageActionRecord, _ scene: MessageScene) async throws(ChatError) -> Bool {
+    func detach(_ action: MessageActionRecord, _ scene: MessageContext) async throws(ChatError) -> Bool {
         let key = action.key(in: app)
-        return try await decide(scene, [key] + (try await shownKeys(action, scene))) { situation throws(ChatError) in
-            try scene.actor.demand(over: action.user, in: scene.channelRecord(situation))
-            guard let known = situation[key].flatMap({ MessageActionRecord($0) }) else { return Decision(false) }
-            var record = scene.record(situation)
+        return try await decide(scene, [key] + (try await shownKeys(action, scene))) { snapshot throws(ChatError) in
+            try scene.actor.demand(over: action.user, in: scene.channelRecord(snapshot))
+            guard let known = snapshot[key].flatMap({ MessageActionRecord($0) }) else { return Decision(false) }
+            var record = scene.record(snapshot)
             record.give(known)
             return Decision(
                 true, changes: [RecordChange(key, body: nil), record.change(in: self.app)],
-                events: [self.attached(known, false, record, scene, situation)])
+                events: [self.attached(known, false, record, scene, snapshot)])
         }.value
     }
 
     /// The records that its event shows.
     private func shownKeys(
-        _ action: MessageActionRecord, _ scene: MessageScene
+        _ action: MessageActionRecord, _ scene: MessageContext
     ) async throws(ChatError) -> [RecordKey] {
         guard action.type == BuiltInAction.threadRootId.rawValue else {
             return [UserRecord.key(action.user, in: app)]
@@ -51,13 +51,13 @@ extension ChatAccess {
 
     /// What is told of it.
     private func attached(
-        _ action: MessageActionRecord, _ isThere: Bool, _ record: MessageRecord, _ scene: MessageScene,
-        _ situation: Situation
+        _ action: MessageActionRecord, _ isThere: Bool, _ record: MessageRecord, _ scene: MessageContext,
+        _ snapshot: RecordSnapshot
     ) -> EventDraft {
-        let channel = scene.channelRecord(situation)
+        let channel = scene.channelRecord(snapshot)
         if action.type == BuiltInAction.threadRootId.rawValue {
             return threadUpdated(
-                record, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, situation,
+                record, isThere ? .replyCreated : .replyDeleted, .zero, by: scene.actor.user, in: channel, snapshot,
                 action: action)
         }
         var event = draft(
@@ -67,11 +67,11 @@ extension ChatAccess {
             writer.key(action.isReaction ? "reaction" : "action")
             action.show(to: &writer)
             writer.key("user")
-            situation.user(action.user, in: app).printReference(to: &writer)
+            snapshot.user(action.user, in: app).printReference(to: &writer)
             if action.isReaction {
                 writer.member("reaction_count", record.reactions[ExactText(action.value)] ?? 0)
             }
-            printChannel(channel, situation, to: &writer)
+            printChannel(channel, snapshot, to: &writer)
         }
         event.thread = record.replied
         return event

@@ -52,7 +52,7 @@ extension ChatAccess {
 
     private func reaction(
         _ value: String, _ timetoken: Timetoken, _ channel: String, for type: String, _ user: String?
-    ) async throws(ChatError) -> (MessageScene, MessageActionRecord) {
+    ) async throws(ChatError) -> (MessageContext, MessageActionRecord) {
         try Self.check(value, "a reaction", 1...128, field: "value")
         let scene = try await scene(timetoken, in: channel, for: type, by: user)
         let action = MessageActionRecord(

@@ -39,8 +39,8 @@ extension ChatAccess {
         _ kind: ReceiptKind, of key: RecordKey, in channel: String, to mark: Timetoken, _ members: ReceiptMembers,
         _ user: String, showing wire: JSONText?
     ) async throws(ChatError) -> Decided<MembershipRecord> {
-        try await decide([key] + members.keys + [UserRecord.key(user, in: app)]) { situation throws(ChatError) in
-            guard var membership = situation.membership(of: user, in: channel, app), membership.state == .joined
+        try await decide([key] + members.keys + [UserRecord.key(user, in: app)]) { snapshot throws(ChatError) in
+            guard var membership = snapshot.membership(of: user, in: channel, app), membership.state == .joined
             else {
                 throw ChatError(
                     .notFound, "user '\(user)' has not joined channel '\(channel)'", slug: "no_such_member")
@@ -48,7 +48,7 @@ extension ChatAccess {
             guard kind.mark(of: membership) < mark else { return Decision(membership) }
             kind.set(mark, on: &membership)
             var events = events(
-                of: kind, membership, behind: try members.behind(kind, mark, besides: key, situation), situation)
+                of: kind, membership, behind: try members.behind(kind, mark, besides: key, snapshot), snapshot)
             events[0].wire = wire
             return Decision(
                 membership, changes: [RecordChange(key, body: membership.body, parent: channel)], events: events)
@@ -142,17 +142,17 @@ extension ChatAccess {
     ) async throws(ChatError) -> [String] {
         let keys = channels.map { MembershipRecord.key(user, $0.name, in: app) }
         let shown = channels.flatMap(\.members.keys) + [UserRecord.key(user, in: app)]
-        return try await decide(keys + shown) { situation throws(ChatError) in
+        return try await decide(keys + shown) { snapshot throws(ChatError) in
             var decision = Decision<[String]>([])
             for ((channel, members), key) in zip(channels, keys) {
-                guard var membership = situation.membership(of: user, in: channel, app),
+                guard var membership = snapshot.membership(of: user, in: channel, app),
                     membership.state == .joined, membership.read < mark
                 else { continue }
                 ReceiptKind.read.set(mark, on: &membership)
                 decision.value.append(channel)
                 decision.changes.append(RecordChange(key, body: membership.body, parent: channel))
                 decision.events += events(
-                    of: .read, membership, behind: try members.behind(.read, mark, besides: key, situation), situation)
+                    of: .read, membership, behind: try members.behind(.read, mark, besides: key, snapshot), snapshot)
             }
             return decision
         }.value
@@ -185,11 +185,11 @@ extension ChatAccess {
     }
 
     private func events(
-        of kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ situation: Situation
+        of kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ snapshot: RecordSnapshot
     ) -> [EventDraft] {
-        let receipt = receipt(kind, membership, behind: behind, situation)
+        let receipt = receipt(kind, membership, behind: behind, snapshot)
         guard kind == .read else { return [receipt] }
-        return [receipt] + wireEvents(of: membership, by: membership.user, at: situation.next)
+        return [receipt] + wireEvents(of: membership, by: membership.user, at: snapshot.next)
     }
 
     /// The event of a mark that moved.
@@ -198,12 +198,12 @@ extension ChatAccess {
     ///   - behind: How many members' marks are before it; nil where that is not told.
     ///   - situation: Holds the records of the user, the channel and its member counts.
     func receipt(
-        _ kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ situation: Situation
+        _ kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ snapshot: RecordSnapshot
     ) -> EventDraft {
         let mark = kind.mark(of: membership)
         return draft(kind.eventType, on: membership.channel, by: membership.user, audience: kind.audience) { writer in
             writer.key("user")
-            situation.user(membership.user, in: app).printReference(to: &writer)
+            snapshot.user(membership.user, in: app).printReference(to: &writer)
             switch kind {
             case .delivered:
                 writer.member("delivered_timetoken", mark.description)
@@ -214,8 +214,8 @@ extension ChatAccess {
                 writer.member("read_at", mark.timestamp)
                 if let behind { writer.member("unread_member_count", behind) }
             }
-            let channel = situation[ChannelRecord.key(membership.channel, in: app)].flatMap { ChannelRecord($0) }
-            printChannel(channel, situation, to: &writer)
+            let channel = snapshot[ChannelRecord.key(membership.channel, in: app)].flatMap { ChannelRecord($0) }
+            printChannel(channel, snapshot, to: &writer)
         }
     }
 }

@@ -19,7 +19,7 @@ struct ReceiptMembers: Sendable {
     var keys: [RecordKey] {
         let (name, app) = (channel.name, channel.app)
         return [
-            SweepRecord.key(name, in: app), ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app),
+            CascadeDeletionRecord.key(name, in: app), ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app),
         ] + lagging.map { MembershipRecord.key($0.user, name, in: app) }
     }
 
@@ -39,7 +39,7 @@ struct ReceiptMembers: Sendable {
         var query = RecordQuery(.membership, in: channel.app, limit: Self.most)
         query.parent = channel.name
         let members = try await chat.directory.list(query).items.compactMap { MembershipRecord($0) }.filter {
-            $0.state == .joined && !chat.service.sweeps.hide($0, in: channel.app)
+            $0.state == .joined && !chat.service.pendingDeletions.hide($0, in: channel.app)
         }
         joined = members.count
         lagging = members.filter { kind.mark(of: $0) < mark }
@@ -50,16 +50,16 @@ struct ReceiptMembers: Sendable {
     /// - Parameter own: The membership whose mark moved.
     /// - Throws: `.conflict` where members joined or left since they were read.
     func behind(
-        _ kind: ReceiptKind, _ mark: Timetoken, besides own: RecordKey, _ situation: Situation
+        _ kind: ReceiptKind, _ mark: Timetoken, besides own: RecordKey, _ snapshot: RecordSnapshot
     ) throws(ChatError) -> Int? {
         guard let joined else { return nil }
         let (name, app) = (channel.name, channel.app)
-        guard MemberCounts(situation[MemberCounts.key(name, in: app)]).joined == joined else {
+        guard MemberCounts(snapshot[MemberCounts.key(name, in: app)]).joined == joined else {
             throw ChatError(.conflict, "the members have changed since they were read")
         }
         return lagging.count { member in
             guard MembershipRecord.key(member.user, name, in: app) != own,
-                let membership = situation.membership(of: member.user, in: name, app)
+                let membership = snapshot.membership(of: member.user, in: name, app)
             else { return false }
             return membership.state == .joined && kind.mark(of: membership) < mark
         }

@@ -28,13 +28,13 @@ public final class ChannelAccessCache: Sendable {
 
     private let directory: any Directory
     private let keyring: Keyring
-    private let sweeps: Sweeps
+    private let pendingDeletions: PendingDeletions
     private let state: Lock<State>
 
-    init(directory: any Directory, keyring: Keyring, sweeps: Sweeps, limits: Limits) {
+    init(directory: any Directory, keyring: Keyring, pendingDeletions: PendingDeletions, limits: Limits) {
         self.directory = directory
         self.keyring = keyring
-        self.sweeps = sweeps
+        self.pendingDeletions = pendingDeletions
         state = Lock(
             State(
                 channels: GenerationCache(capacity: limits.standingsHeld),
@@ -114,7 +114,7 @@ extension ChannelAccessCache {
     /// What is in memory of it; nil when something would have to be read.
     private func known(_ person: UserChannelKey?, in channel: ChannelID) -> ChannelAccess? {
         // Of a channel that was deleted, what is held of its users may be what they were.
-        if person != nil, sweeps.concern(channel) { return nil }
+        if person != nil, pendingDeletions.concern(channel) { return nil }
         return state.withLock { state in
             let revision = state.revision
             guard state.apps.contains(channel.app) else { return ChannelAccess(revision: revision) }
@@ -135,7 +135,7 @@ extension ChannelAccessCache {
         var channelAccess = ChannelAccess(revision: revision)
         if let record = records[0].flatMap(ChannelRecord.init) { channelAccess.channel = ChannelRules(record) }
         if person != nil {
-            let left = records.map { record in record.flatMap { sweeps.hide($0.updated, of: channel) ? nil : $0 } }
+            let left = records.map { record in record.flatMap { pendingDeletions.hide($0.updated, of: channel) ? nil : $0 } }
             channelAccess.user = UserRights(
                 state: left[2].flatMap { MembershipRecord($0) }?.state,
                 restriction: left[1].flatMap { RestrictionRecord($0) })
@@ -147,7 +147,7 @@ extension ChannelAccessCache {
     private func keep(
         _ channelAccess: ChannelAccess, of person: UserChannelKey?, in channel: ChannelID, unlessForgottenSince before: [UInt64]
     ) {
-        let isLeft = sweeps.concern(channel)
+        let isLeft = pendingDeletions.concern(channel)
         state.withLock { state in
             let part = Self.part(channel)
             if state.forgotten[part] == before[part] { state.channels.insert(channelAccess.channel, for: channel) }

@@ -35,7 +35,7 @@ extension ChatAccess {
             return obstacle
         }
         // What holds in a channel holds in its threads.
-        guard let thread = WireThread(name) else { return nil }
+        guard let thread = MappedThread(name) else { return nil }
         return try await obstacle(to: permission, of: user, in: thread.parent)
     }
 
@@ -43,7 +43,7 @@ extension ChatAccess {
     func obstacle(
         to permission: ChannelPermission, of user: String, in name: String, channel: ChannelRules, _ own: UserRights
     ) -> ChatError? {
-        if caller.user != nil, let thread = WireThread(name) { return .inThread(of: thread) }
+        if caller.user != nil, let thread = MappedThread(name) { return .inThread(of: thread) }
         if permission > .knowing, let restriction = own.restriction(at: service.clock.now),
             restriction.isBanned || permission == .writing
         {
@@ -65,19 +65,19 @@ extension ChatAccess {
         guard let user else { return [] }
         return [
             ChannelRecord.key(name, in: app), RestrictionRecord.key(user, name, in: app),
-            MembershipRecord.key(user, name, in: app), SweepRecord.key(name, in: app),
+            MembershipRecord.key(user, name, in: app), CascadeDeletionRecord.key(name, in: app),
         ]
     }
 
     /// The same in the step that stores what the user does: nobody who is banned before that step gets anything stored after
     /// it.
-    func demand(_ permission: ChannelPermission, of user: String?, in name: String, _ situation: Situation) throws(ChatError) {
+    func demand(_ permission: ChannelPermission, of user: String?, in name: String, _ snapshot: RecordSnapshot) throws(ChatError) {
         guard let user else { return }
-        let channel = situation[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init).map(
+        let channel = snapshot[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init).map(
             ChannelRules.init)
         let standing = UserRights(
-            state: situation.membership(of: user, in: name, app)?.state,
-            restriction: situation.restriction(of: user, in: name, app))
+            state: snapshot.membership(of: user, in: name, app)?.state,
+            restriction: snapshot.restriction(of: user, in: name, app))
         if let obstacle = obstacle(to: permission, of: user, in: name, channel: channel ?? ChannelRules(), standing) {
             throw obstacle
         }
@@ -107,7 +107,7 @@ extension ChatError {
             slug: "not_a_member")
     }
 
-    fileprivate static func inThread(of thread: WireThread) -> ChatError {
+    fileprivate static func inThread(of thread: MappedThread) -> ChatError {
         ChatError(
             .forbidden,
             "channel '\(thread.name)' is a thread of another service's clients; use channel '\(thread.parent)' with `thread_of` \(thread.root)"

@@ -54,7 +54,7 @@ public struct CatchUp: Sendable {
 }
 
 /// The position that a resuming reader really starts from, and whether it has lost something.
-public struct Resumption: Sendable, Equatable {
+public struct ResumePosition: Sendable, Equatable {
     /// Why a reader has a gap.
     public enum Gap: String, Sendable {
         /// Retention of the app or of a type has ended events that it could have heard.
@@ -103,10 +103,10 @@ extension ChatAccess {
     /// - Throws: `.malformed` for anything else otherwise.
     public func resume(
         _ selection: Selection, at cursor: String, orFromNow toleratesUnknown: Bool = false
-    ) async throws(ChatError) -> Resumption {
-        if !toleratesUnknown, cursor == "earliest" { return Resumption(requested: cursor, from: .zero) }
+    ) async throws(ChatError) -> ResumePosition {
+        if !toleratesUnknown, cursor == "earliest" { return ResumePosition(requested: cursor, from: .zero) }
         if !toleratesUnknown, cursor == "latest" {
-            return Resumption(requested: cursor, from: try await log.watermark(of: app))
+            return ResumePosition(requested: cursor, from: try await log.watermark(of: app))
         }
         guard let asked = toleratesUnknown ? Timetoken(exactly: cursor) : Timetoken(position: cursor) else {
             guard toleratesUnknown else {
@@ -116,22 +116,22 @@ extension ChatAccess {
                     slug: "bad_cursor")
             }
             // What is said again of it is bounded, whatever was sent.
-            return Resumption(
+            return ResumePosition(
                 requested: String(cursor.prefix(64)), from: try await log.watermark(of: app), gap: .unknown)
         }
-        guard asked > .zero else { return Resumption(requested: cursor, from: .zero) }
+        guard asked > .zero else { return ResumePosition(requested: cursor, from: .zero) }
         // The loss first: it is never above a watermark that is read later.
         let audienceSnapshot = selection.viewer == nil ? nil : await service.hub.audienceSnapshot(of: selection)
         let channels = audienceSnapshot?.channels ?? selection.channels
         let loss = try await log.loss(in: channels, types: selection.types, after: asked)
         let watermark = try await log.watermark(of: app)
         guard asked <= max(watermark, service.clock.now) else {
-            return Resumption(requested: cursor, from: watermark, gap: .future)
+            return ResumePosition(requested: cursor, from: watermark, gap: .future)
         }
-        guard let loss else { return Resumption(requested: cursor, from: min(asked, watermark)) }
+        guard let loss else { return ResumePosition(requested: cursor, from: min(asked, watermark)) }
         let oldest = try await log.events(in: channels, after: asked, limit: 1).items.first?.timetoken
         let from = min(oldest.map { Timetoken($0.rawValue - 1) } ?? .distantFuture, loss.upTo, watermark)
-        return Resumption(
+        return ResumePosition(
             requested: cursor, from: from, gap: loss.cause == .restore ? .restore : .retention)
     }
 }

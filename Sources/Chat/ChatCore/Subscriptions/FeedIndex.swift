@@ -53,7 +53,7 @@ struct FeedIndex {
 
     /// The feeds that want an event, each once; nil when the time is over before all were asked, who are then asked in the
     /// next turn.
-    func feeds(for trial: inout FeedTrial, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
+    func feeds(for trial: inout FeedMatching, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
         guard let index = apps[trial.event.channel.app] else { return [] }
         trial.begin(until: deadline)
         var wanting: [Feed] = []

@@ -37,7 +37,7 @@ public actor Hub {
     /// Feeds with events of the running turn. A member, so that its memory is used again.
     private var touched: [Feed] = []
     /// The next event, while its filters take more than one turn. Nothing of it has been handed out.
-    private var trial: FeedTrial?
+    private var trial: FeedMatching?
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
 
     init(log: any EventLog, executor: any SerialExecutor, turnTime: Duration, activity: ChannelActivity) {
@@ -104,7 +104,7 @@ extension Hub {
 
     /// The sinks an event would reach now, for dry runs.
     public func reach(of event: Event) async -> [any FeedSink] {
-        var trial = FeedTrial(event)
+        var trial = FeedMatching(event)
         while true {
             if let feeds = index.feeds(for: &trial, until: .now + turnTime) { return feeds.flatMap(\.allSinks) }
             await Task.yield()
@@ -218,7 +218,7 @@ extension Hub {
     /// Hands an event to the feeds that want it; false when the time is over before all of them were asked, and nothing was
     /// handed out.
     private func match(_ event: Event, until deadline: ContinuousClock.Instant) -> Bool {
-        var trial = self.trial.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedTrial(event)
+        var trial = self.trial.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedMatching(event)
         self.trial = nil
         guard let feeds = index.feeds(for: &trial, until: deadline) else {
             self.trial = trial

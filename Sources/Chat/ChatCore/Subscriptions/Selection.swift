@@ -94,7 +94,7 @@ public struct Selection: Sendable {
     private func isOpen(_ event: Event) -> Bool {
         if channels.names.contains(ExactText(event.channel.name)) { return !event.audience.isPersonal }
         return event.audience.isOpen && event.kind != .presence
-            && ChatAccess.channel(moderatedOn: event.channel.name) == nil && WireThread(event.channel.name) == nil
+            && ChatAccess.channel(moderatedOn: event.channel.name) == nil && MappedThread(event.channel.name) == nil
     }
 
     private static func normalized(_ types: [NamePattern]) -> [NamePattern] {

@@ -8,7 +8,7 @@ public struct SelectionIndex: Sendable {
     private var named: [ExactText: ChannelSubscribers] = [:]
     private var below: [ExactText: ChannelSubscribers] = [:]
     private var everywhere = ChannelSubscribers()
-    private var indexes = FactIndexes()
+    private var indexes = FieldIndexes()
 
     public init() {}
 
@@ -75,8 +75,8 @@ private struct ChannelSubscribers: Sendable {
 }
 
 /// The indexes of those channels that are wanted by more than one.
-private struct FactIndexes: Sendable {
-    private var indexes: [FactIndex] = []
+private struct FieldIndexes: Sendable {
+    private var indexes: [FieldIndex] = []
     private var free: [UInt32] = []
 
     mutating func insert(_ member: UInt32, _ requirement: Requirement?, into subscribers: inout ChannelSubscribers) {
@@ -86,7 +86,7 @@ private struct FactIndexes: Sendable {
         }
         if subscribers.rest == ChannelSubscribers.none {
             subscribers.rest = free.popLast() ?? UInt32(indexes.count)
-            if subscribers.rest == indexes.count { indexes.append(FactIndex()) }
+            if subscribers.rest == indexes.count { indexes.append(FieldIndex()) }
         }
         indexes[Int(subscribers.rest)].insert(member, requirement)
     }

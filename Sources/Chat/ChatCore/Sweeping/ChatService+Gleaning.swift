@@ -54,10 +54,10 @@ extension ChatService {
         } while page.hasMore
         let key = MessageRecord.key(message.channel, message.timetoken, in: app)
         let root = message.threadKey(in: app)
-        _ = try await decide([key] + (root.map { [$0] } ?? [])) { situation in
-            guard let record = situation[key].flatMap({ MessageRecord($0) }) else { return Decision(()) }
+        _ = try await decide([key] + (root.map { [$0] } ?? [])) { snapshot in
+            guard let record = snapshot[key].flatMap({ MessageRecord($0) }) else { return Decision(()) }
             var decision = Decision((), changes: [RecordChange(key, body: nil)])
-            if record.deletion == nil, let root, var thread = situation[root].flatMap({ MessageRecord($0) }) {
+            if record.deletion == nil, let root, var thread = snapshot[root].flatMap({ MessageRecord($0) }) {
                 // Whose reply it was, nobody knows any more.
                 thread.thread.remove(by: nil)
                 decision.changes.append(thread.change(in: app))

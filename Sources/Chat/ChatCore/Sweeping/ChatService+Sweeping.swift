@@ -3,7 +3,7 @@ import ChatModel
 extension ChatService {
     /// Removes what deleted channels have left, until cancelled.
     func keepSweeping() async {
-        for await _ in sweeps.news.stream {
+        for await _ in pendingDeletions.news.stream {
             while await !sweepDeleted() {
                 // The store cannot be reached. Cancellation shows at the loop's head.
                 try? await Task.sleep(for: .seconds(1))
@@ -17,7 +17,7 @@ extension ChatService {
     /// - Returns: false when something is left to be done.
     @discardableResult func sweepDeleted() async -> Bool {
         var isDone = true
-        for channel in sweeps.pending {
+        for channel in pendingDeletions.pending {
             do throws(ChatError) {
                 try await sweep(channel)
             } catch {
@@ -28,21 +28,21 @@ extension ChatService {
     }
 
     private func sweep(_ channel: ChannelID) async throws(ChatError) {
-        let key = SweepRecord.key(channel.name, in: channel.app)
-        guard let sweep = try await engine.directory.read(key).flatMap({ SweepRecord($0) }) else {
-            return sweeps.forget(channel, since: .distantFuture)
+        let key = CascadeDeletionRecord.key(channel.name, in: channel.app)
+        guard let sweep = try await engine.directory.read(key).flatMap({ CascadeDeletionRecord($0) }) else {
+            return pendingDeletions.forget(channel, since: .distantFuture)
         }
         try await empty(channel)
         for kind in [RecordKind.membership, .restriction] { try await remove(kind, of: sweep, in: channel.app) }
-        _ = try await decide([key]) { situation in
+        _ = try await decide([key]) { snapshot in
             // Deleted once more meanwhile, there is more to do.
-            guard situation[key].flatMap({ SweepRecord($0) }) == sweep else { return Decision(()) }
+            guard snapshot[key].flatMap({ CascadeDeletionRecord($0) }) == sweep else { return Decision(()) }
             return Decision((), changes: [RecordChange(key, body: nil)])
         }
     }
 
     /// Removes what is no younger than the deletion, a page in each step, so that others write in between.
-    private func remove(_ kind: RecordKind, of sweep: SweepRecord, in app: AppID) async throws(ChatError) {
+    private func remove(_ kind: RecordKind, of sweep: CascadeDeletionRecord, in app: AppID) async throws(ChatError) {
         var query = RecordQuery(kind, in: app, limit: limits.pageMost)
         query.parent = sweep.channel
         repeat {
@@ -50,8 +50,8 @@ extension ChatService {
             let keys = page.items.filter { $0.updated <= sweep.since }.map(\.key)
             query.cursor = page.cursor
             guard !keys.isEmpty else { continue }
-            _ = try await decide(keys) { situation in
-                let old = keys.filter { key in situation[key].map { $0.updated <= sweep.since } ?? false }
+            _ = try await decide(keys) { snapshot in
+                let old = keys.filter { key in snapshot[key].map { $0.updated <= sweep.since } ?? false }
                 return Decision((), changes: old.map { RecordChange($0, body: nil) })
             }
         } while query.cursor != nil

@@ -43,8 +43,8 @@ extension ChatAccess {
             throw ChatError(.malformed, "before lies in the future; leave it out for now", field: "before")
         }
         let key = UserRevocation.key(UserID(user, in: app))
-        let decided = try await decide([key]) { situation throws(ChatError) in
-            let (moment, change) = revocation(of: user, before: before ?? situation.now, in: situation)
+        let decided = try await decide([key]) { snapshot throws(ChatError) in
+            let (moment, change) = revocation(of: user, before: before ?? snapshot.now, in: snapshot)
             return Decision(moment, changes: [change])
         }
         try await service.revokedTokens.refresh(key)
@@ -53,10 +53,10 @@ extension ChatAccess {
 
     /// The change that takes back the tokens a user has, beside others in one decision.
     func revocation(
-        of user: String, before: Timetoken, in situation: Situation
+        of user: String, before: Timetoken, in snapshot: RecordSnapshot
     ) -> (moment: Timetoken, change: RecordChange) {
         let key = UserRevocation.key(UserID(user, in: app))
-        let moment = max(before, situation[key].flatMap(UserRevocation.init)?.before ?? .zero)
+        let moment = max(before, snapshot[key].flatMap(UserRevocation.init)?.before ?? .zero)
         return (moment, RecordChange(key, body: UserRevocation(before: moment).body))
     }
 

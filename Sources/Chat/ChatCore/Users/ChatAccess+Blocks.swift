@@ -58,9 +58,9 @@ extension ChatAccess {
         let actor = try owner(of: user, by: named)
         let key = BlockRecord.key(user, other, in: app)
         let users = [user, other].map { UserRecord.key($0, in: app) }
-        return try await decide([key] + users) { situation in
-            let present = situation[key].flatMap(BlockRecord.init)
-            let (block, type) = change(present, situation.now)
+        return try await decide([key] + users) { snapshot in
+            let present = snapshot[key].flatMap(BlockRecord.init)
+            let (block, type) = change(present, snapshot.now)
             let written = Written(record: block ?? BlockRecord(user: user, blocked: other), isNew: present == nil)
             guard let type else { return Decision(written) }
             let event = draft(type, on: user, by: actor.user, audience: .rule(.user, subjects: [user])) { writer in
@@ -68,7 +68,7 @@ extension ChatAccess {
                 (block ?? present ?? written.record).show(to: &writer)
                 for (name, id, key) in [("user", user, users[0]), ("blocked_user", other, users[1])] {
                     writer.key(text: name)
-                    (situation[key].flatMap(UserRecord.init) ?? UserRecord(id: id)).printReference(to: &writer)
+                    (snapshot[key].flatMap(UserRecord.init) ?? UserRecord(id: id)).printReference(to: &writer)
                 }
             }
             let write = RecordChange(key, body: block?.body, parent: user)

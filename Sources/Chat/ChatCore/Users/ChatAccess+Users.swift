@@ -49,13 +49,13 @@ extension ChatAccess {
         let key = UserRecord.key(id, in: app)
         let revocationKey = UserRevocation.key(UserID(id, in: app))
         let echoes = try await channels(ofMember: id)
-        let wasThere = try await decide(revokesTokens ? [key, revocationKey] : [key]) { situation throws(ChatError) in
-            try demand.check(situation[key]?.etag)
-            guard let user = situation[key].flatMap(UserRecord.init) else { return Decision(false) }
+        let wasThere = try await decide(revokesTokens ? [key, revocationKey] : [key]) { snapshot throws(ChatError) in
+            try demand.check(snapshot[key]?.etag)
+            guard let user = snapshot[key].flatMap(UserRecord.init) else { return Decision(false) }
             let revocations =
-                revokesTokens ? [revocation(of: id, before: situation.now, in: situation).change] : []
+                revokesTokens ? [revocation(of: id, before: snapshot.now, in: snapshot).change] : []
             var event = recordEvent("user.deleted", of: user, by: actor.user) { _, writer in
-                writer.member("deleted_at", situation.next.timestamp)
+                writer.member("deleted_at", snapshot.next.timestamp)
             }
             event.echoes = echoes
             return Decision(true, changes: [RecordChange(key, body: nil)] + revocations, events: [event])
@@ -73,10 +73,10 @@ extension ChatAccess {
         let actor = try owner(of: id, by: named)
         let key = UserRecord.key(id, in: app)
         let echoes = try await channels(ofMember: id)
-        let decided = try await decide([key]) { situation throws(ChatError) in
-            let before = situation[key].flatMap(UserRecord.init)
-            var user = try base(before, situation.now)
-            try demand.check(before?.etag, current: situation[key])
+        let decided = try await decide([key]) { snapshot throws(ChatError) in
+            let before = snapshot[key].flatMap(UserRecord.init)
+            var user = try base(before, snapshot.now)
+            try demand.check(before?.etag, current: snapshot[key])
             edit.apply(to: &user)
             try limits.check(value: user.custom, "custom")
             try UserEdit.check(metadata: user.metadata, limits)
@@ -84,7 +84,7 @@ extension ChatAccess {
             guard user.body != before?.body else {
                 return Decision(Written(record: user, isNew: false), changes: [change])
             }
-            (user.etag, user.updated) = (situation.etag, situation.next)
+            (user.etag, user.updated) = (snapshot.etag, snapshot.next)
             var event = written(user, before, by: actor.user)
             event.echoes = echoes
             return Decision(Written(record: user, isNew: before == nil), changes: [change], events: [event])
@@ -102,7 +102,7 @@ extension ChatAccess {
         var query = RecordQuery(.membership, in: app, limit: Self.echoesMost)
         query.idPrefix = MembershipRecord.prefix(of: user)
         return try await directory.list(query).items.compactMap { MembershipRecord($0) }
-            .filter { !service.sweeps.hide($0, in: app) }.map(\.channel)
+            .filter { !service.pendingDeletions.hide($0, in: app) }.map(\.channel)
     }
 
     private func written(_ user: UserRecord, _ before: UserRecord?, by actor: String?) -> EventDraft {

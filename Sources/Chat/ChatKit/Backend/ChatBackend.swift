@@ -12,7 +12,7 @@ public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, U
     func acting(as user: String) -> any ChatBackend
 
     /// Puts something into a channel; it is durable when this returns, or, passing, visible.
-    func post(_ posting: Posting) async throws(ChatError) -> Timetoken
+    func post(_ posting: OutgoingMessage) async throws(ChatError) -> Timetoken
 
     /// A page of a channel's kept events.
     func history(_ query: EventQuery) async throws(ChatError) -> Page<Event>

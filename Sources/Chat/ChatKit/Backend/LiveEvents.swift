@@ -1,7 +1,7 @@
 public import ChatModel
 
 /// What comes out of a followed selection.
-public enum LiveNews: Sendable {
+public enum LiveUpdate: Sendable {
     /// Everything behind the position comes from now on. With a gap, events before it are lost.
     case connected(at: Timetoken, hasGap: Bool)
     /// At least one event; following could continue behind the cursor.
@@ -14,9 +14,9 @@ public enum LiveNews: Sendable {
 ///
 /// Ends when the chat is closed; throws when following is over for good, for instance because the channel may not be read.
 public struct LiveEvents: AsyncSequence, Sendable {
-    public typealias Element = LiveNews
+    public typealias Element = LiveUpdate
     public typealias Failure = ChatError
-    public typealias Next = @Sendable () async throws(ChatError) -> LiveNews?
+    public typealias Next = @Sendable () async throws(ChatError) -> LiveUpdate?
 
     private let open: @Sendable () -> Next
 
@@ -28,7 +28,7 @@ public struct LiveEvents: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         let nextNews: Next
 
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ChatError) -> LiveNews? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ChatError) -> LiveUpdate? {
             try await nextNews()
         }
     }

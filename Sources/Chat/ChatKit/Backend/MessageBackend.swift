@@ -3,7 +3,7 @@ public import ChatModel
 /// Messages of a ``ChatBackend`` and what becomes of them.
 public protocol MessageBackend: Sendable {
     /// Sends a message that may quote, reply or mention.
-    func send(_ posting: Posting, _ ties: PostingTies) async throws(ChatError) -> Timetoken
+    func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken
     /// Nil when there is none.
     func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState?
     func messages(_ query: EventQuery) async throws(ChatError) -> Page<MessageState>
@@ -38,7 +38,7 @@ public protocol MessageBackend: Sendable {
 }
 
 /// What a message has to do with others.
-public struct PostingTies: Sendable, Equatable {
+public struct MessageReferences: Sendable, Equatable {
     /// The message it quotes.
     public var quote: Timetoken?
     /// The message it replies to.

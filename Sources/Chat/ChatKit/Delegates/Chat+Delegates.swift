@@ -11,7 +11,7 @@ extension Chat {
         delegates.add(delegate, as: "channel", identifier) { slot in
             deviceEvents { $0 }.listen { [chat = self] event in
                 if let delegate = slot.delegate as? any ChannelDelegate {
-                    await ChannelNews(chat, event).tell(delegate)
+                    await DelegateEvent(chat, event).tell(delegate)
                 }
             }
         }

@@ -16,11 +16,11 @@ extension Channel {
         mentionsEverybody: Bool = false, quoting quotedMessage: Message? = nil, storeInHistory: Bool = true,
         ttlHours: Int? = nil
     ) async throws(ChatError) -> Timetoken {
-        var posting = Posting(text: text, on: id)
+        var posting = OutgoingMessage(text: text, on: id)
         posting.meta = meta?.object.text
         posting.isStored = storeInHistory
         posting.hours = storeInHistory ? ttlHours : nil
-        var ties = PostingTies()
+        var ties = MessageReferences()
         ties.quote = quotedMessage?.timetoken
         ties.mentions = usersToMention
         ties.mentionsEverybody = mentionsEverybody
@@ -64,7 +64,7 @@ extension Channel {
     }
 }
 
-extension Posting {
+extension OutgoingMessage {
     /// A text as every reader of messages understands it.
     init(text: String, on channel: String) {
         self.init(.message, on: channel, data: AnyJSON.object(["text": .string(text)]).text)

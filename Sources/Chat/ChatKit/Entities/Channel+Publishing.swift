@@ -13,7 +13,7 @@ extension Channel {
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil, customMessageType: String? = nil,
         shouldStore: Bool = true, storeTTL: Int? = nil
     ) async throws(ChatError) -> Timetoken {
-        var posting = Posting(.message, on: id, data: message.json.text)
+        var posting = OutgoingMessage(.message, on: id, data: message.json.text)
         posting.meta = meta?.object.text
         posting.customType = customMessageType
         posting.isStored = shouldStore
@@ -26,7 +26,7 @@ extension Channel {
     public func signal(
         _ message: any JSONCodable, customMessageType: String? = nil
     ) async throws(ChatError) -> Timetoken {
-        var posting = Posting(.signal, on: id, data: message.json.text)
+        var posting = OutgoingMessage(.signal, on: id, data: message.json.text)
         posting.customType = customMessageType
         return try await chat.backend.post(posting)
     }
@@ -36,7 +36,7 @@ extension Channel {
     public func fire(
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil
     ) async throws(ChatError) -> Timetoken {
-        var posting = Posting(.fire, on: id, data: message.json.text)
+        var posting = OutgoingMessage(.fire, on: id, data: message.json.text)
         posting.meta = meta?.object.text
         return try await chat.backend.post(posting)
     }

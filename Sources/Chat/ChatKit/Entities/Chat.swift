@@ -13,7 +13,7 @@ public import ChatModel
 public final class Chat: Sendable {
     let backend: any ChatBackend
     let states = ConnectionStates()
-    let subscriptions = BegunSubscriptions()
+    let subscriptions = ActiveSubscriptions()
     let delegates = Delegates()
 
     private let ownRecord: UserRecord

@@ -89,10 +89,10 @@ public struct ThreadChannel: Sendable {
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = []
     ) async throws(ChatError) -> Timetoken {
-        var ties = PostingTies()
+        var ties = MessageReferences()
         ties.threadOf = parentMessage.timetoken
         ties.mentions = usersToMention
-        var posting = Posting(text: text, on: parentMessage.channelId)
+        var posting = OutgoingMessage(text: text, on: parentMessage.channelId)
         posting.meta = meta?.object.text
         return try await parentMessage.chat.backend.send(posting, ties)
     }

@@ -15,7 +15,7 @@ extension Channel {
     public func emitCustomEvent(
         payload: [String: any JSONCodable], messageType: String? = nil, storeInHistory: Bool = true
     ) async throws(ChatError) -> Timetoken {
-        var posting = Posting(.event(type: messageType), on: id, data: payload.object.text)
+        var posting = OutgoingMessage(.event(type: messageType), on: id, data: payload.object.text)
         posting.isStored = storeInHistory
         return try await chat.backend.post(posting)
     }

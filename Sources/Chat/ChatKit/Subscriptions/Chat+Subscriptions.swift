@@ -27,7 +27,7 @@ extension Chat {
 }
 
 /// The subscriptions that have begun. It does not keep them: who lets go of one ends it.
-final class BegunSubscriptions: Sendable {
+final class ActiveSubscriptions: Sendable {
     private struct Reference: Sendable { weak let subscription: Subscription? }
 
     private let begun = Lock<[ObjectIdentifier: Reference]>([:])

@@ -25,7 +25,7 @@ public protocol Directory: Sendable {
     /// - Throws: what `decide` throws, and as `write`; then nothing has happened.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
-        _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value>
 
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record>
@@ -132,7 +132,7 @@ public struct RecordKey: Hashable, Sendable {
 }
 
 /// What a decision is made of.
-public struct Situation: Sendable {
+public struct RecordSnapshot: Sendable {
     /// No later than any timetoken the decision's events get.
     public let now: Timetoken
     /// What the decision's first event gets, if there is one that repeats no other: for what its data, or records, say of
@@ -216,15 +216,15 @@ public struct Record: Sendable {
 }
 
 public struct RecordChange: Sendable {
-    public enum Demand: Sendable { case none, absent, present, etag(String) }
+    public enum LeaseDemand: Sendable { case none, absent, present, etag(String) }
 
     public var key: RecordKey
     /// Nil removes the record.
     public var body: JSONText?
     public var parent: String?
-    public var demand: Demand
+    public var demand: LeaseDemand
 
-    public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, demand: Demand = .none) {
+    public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, demand: LeaseDemand = .none) {
         self.key = key
         self.body = body
         self.parent = parent
@@ -232,7 +232,7 @@ public struct RecordChange: Sendable {
     }
 }
 
-extension RecordChange.Demand {
+extension RecordChange.LeaseDemand {
     /// Compares a record with the demand; for decisions, which may have nothing to change where there is no record.
     ///
     /// - Parameters:

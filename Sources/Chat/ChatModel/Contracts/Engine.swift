@@ -8,7 +8,7 @@ public protocol Engine: Sendable {
     /// Ready only when an append would be durable. Degraded says which promise is slow or blocked.
     func health() async -> EngineHealth
     /// What it can say of itself in numbers. May take a while; to be asked now and then.
-    func figures() async throws(ChatError) -> EngineFigures
+    func figures() async throws(ChatError) -> EngineStatistics
     /// Stops intake, finishes what was accepted, gives up leases. After it returns, nothing is written.
     func close() async
 }
@@ -21,7 +21,7 @@ public enum EngineHealth: Sendable, Equatable {
 }
 
 /// How much an engine holds. What it cannot tell is nil.
-public struct EngineFigures: Sendable {
+public struct EngineStatistics: Sendable {
     /// Deliveries that are not over, or dead, of all apps.
     public struct Queue: Sendable {
         public var count: Int
@@ -51,5 +51,5 @@ public struct EngineFigures: Sendable {
 
 extension Engine {
     /// For engines that say nothing of themselves.
-    public func figures() async throws(ChatError) -> EngineFigures { EngineFigures() }
+    public func figures() async throws(ChatError) -> EngineStatistics { EngineStatistics() }
 }

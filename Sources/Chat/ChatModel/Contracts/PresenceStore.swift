@@ -73,20 +73,20 @@ public protocol PresenceStore: Sendable {
 
 /// One beginning or end of a stay, or what somebody shows meanwhile.
 public struct PresenceChange: Sendable, Equatable {
-    public enum Happening: Sendable {
+    public enum PresenceTransition: Sendable {
         case joined, left, timedOut, stateChanged
         /// A typist goes on typing. No board says so; it is an event for subscribers of PubNub's wire alone.
         case renewed
     }
 
     public var presenceKey: PresenceKey
-    public var happening: Happening
+    public var happening: PresenceTransition
     /// How many are in the venue after it.
     public var occupancy: Int
     /// What the user shows, or showed at the end.
     public var state: JSONText?
 
-    public init(_ presenceKey: PresenceKey, _ happening: Happening, occupancy: Int, state: JSONText? = nil) {
+    public init(_ presenceKey: PresenceKey, _ happening: PresenceTransition, occupancy: Int, state: JSONText? = nil) {
         self.presenceKey = presenceKey
         self.happening = happening
         self.occupancy = occupancy

@@ -160,9 +160,9 @@ extension Fields {
     }
 
     /// One of the words of an enumeration.
-    public func word<Word: RawRepresentable & CaseIterable>(_ name: String, _: Word.Type) throws(ChatError) -> Word?
-    where Word.RawValue == String {
-        try choice(name, Word.allCases.map { ($0.rawValue, $0) })
+    public func word<AuthorizationScheme: RawRepresentable & CaseIterable>(_ name: String, _: AuthorizationScheme.Type) throws(ChatError) -> AuthorizationScheme?
+    where AuthorizationScheme.RawValue == String {
+        try choice(name, AuthorizationScheme.allCases.map { ($0.rawValue, $0) })
     }
 
     /// What one of these words stands for.
@@ -216,7 +216,7 @@ extension Fields {
         _ name: String, most: Int, of check: (String) throws(ChatError) -> Void
     ) throws(ChatError) -> [NamePattern]? {
         guard let texts = try strings(name, count: 1...most) else { return nil }
-        var faults = FaultCollector()
+        var faults = ValidationErrors()
         let patterns = NamePattern.list(texts, of: check) { index, detail in
             faults.add(fault("\(name)/\(index)", "pattern", detail))
         }
@@ -254,7 +254,7 @@ extension Fields {
 
     public static func fault(_ pointer: String, _ keyword: String, _ detail: String, slug: String) -> ChatError {
         var error = ChatError(.malformed, "\(pointer): \(detail)", slug: slug)
-        error.faults = [ChatError.Fault(pointer: pointer, keyword: keyword, detail: detail)]
+        error.faults = [ChatError.FieldError(pointer: pointer, keyword: keyword, detail: detail)]
         return error
     }
 
@@ -274,7 +274,7 @@ extension Fields {
 
     /// The refusal of a member that is not read, with the nearest name.
     public func unknown(_ name: String, known: [String]) -> ChatError {
-        let fault = ChatError.Fault.unknown(name, in: pointer, known: known)
+        let fault = ChatError.FieldError.unknown(name, in: pointer, known: known)
         return Self.fault(fault.pointer, fault.keyword, fault.detail, slug: "unknown_member")
     }
 
@@ -286,7 +286,7 @@ extension Fields {
         let unknown = members.filter { !known.contains($0.name) }
         guard !unknown.isEmpty else { return }
         let faults = unknown.prefix(Self.faultsListed).map { member in
-            ChatError.Fault.unknown(member.name, in: pointer, known: known)
+            ChatError.FieldError.unknown(member.name, in: pointer, known: known)
         }
         var error = ChatError(.malformed, "\(faults[0].pointer): \(faults[0].detail)", slug: "unknown_member")
         error.faults = Array(faults)

@@ -36,7 +36,7 @@ final class EventStream: Sendable {
 }
 
 /// What the gateway says when it ends a stream (`stream.closing`).
-struct Farewell: Sendable {
+struct StreamClosing: Sendable {
     var reason: String
     /// Whether coming back with the same credential is of no use.
     var isFinal: Bool

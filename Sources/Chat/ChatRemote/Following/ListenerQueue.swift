@@ -12,7 +12,7 @@ final class ListenerQueue: Sendable {
     private static let mostStates = 32
 
     enum Item: Sendable {
-        case news(LiveNews)
+        case news(LiveUpdate)
         /// Events above `after`, up to and including `upTo`, are to be read from the gateway before what waits here.
         case behind(after: Timetoken, upTo: Timetoken)
         /// Nil: the chat was closed.
@@ -57,7 +57,7 @@ final class ListenerQueue: Sendable {
         }
 
         /// Older states give way: what counts is how it is now, and that there was a gap.
-        mutating func note(_ state: LiveNews) {
+        mutating func note(_ state: LiveUpdate) {
             if items.count > ListenerQueue.mostStates, let old = items.firstIndex(where: \.isPlainState) {
                 items.remove(at: old)
             }
@@ -144,7 +144,7 @@ final class ListenerQueue: Sendable {
     }
 
     /// A state of the connection.
-    func tell(_ news: LiveNews) { change { $0.note(news) } }
+    func tell(_ news: LiveUpdate) { change { $0.note(news) } }
 
     func end(_ error: ChatError?) {
         change { state in if state.ending == nil { state.ending = .some(error) } }

@@ -17,7 +17,7 @@ actor MissedEvents {
     /// Everything up to here has been handed out.
     private var position: Timetoken
     private var stream: EventStream?
-    private var news: [LiveNews] = []
+    private var news: [LiveUpdate] = []
     private var failures = 0
     private var isOver = false
     /// The stream's id, and whether the gateway was asked to end it.
@@ -31,7 +31,7 @@ actor MissedEvents {
     }
 
     /// The next news; nil when everything was handed out.
-    func next() async throws(ChatError) -> LiveNews? {
+    func next() async throws(ChatError) -> LiveUpdate? {
         while true {
             if !news.isEmpty { return news.removeFirst() }
             if isOver { return nil }
@@ -86,8 +86,8 @@ actor MissedEvents {
             position = max(position, data.position("resumed_from") ?? position)
             news.append(.connected(at: position, hasGap: true))
         case "stream.closing":
-            let farewell = Farewell(data)
-            guard farewell.reason == "deleted", asked.withLock({ $0.isEnding }) else { throw farewell.error }
+            let closing = StreamClosing(data)
+            guard closing.reason == "deleted", asked.withLock({ $0.isEnding }) else { throw closing.error }
             isOver = true
         default: break
         }

@@ -22,7 +22,7 @@ final class SharedStream: Sendable {
     struct Member: Sendable {
         let selection: EventSelection
         let queue: ListenerQueue
-        let wanted: WantedNames
+        let wanted: ListenerSelection
         /// Where it stands; nil: it begins with what comes.
         var since: Timetoken?
         /// Where it was admitted; nil while it waits for that.
@@ -33,14 +33,14 @@ final class SharedStream: Sendable {
             self.selection = selection
             self.queue = queue
             self.since = since
-            wanted = WantedNames(selection)
+            wanted = ListenerSelection(selection)
         }
     }
 
     /// Which listeners a request is about, and what the stream is to follow for it.
     private struct Plan {
         var members: Set<Number>
-        var followed: FollowedEvents
+        var followed: StreamSelection
         var cursor: Timetoken?
     }
 
@@ -49,7 +49,7 @@ final class SharedStream: Sendable {
         /// Everything up to here was handed to the listeners; nil before the first connection.
         var cursor: Timetoken?
         /// The open stream and what it follows; nil where the gateway has left something out of that.
-        var live: (id: String, followed: FollowedEvents?)?
+        var live: (id: String, followed: StreamSelection?)?
         /// Why there is none.
         var obstacle: ChatError?
         /// Whether listeners are admitted one at a time, since the gateway has refused several together.
@@ -58,7 +58,7 @@ final class SharedStream: Sendable {
 
         private func plan(_ numbers: some Collection<Number>) -> Plan {
             let selections = numbers.compactMap { members[$0]?.selection }
-            return Plan(members: Set(numbers), followed: FollowedEvents(selections), cursor: cursor)
+            return Plan(members: Set(numbers), followed: StreamSelection(selections), cursor: cursor)
         }
 
         private var waiting: [Number] { members.filter { !$0.value.isAdmitted }.map(\.key).sorted() }
@@ -158,11 +158,11 @@ final class SharedStream: Sendable {
 
 extension SharedStream {
     /// How often in a row something went wrong.
-    private struct Trouble {
+    private struct FailureStreak {
         var failures = 0
         var expulsions = 0
         var silence = SharedStream.silence
-        var farewell: Farewell?
+        var closing: StreamClosing?
 
         mutating func isWell() {
             failures = 0
@@ -171,47 +171,47 @@ extension SharedStream {
     }
 
     private func run() async {
-        var trouble = Trouble()
+        var failureStreak = FailureStreak()
         while let plan = state.withLock({ $0.opening() }) {
             do throws(ChatError) {
-                try await follow(plan, &trouble)
+                try await follow(plan, &failureStreak)
             } catch {
                 state.withLock { $0.live = nil }
-                guard await recover(from: error, plan, &trouble) else { break }
+                guard await recover(from: error, plan, &failureStreak) else { break }
             }
         }
         wake.finish()
     }
 
-    private func follow(_ plan: Plan, _ trouble: inout Trouble) async throws(ChatError) {
+    private func follow(_ plan: Plan, _ failureStreak: inout FailureStreak) async throws(ChatError) {
         let path = RequestPath("stream").following(plan.followed, key, device)
             .adding("cursor", plan.cursor?.description)
         // Source: WHATWG HTML 9.2.3: 204 is the way to tell a client to stop reconnecting.
-        guard let stream = try await gateway.events(path, silence: trouble.silence) else { return end(nil) }
-        trouble.farewell = nil
+        guard let stream = try await gateway.events(path, silence: failureStreak.silence) else { return end(nil) }
+        failureStreak.closing = nil
         do throws(ChatError) {
             while let lines = try await stream.lines() {
                 var events: [Event] = []
                 for line in lines {
                     switch line {
-                    case .heartbeat: trouble.isWell()
+                    case .heartbeat: failureStreak.isWell()
                     case .unknown: break
                     case .event(let event):
-                        trouble.isWell()
+                        failureStreak.isWell()
                         events.append(event)
                     case .control(let name, let data):
                         hand(out: events)
                         events = []
-                        noted(name, data, plan, &trouble)
+                        noted(name, data, plan, &failureStreak)
                     }
                 }
                 hand(out: events)
             }
         } catch {
-            throw trouble.farewell?.error ?? error
+            throw failureStreak.closing?.error ?? error
         }
-        if trouble.farewell?.reason == "unauthorized" { try await gateway.renew(insteadOf: stream.token) }
-        throw trouble.farewell?.error ?? ChatError(.unavailable, "the gateway ended the stream")
+        if failureStreak.closing?.reason == "unauthorized" { try await gateway.renew(insteadOf: stream.token) }
+        throw failureStreak.closing?.error ?? ChatError(.unavailable, "the gateway ended the stream")
     }
 
     private func hand(out events: [Event]) {
@@ -226,12 +226,12 @@ extension SharedStream {
         }
     }
 
-    private func noted(_ name: String, _ data: JSONValue, _ plan: Plan, _ trouble: inout Trouble) {
+    private func noted(_ name: String, _ data: JSONValue, _ plan: Plan, _ failureStreak: inout FailureStreak) {
         switch name {
         case "stream.ready":
-            trouble.failures = 0
+            failureStreak.failures = 0
             if let beat = data["heartbeat_seconds"]?.integer, (1...3600).contains(beat) {
-                trouble.silence = max(Self.silence, .seconds(beat) * 3)
+                failureStreak.silence = max(Self.silence, .seconds(beat) * 3)
             }
             connected(as: data["stream"]?.string ?? "", at: data.position("cursor") ?? plan.cursor ?? .zero, plan)
         case "stream.gap":
@@ -242,7 +242,7 @@ extension SharedStream {
                 }
             }
         case "stream.changed": changed(data)
-        case "stream.closing": trouble.farewell = Farewell(data)
+        case "stream.closing": failureStreak.closing = StreamClosing(data)
         default: break
         }
     }
@@ -282,12 +282,12 @@ extension SharedStream {
     }
 
     /// What follows from the end of a connection; false when the stream is over.
-    private func recover(from error: ChatError, _ plan: Plan, _ trouble: inout Trouble) async -> Bool {
-        let farewell = trouble.farewell
-        trouble.farewell = nil
-        if let farewell, farewell.isFinal {
-            trouble.expulsions += 1
-            guard farewell.reason == "unauthorized", trouble.expulsions <= Self.mostExpulsions else {
+    private func recover(from error: ChatError, _ plan: Plan, _ failureStreak: inout FailureStreak) async -> Bool {
+        let closing = failureStreak.closing
+        failureStreak.closing = nil
+        if let closing, closing.isFinal {
+            failureStreak.expulsions += 1
+            guard closing.reason == "unauthorized", failureStreak.expulsions <= Self.mostExpulsions else {
                 end(error)
                 return false
             }
@@ -298,15 +298,15 @@ extension SharedStream {
         } else if !error.isPassing || (error.retryAfter ?? .zero) > Self.patience {
             return refused(plan, error)
         }
-        trouble.failures += 1
-        if trouble.failures == 1 {
+        failureStreak.failures += 1
+        if failureStreak.failures == 1 {
             state.withLock { state in
                 state.obstacle = error
                 // Before the pause, so that watchers of the connection know at once.
                 for member in state.members.values { member.queue.tell(.interrupted(error)) }
             }
         }
-        guard await gateway.pause(max(error.retryAfter ?? .zero, Backoff.stream.delay(after: trouble.failures))) else {
+        guard await gateway.pause(max(error.retryAfter ?? .zero, Backoff.stream.delay(after: failureStreak.failures))) else {
             end(nil)
             return false
         }
@@ -370,7 +370,7 @@ extension SharedStream {
     }
 
     /// Has the open stream follow something else.
-    private func follow(_ followed: FollowedEvents, on stream: String) async throws(ChatError) {
+    private func follow(_ followed: StreamSelection, on stream: String) async throws(ChatError) {
         let body = JSONText { writer in
             writer.beginObject()
             if key.scope == .named { writer.member("channels", followed.channelNames) }
@@ -387,7 +387,7 @@ extension SharedStream {
     private func admit(_ numbers: [Number], to stream: String) async throws(ChatError) {
         let selections = state.withLock { state in numbers.compactMap { state.members[$0]?.selection } }
         guard let one = selections.first else { return }
-        let path = RequestPath("poll").following(FollowedEvents([one]), key, device)
+        let path = RequestPath("poll").following(StreamSelection([one]), key, device)
         let now = try await gateway.send(Call("GET", path)).timetoken("cursor")
         state.withLock { state in
             // Another connection may not follow all of it yet.

@@ -76,7 +76,7 @@ final class StreamPool: Sendable {
         }
         place(number, member, besides: nil)
         let key = StreamKey(selection)
-        let path = RequestPath("stream").following(FollowedEvents([selection]), key, device)
+        let path = RequestPath("stream").following(StreamSelection([selection]), key, device)
         return StreamListener(gateway, queue, path) { [self] in remove(number, key) }
     }
 
@@ -151,7 +151,7 @@ actor StreamListener {
 
     deinit { leave() }
 
-    func next() async throws(ChatError) -> LiveNews? {
+    func next() async throws(ChatError) -> LiveUpdate? {
         while true {
             if let missed {
                 if let news = try await missed.next() { return news }

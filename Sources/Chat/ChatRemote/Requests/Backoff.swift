@@ -21,7 +21,7 @@ struct Backoff: Sendable {
 }
 
 /// Waits that end when the connection is closed.
-final class Pauses: Sendable {
+final class RetryDelays: Sendable {
     private struct State {
         var isOver = false
         var next = 0

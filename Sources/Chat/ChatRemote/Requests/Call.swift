@@ -36,7 +36,7 @@ struct Call: Sendable {
 }
 
 /// An answer of success.
-struct Answer: Sendable {
+struct GatewayResponse: Sendable {
     let status: Int
     /// Null when it had no body.
     let root: JSONValue?

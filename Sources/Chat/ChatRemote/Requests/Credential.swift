@@ -4,7 +4,7 @@ import JSON
 
 /// The credential of a chat: a key, or tokens that a function of the program supplies.
 actor Credential {
-    typealias Supply = @Sendable () async throws -> String
+    typealias TokenSupplier = @Sendable () async throws -> String
 
     /// How long the function may take.
     private static let limit = Duration.seconds(30)
@@ -19,7 +19,7 @@ actor Credential {
         let renewal: Timetoken
     }
 
-    private let supply: Supply?
+    private let tokenSupplier: TokenSupplier?
     private let clock: WallClock
     private var token: Token?
     /// The next token, while the function is asked for it.
@@ -27,13 +27,13 @@ actor Credential {
     private var asking: Task<Void, Never>?
 
     init(key: String) {
-        supply = nil
+        tokenSupplier = nil
         clock = .system
         token = Token(text: key, renewal: .distantFuture)
     }
 
-    init(clock: WallClock, supply: @escaping Supply) {
-        self.supply = supply
+    init(clock: WallClock, tokenSupplier: @escaping TokenSupplier) {
+        self.tokenSupplier = tokenSupplier
         self.clock = clock
     }
 
@@ -46,18 +46,18 @@ actor Credential {
     /// Another token than the one the gateway refused; nil when there is none.
     func renewed(insteadOf refused: String) async throws(ChatError) -> String? {
         if let token, token.text != refused { return try await current() }
-        guard supply != nil else { return nil }
+        guard tokenSupplier != nil else { return nil }
         let text = try await fresh()
         return text == refused ? nil : text
     }
 
     /// Asks the function, once for all that want a token at the same time.
     private func fresh() async throws(ChatError) -> String {
-        guard let supply else { return token?.text ?? "" }
+        guard let tokenSupplier else { return token?.text ?? "" }
         let asked = next ?? Pending<String>()
         if next == nil {
             next = asked
-            asking = Task { await obtain(from: supply, for: asked) }
+            asking = Task { await obtain(from: tokenSupplier, for: asked) }
         }
         do throws(ChatError) {
             return try await asked.value(within: Self.limit) { Self.late }
@@ -72,10 +72,10 @@ actor Credential {
     }
 
     /// Keeps the token before it is handed out, so that no request asks for another in its place.
-    private func obtain(from supply: Supply, for asked: Pending<String>) async {
+    private func obtain(from tokenSupplier: TokenSupplier, for asked: Pending<String>) async {
         let outcome: Result<String, ChatError>
         do {
-            outcome = .success(try await supply())
+            outcome = .success(try await tokenSupplier())
         } catch let error as ChatError {
             outcome = .failure(error)
         } catch {

@@ -15,7 +15,7 @@ final class GatewayConnection: Sendable {
     /// Streams have connections of their own, so that no request waits behind them.
     private let streams: Client
     private let clock: WallClock
-    private let sleep = Pauses()
+    private let sleep = RetryDelays()
 
     init(url: String, _ credential: Credential, clock: WallClock = .system) throws(ChatError) {
         guard url.hasPrefix("http://") || url.hasPrefix("https://") else {
@@ -48,7 +48,7 @@ final class GatewayConnection: Sendable {
     ///
     /// - Throws: the gateway's refusal as it would be thrown in its own process; `.unavailable` without an answer,
     ///   `.outcomeUnknown` when what was sent may have been done.
-    func send(_ call: Call) async throws(ChatError) -> Answer {
+    func send(_ call: Call) async throws(ChatError) -> GatewayResponse {
         var failures = 0
         while true {
             do throws(ChatError) {
@@ -63,7 +63,7 @@ final class GatewayConnection: Sendable {
         }
     }
 
-    private func once(_ call: Call) async throws(ChatError) -> Answer {
+    private func once(_ call: Call) async throws(ChatError) -> GatewayResponse {
         try await authorized { token throws(ChatError) in try await send(call, with: token) }
     }
 
@@ -83,7 +83,7 @@ final class GatewayConnection: Sendable {
     /// Has a token replaced that the gateway does not take any more.
     func renew(insteadOf token: String) async throws(ChatError) { _ = try await credential.renewed(insteadOf: token) }
 
-    private func send(_ call: Call, with token: String) async throws(ChatError) -> Answer {
+    private func send(_ call: Call, with token: String) async throws(ChatError) -> GatewayResponse {
         let id = Call.freshKey()
         do throws(ChatError) {
             let result = await client.send(request(call, id, token))
@@ -92,7 +92,7 @@ final class GatewayConnection: Sendable {
             guard (200..<300).contains(status) else {
                 throw ChatError(problem: result.body, status: status, retryAfter: retryAfter(result.headers))
             }
-            return try Answer(result)
+            return try GatewayResponse(result)
         } catch {
             throw error.caused(by: FailedRequest(method: call.method, path: call.path.withoutQuery, id: id))
         }

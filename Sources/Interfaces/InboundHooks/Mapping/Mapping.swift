@@ -85,11 +85,11 @@ enum PostRoot: String, Sendable, CaseIterable {
     /// The source's id.
     case source
 
-    var root: TemplateRoot {
+    var root: ReferenceRoot {
         switch self {
-        case .body, .cloudevent: TemplateRoot(rawValue, .document)
-        case .form, .header, .query: TemplateRoot(rawValue, .table)
-        case .source: TemplateRoot(rawValue, .text)
+        case .body, .cloudevent: ReferenceRoot(rawValue, .document)
+        case .form, .header, .query: ReferenceRoot(rawValue, .table)
+        case .source: ReferenceRoot(rawValue, .text)
         }
     }
 }

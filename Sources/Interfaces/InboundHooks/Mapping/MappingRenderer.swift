@@ -14,14 +14,14 @@ struct MappingRenderer {
     /// Events of the bodies before.
     private var eventsBefore = 0
     private let limits: Limits
-    private var run: TemplateRun
+    private var run: TemplateRenderer
     /// A post may grow, with each of its elements an event; but not beyond what a batch may have.
     private var bytesLeft: Int
     private var failures = 0
 
     init(_ post: MappedPost, _ limits: Limits) {
         self.limits = limits
-        run = TemplateRun(post)
+        run = TemplateRenderer(post)
         bytesLeft = limits.batchBodyBytes
     }
 
@@ -39,7 +39,7 @@ struct MappingRenderer {
         case .event(let template): visit(template)
         case .list(let nodes): for node in nodes { visit(node) }
         case .choice(let choice, let pointer):
-            do throws(TemplateObstacle) {
+            do throws(TemplateError) {
                 visit(try run.branch(of: choice))
             } catch {
                 fail(error, at: pointer)
@@ -48,13 +48,13 @@ struct MappingRenderer {
     }
 
     private mutating func visit(_ template: EventTemplate) {
-        do throws(TemplateObstacle) {
+        do throws(TemplateError) {
             if let condition = template.condition, try !run.holds(condition) {
                 rendering.dropped += 1
             } else if let repetition = template.repetition {
                 var rounds = self
                 let before = rendering.events.count
-                try run.forEach(repetition) { run throws(TemplateObstacle) in
+                try run.forEach(repetition) { run throws(TemplateError) in
                     rounds.run = run
                     rounds.add(template)
                     run = rounds.run
@@ -76,7 +76,7 @@ struct MappingRenderer {
             return fail(
                 ChatError(.tooLarge, "the mapping gives more than the \(limits.batchEvents) events accepted at once"))
         }
-        var filling = EventFilling(run: run, limits: limits, bytesLeft: bytesLeft)
+        var filling = EventRenderer(run: run, limits: limits, bytesLeft: bytesLeft)
         do throws(ChatError) {
             rendering.events.append(.success(try filling.emission(template)))
         } catch {
@@ -86,7 +86,7 @@ struct MappingRenderer {
         bytesLeft = filling.bytesLeft
     }
 
-    private mutating func fail(_ obstacle: TemplateObstacle, at pointer: String) {
+    private mutating func fail(_ obstacle: TemplateError, at pointer: String) {
         fail(ChatError(obstacle, in: "mapping"))
     }
 
@@ -97,13 +97,13 @@ struct MappingRenderer {
 }
 
 /// Fills the members of one event in, and gathers what is missing in all of them.
-private struct EventFilling {
-    var run: TemplateRun
+private struct EventRenderer {
+    var run: TemplateRenderer
     let limits: Limits
     var bytesLeft: Int
-    private var gaps: [TemplateGap] = []
+    private var gaps: [MissingValue] = []
 
-    init(run: TemplateRun, limits: Limits, bytesLeft: Int) {
+    init(run: TemplateRenderer, limits: Limits, bytesLeft: Int) {
         self.run = run
         self.limits = limits
         self.bytesLeft = bytesLeft
@@ -127,7 +127,7 @@ private struct EventFilling {
     }
 
     private mutating func text(_ template: Template, _ member: String, _ pointer: String) throws(ChatError) -> String {
-        try gather(member, otherwise: "") { filling throws(TemplateObstacle) in
+        try gather(member, otherwise: "") { filling throws(TemplateError) in
             try filling.run.text(
                 of: template, at: "\(pointer)/\(member)", limitBytes: filling.limits.metaBytes)
         }
@@ -139,7 +139,7 @@ private struct EventFilling {
                 .tooLarge,
                 "the events of this post are together larger than the \(limits.batchBodyBytes) bytes accepted")
         }
-        let value = try gather(member, otherwise: .null) { filling throws(TemplateObstacle) in
+        let value = try gather(member, otherwise: .null) { filling throws(TemplateError) in
             try filling.run.value(of: template, limitBytes: limit)
         }
         bytesLeft -= value.count
@@ -147,9 +147,9 @@ private struct EventFilling {
     }
 
     private mutating func gather<Value>(
-        _ member: String, otherwise: Value, _ fill: (inout EventFilling) throws(TemplateObstacle) -> Value
+        _ member: String, otherwise: Value, _ fill: (inout EventRenderer) throws(TemplateError) -> Value
     ) throws(ChatError) -> Value {
-        do throws(TemplateObstacle) {
+        do throws(TemplateError) {
             return try fill(&self)
         } catch {
             guard case .missing(let more) = error else { throw ChatError(error, in: member) }
@@ -161,7 +161,7 @@ private struct EventFilling {
 
 extension ChatError {
     /// - Parameter member: what was being filled in.
-    fileprivate init(_ obstacle: TemplateObstacle, in member: String) {
+    fileprivate init(_ obstacle: TemplateError, in member: String) {
         switch obstacle {
         case .missing(let gaps):
             let first = gaps.first.map { "\($0.pointer.dropFirst()): \($0.detail)" } ?? ""

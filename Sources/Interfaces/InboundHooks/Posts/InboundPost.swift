@@ -41,11 +41,11 @@ public struct InboundReceipt: Sendable {
     /// gives none.
     public var events: [Appended] = []
     /// The answer to a provider's question, which is not to become an event.
-    public var handshake: HandshakeAnswer?
+    public var handshake: HandshakeResponse?
 }
 
 /// What a post would become (`POST /v1/sources/{id}/test`). Nothing was stored.
-public struct InboundTrial: Sendable {
+public struct MappingTestResult: Sendable {
     /// One event the mapping gives.
     public struct Outcome: Sendable {
         public var emission: Emission
@@ -61,7 +61,7 @@ public struct InboundTrial: Sendable {
     /// Why the signature was not accepted. For the source's owner only: a sender never learns it.
     public var rejection: String?
     /// The answer, where the post is a provider's question.
-    public var handshake: HandshakeAnswer?
+    public var handshake: HandshakeResponse?
     /// The mapping tried; nil for one that was only handed in.
     public var mappingVersion: Int?
     public var outcomes: [Outcome] = []

@@ -1,7 +1,7 @@
 import Signing
 
 /// That a post is its sender's.
-struct Proof {
+struct SignatureProof {
     let identity: DeliveryIdentity
     /// Which secret it was signed with; nil where nothing is checked.
     let secretIndex: Int?

@@ -81,7 +81,7 @@ extension InboundRequest {
             ?? DeliveryIdentity.none
     }
 
-    private static func fields(_ list: JSONValue?, altered: JSONValue?) -> KeptFields? {
+    private static func fields(_ list: JSONValue?, altered: JSONValue?) -> StoredHeaders? {
         guard let texts = list?.strings, texts.count.isMultiple(of: 2), let altered = altered?.strings else {
             return nil
         }

@@ -74,7 +74,7 @@ extension InboundRequest {
     }
 
     init(
-        id: String, at: Timetoken, method: String, headers: KeptFields, query: KeptFields, body: [UInt8],
+        id: String, at: Timetoken, method: String, headers: StoredHeaders, query: StoredHeaders, body: [UInt8],
         bodyBytes: Int, mappingVersion: Int
     ) {
         self.id = id
@@ -125,10 +125,10 @@ extension InboundRequest {
     }
 
     /// Fields as they are kept, and the names, in lower case, of those whose values are not as they came.
-    typealias KeptFields = (fields: [InboundPost.Field], altered: Set<String>)
+    typealias StoredHeaders = (fields: [InboundPost.Field], altered: Set<String>)
 
-    private static func covered(_ fields: [InboundPost.Field], _ source: Source) -> KeptFields {
-        var kept: KeptFields = ([], [])
+    private static func covered(_ fields: [InboundPost.Field], _ source: Source) -> StoredHeaders {
+        var kept: StoredHeaders = ([], [])
         for field in fields.prefix(mostFields) {
             let name = field.name.lowercased()
             let isSecret =

@@ -42,7 +42,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    private struct Shelves {
+    private struct RequestQueues {
         var known = Shelf()
         var strange = Shelf()
         var bytes: Int { known.bytes + strange.bytes }
@@ -56,14 +56,14 @@ final class RequestLog: Sendable {
     }
 
     /// The requests of all sources under the same bounds.
-    private struct Rack {
+    private struct RequestLogPartition {
         let bounds: Bounds
-        var sources: [RecordKey: Shelves] = [:]
+        var sources: [RecordKey: RequestQueues] = [:]
         var bytes = 0
 
         /// - Returns: the records of those that give way.
         mutating func add(_ request: InboundRequest, of source: RecordKey) -> [RecordKey] {
-            var shelves = sources[source] ?? Shelves()
+            var shelves = sources[source] ?? RequestQueues()
             var gone: [InboundRequest] = []
             bytes += request.cost
             if request.identity == nil {
@@ -112,15 +112,15 @@ final class RequestLog: Sendable {
     }
 
     private struct State {
-        var latest: Rack
-        var whole: Rack
+        var latest: RequestLogPartition
+        var whole: RequestLogPartition
     }
 
     private let state: Lock<State>
-    private let keeper: RequestKeeper
+    private let keeper: RequestArchive
 
-    init(_ latest: Bounds = Bounds(), whole: Bounds, keeper: RequestKeeper) {
-        state = Lock(State(latest: Rack(bounds: latest), whole: Rack(bounds: whole)))
+    init(_ latest: Bounds = Bounds(), whole: Bounds, keeper: RequestArchive) {
+        state = Lock(State(latest: RequestLogPartition(bounds: latest), whole: RequestLogPartition(bounds: whole)))
         self.keeper = keeper
     }
 

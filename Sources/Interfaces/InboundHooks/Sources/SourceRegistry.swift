@@ -11,7 +11,7 @@ import Signing
 /// Every verb demands the scope `manage`; sources of other apps are `.notFound`, and take no id away.
 public final class SourceRegistry: Sendable {
     /// A source ready to take posts.
-    struct Receiver: Sendable {
+    struct VerifiedSource: Sendable {
         let source: Source
         /// One for each secret; empty when nothing is checked.
         let verifiers: [any SignatureScheme]
@@ -20,7 +20,7 @@ public final class SourceRegistry: Sendable {
     let service: ChatService
     let logger: Logger
     private struct State: Sendable {
-        var receivers: [RecordKey: Receiver] = [:]
+        var receivers: [RecordKey: VerifiedSource] = [:]
         /// The app whose sources have addresses without an app.
         var firstApp: AppID?
     }
@@ -29,13 +29,13 @@ public final class SourceRegistry: Sendable {
     private let state = Lock(State())
     /// The latest requests of each source.
     let requests: RequestLog
-    let keeper: RequestKeeper
+    let keeper: RequestArchive
 
     init(service: ChatService, logger: Logger) {
         self.service = service
         self.logger = logger
         mirror = RecordMirror([.app, .source], of: service.engine.directory)
-        keeper = RequestKeeper(service.engine.directory, logger: logger)
+        keeper = RequestArchive(service.engine.directory, logger: logger)
         requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes), keeper: keeper)
     }
 
@@ -43,7 +43,7 @@ public final class SourceRegistry: Sendable {
     private var vault: Vault { service.vault }
 
     /// - Parameter app: as the address says; nil where it says none.
-    func receiver(_ id: String, in app: String?) -> Receiver? {
+    func receiver(_ id: String, in app: String?) -> VerifiedSource? {
         state.withLock { state in
             // The records of an app that is removed follow it a moment later.
             guard let app = app.map({ AppID($0) }) ?? state.firstApp, service.keyring.app(app) != nil else {
@@ -253,14 +253,14 @@ extension SourceRegistry {
     }
 
     /// Nil when nothing may come in: unchecked, because its secrets are unreadable, least of all.
-    private func receiver(of record: Record) -> Receiver? {
+    private func receiver(of record: Record) -> VerifiedSource? {
         guard let source = Source(record, vault) else {
             logger.error(
                 "source record not understood; its posts are refused", metadata: ["source": "\(record.key.id)"])
             return nil
         }
         do throws(SignatureSchemeError) {
-            return Receiver(source: source, verifiers: try source.settings.verifiers())
+            return VerifiedSource(source: source, verifiers: try source.settings.verifiers())
         } catch {
             logger.error("source not usable; its posts are refused", metadata: ["source": "\(source.id)"])
             return nil

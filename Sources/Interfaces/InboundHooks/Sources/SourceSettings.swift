@@ -85,7 +85,7 @@ public struct SourceSettings: Sendable {
     public init(_ body: JSONDocument, over former: SourceSettings? = nil, isPatch: Bool = false) throws(ChatError) {
         let reader = try SourceReader(body)
         let previous = isPatch ? former : nil
-        var faults = FaultCollector()
+        var faults = ValidationErrors()
         faults.reading { () throws(ChatError) in try reader.refuseUnknown() }
         let scheme = faults.reading { () throws(ChatError) in try reader.scheme(previous: previous?.scheme) }
         let given = faults.reading { () throws(ChatError) in try reader.secrets() } ?? nil

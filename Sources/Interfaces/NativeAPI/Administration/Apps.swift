@@ -92,7 +92,7 @@ extension NativeAPI {
         let etag = try await Precondition(request.headers).etag { former.etag }
         let app = try await service.change(app, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
         // The operator's log has it; the app's own admins are to see it too.
-        if app != caller.app { await service.audit.write(AuditDeed("app.update", request, caller), in: app) }
+        if app != caller.app { await service.audit.write(AuditOperation("app.update", request, caller), in: app) }
         return .json(
             JSONText { writer in
                 writer.beginObject()

@@ -7,12 +7,12 @@ extension NativeAPI {
     /// As `asCaller`, for what changes the administration of an app: leaves an entry in its audit log, in the commit of the
     /// change where that is one of records. Of failures those are noted that a right was missing for.
     func asAdministrator(
-        _ action: String, _ act: @escaping CallerAction, repeating: Repeating = .remembered, isConditional: Bool = false
+        _ action: String, _ act: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered, isConditional: Bool = false
     ) -> Router.Handler {
-        let audited: CallerAction = { request, caller in
-            let note = service.audit.begin(AuditDeed(action, request, caller), in: caller.app)
+        let audited: AuthenticatedHandler = { request, caller in
+            let note = service.audit.begin(AuditOperation(action, request, caller), in: caller.app)
             do {
-                let response = try await AuditNote.$current.withValue(note) { try await act(request, caller) }
+                let response = try await PendingAuditEntry.$current.withValue(note) { try await act(request, caller) }
                 await note.conclude(resource: response.createdName)
                 return response
             } catch let error as ChatError where error.code == .forbidden {
@@ -28,7 +28,7 @@ extension NativeAPI {
         guard let error = error as? ChatError, error.slug == "credential_invalid",
             let app = service.keyring.apps.first(where: \.isFirst)
         else { return }
-        var deed = AuditDeed("sign_in", request, nil)
+        var deed = AuditOperation("sign_in", request, nil)
         deed.resource = nil
         await service.audit.write(deed, in: app.id, refusal: "credential_invalid")
     }
@@ -56,7 +56,7 @@ extension NativeAPI {
     }
 }
 
-extension AuditDeed {
+extension AuditOperation {
     init(_ action: String, _ request: Request, _ caller: Caller?) {
         let names = ["id", "type", "channel", "job", "user"]
         self.init(

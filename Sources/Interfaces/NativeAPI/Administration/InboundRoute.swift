@@ -31,7 +31,7 @@ extension NativeAPI {
 
     private static let encodedPost = Problem(
         status: 415, code: "unsupported_content_encoding", title: "Unsupported content encoding",
-        detail: InboundGate.encodingRefusal, headers: [("Accept-Encoding", "identity")])
+        detail: PostReceiver.encodingRefusal, headers: [("Accept-Encoding", "identity")])
 
     private func post(_ request: Request) -> InboundPost {
         InboundPost(
@@ -63,7 +63,7 @@ extension InboundReceipt {
     }
 }
 
-extension HandshakeAnswer {
+extension HandshakeResponse {
     fileprivate var response: Response {
         let fields = headers.map { ($0.name, $0.value) }
         guard let contentType else { return .empty(status: status, headers: fields) }

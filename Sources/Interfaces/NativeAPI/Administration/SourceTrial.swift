@@ -18,7 +18,7 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.trialMembers)
         let id = request.name("id")
         let mapping = fields.member("mapping") == nil ? nil : fields.raw("mapping")
-        let trial: InboundTrial
+        let trial: MappingTestResult
         if let logged = try fields.string("request") {
             for other in ["method", "headers", "query", "body", "body_base64"] where fields.has(other) {
                 throw fields.fault(other, "exclusive", "a request of the log brings its own")
@@ -78,7 +78,7 @@ extension NativeAPI {
 extension NativeAPI {
     /// Of its events, which are as many as of a batch at most, those are listed that explain no more pairs of event and webhook
     /// than a dry run does; of the others there is the number.
-    private func print(_ trial: InboundTrial, for caller: Caller, to writer: inout JSONWriter) async throws {
+    private func print(_ trial: MappingTestResult, for caller: Caller, to writer: inout JSONWriter) async throws {
         writer.beginObject()
         writer.member("verified", trial.isVerified)
         if let index = trial.secretIndex { writer.member("secret", index) } else { writer.nullMember("secret") }
@@ -106,7 +106,7 @@ extension NativeAPI {
         writer.key("events")
         writer.beginArray()
         var (matches, listed) = (0, 0)
-        var work = SchemaWork()
+        var work = ValidationBudget()
         for outcome in trial.outcomes {
             let reach = await reach(of: outcome, for: caller)
             matches += reach.webhooks?.count ?? 0
@@ -125,13 +125,13 @@ extension NativeAPI {
         writer.endObject()
     }
 
-    private func reach(of outcome: InboundTrial.Outcome, for caller: Caller) async -> Reach {
-        guard let draft = outcome.draft else { return Reach(webhooks: []) }
+    private func reach(of outcome: MappingTestResult.Outcome, for caller: Caller) async -> Recipients {
+        guard let draft = outcome.draft else { return Recipients(webhooks: []) }
         return await reach(of: draft, for: caller)
     }
 
     private func print(
-        _ outcome: InboundTrial.Outcome, _ reach: Reach, for caller: Caller, within work: inout SchemaWork,
+        _ outcome: MappingTestResult.Outcome, _ reach: Recipients, for caller: Caller, within work: inout ValidationBudget,
         to writer: inout JSONWriter
     ) async {
         let emission = outcome.emission

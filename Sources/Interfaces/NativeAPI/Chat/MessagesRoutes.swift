@@ -58,7 +58,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         return Self.shown(
             try await chat.edit(
-                request.messageTimetoken(), in: request.name("channel"), to: try EmissionReader.content(fields),
+                request.messageTimetoken(), in: request.name("channel"), to: try EmissionParser.content(fields),
                 by: try fields.actor(), ifMatch: try await demandedVersion(request, chat)))
     }
 

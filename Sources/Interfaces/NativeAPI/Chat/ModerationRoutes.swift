@@ -12,7 +12,7 @@ extension NativeAPI {
         router.add(.get, restriction, handler: asCaller(getRestriction))
         router.add(
             .put, restriction, body: body,
-            handler: asCaller(Self.returning(Sanction.members, from: getRestriction, to: putRestriction)))
+            handler: asCaller(Self.returning(RestrictionRequest.members, from: getRestriction, to: putRestriction)))
         router.add(.delete, restriction, handler: asCaller(deleteRestriction))
         router.add(.put, "/v1/channels/{channel}/freeze", body: body, handler: asCaller(Self.unconditional(putFreeze)))
         router.add(.delete, "/v1/channels/{channel}/freeze", handler: asCaller(Self.unconditional(deleteFreeze)))
@@ -45,13 +45,13 @@ extension NativeAPI {
     /// `PUT /v1/channels/{channel}/restrictions/{user}`
     private func putRestriction(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try requiredFields(request, known: Sanction.members)
-        let (chat, sanction) = (try chat(for: caller, request), try Sanction(fields))
+        let fields = try requiredFields(request, known: RestrictionRequest.members)
+        let (chat, restrictionRequest) = (try chat(for: caller, request), try RestrictionRequest(fields))
         let demand = try await demandedRestriction(request, caller)
         let actor = try fields.actor()
         let written = try await Self.meeting(demand) { () async throws(ChatError) in
             try await chat.restrict(
-                request.name("user"), in: request.name("channel"), sanction, demand: demand, by: actor)
+                request.name("user"), in: request.name("channel"), restrictionRequest, demand: demand, by: actor)
         }
         return Self.shown(written.record, createdAt: written.isNew ? request.path : nil)
     }
@@ -108,7 +108,7 @@ extension NativeAPI {
     }
 }
 
-extension Sanction {
+extension RestrictionRequest {
     static let members = ["ban", "mute", "reason", "until", ActorName.parameter]
 
     init(_ fields: Fields) throws(ChatError) {

@@ -5,11 +5,11 @@ import JSON
 import Locking
 
 /// An event of a request as it could be read, or why it could not.
-typealias ReadEmission = Result<Emission, ChatError>
+typealias ParsedEmission = Result<Emission, ChatError>
 
 extension NativeAPI {
     private static let batchMembers = ["mode", "events"]
-    private static let batchEventMembers = ["channel"] + EmissionReader.eventMembers
+    private static let batchEventMembers = ["channel"] + EmissionParser.eventMembers
 
     /// `POST /v1/events/batch`: many events in one commit. `atomic` stores all or nothing, `each` those that are
     /// acceptable, with a problem in the place of every other.
@@ -34,29 +34,29 @@ extension NativeAPI {
     private static func emission(_ element: BatchElements.Element) throws(ChatError) -> Emission {
         let fields = try element.fields(known: batchEventMembers)
         guard let channel = try fields.string("channel") else { throw fields.missing("member 'channel'") }
-        return try EmissionReader.event(fields, channel: channel)
+        return try EmissionParser.event(fields, channel: channel)
     }
 
     private func emitAtomic(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
         let chat = service.chat(for: caller)
         let emissions = try elements.map { try Self.emission($0) }
         if try isDryRun(request) { return try await dryRun(emissions.map { .success($0) }, chat) }
-        let read = emissions.map { ReadEmission.success($0) }
+        let read = emissions.map { ParsedEmission.success($0) }
         return try await emitBatch(read, elements, isAtomic: true, request, chat)
     }
 
     private func emitEach(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
         let chat = service.chat(for: caller)
-        let read = elements.map { element in ReadEmission { () throws(ChatError) in try Self.emission(element) } }
+        let read = elements.map { element in ParsedEmission { () throws(ChatError) in try Self.emission(element) } }
         if try isDryRun(request) { return try await dryRun(read, chat) }
         return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
     /// The draft of each event, or the reason why there is none.
     private static func admitted(
-        _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
+        _ read: [ParsedEmission], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
-        var work = SchemaWork()
+        var work = ValidationBudget()
         let admitted = try await chat.admit(read, within: &work)
         return zip(zip(read, admitted), elements).map { pair, element in
             guard case (.success, .failure(let error)) = pair else { return pair.1 }
@@ -72,7 +72,7 @@ extension NativeAPI {
     }
 
     private func emitBatch(
-        _ read: [ReadEmission], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: ChatAccess
+        _ read: [ParsedEmission], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         let items = try await Self.admitted(read, elements, isAtomic: isAtomic, chat)
         guard let key = try IdempotencyKey(request.headers) else {
@@ -108,7 +108,7 @@ extension NativeAPI {
     }
 
     /// The answer of an earlier request: the events that were accepted then are those without a refusal in its note.
-    private static func printed(_ earlier: RepeatedAppend, _ read: [ReadEmission], _ chat: ChatAccess) -> Response {
+    private static func printed(_ earlier: RepeatedAppend, _ read: [ParsedEmission], _ chat: ChatAccess) -> Response {
         let places = earlier.note.rawElements()
         let emissions = read.enumerated().compactMap { index, emission in
             places.map { index < $0.count && $0[index] == .null } ?? true ? try? emission.get() : nil

@@ -47,14 +47,14 @@ final class Claims: Sendable {
     /// - Parameter isNotedFirst: whether the request writes no records, so that the note of it is written before.
     /// - Throws: `.conflict` for a key under way, or whose answer is lost; `.invalid` for one that was used with another request.
     func once(
-        _ key: IdempotencyKey, _ request: Request, _ caller: Caller, _ answers: RememberedAnswers,
+        _ key: IdempotencyKey, _ request: Request, _ caller: Caller, _ answers: StoredAnswers,
         isNotedFirst: Bool = false, _ act: () async throws -> Response
     ) async throws -> Response {
         let scope = Self.scope(key, request.path, request, caller)
         try enter(scope)
         defer { leave(scope) }
         let fingerprint = Hex.encode(Self.fingerprint(request))
-        let note: AnswerNote
+        let note: PendingAnswer
         switch try await answers.begin(Hex.encode(scope), fingerprint: fingerprint, in: caller.app) {
         case .none(let begun): note = begun
         case .other: throw Self.reused
@@ -72,7 +72,7 @@ final class Claims: Sendable {
         if isNotedFirst { try await Self.write(note, answers) }
         let response: Response
         do {
-            response = try await AnswerNote.$current.withValue(note, operation: act)
+            response = try await PendingAnswer.$current.withValue(note, operation: act)
         } catch let error as ChatError where isNotedFirst && error.code != .outcomeUnknown {
             await answers.withdraw(note)
             throw error
@@ -83,7 +83,7 @@ final class Claims: Sendable {
         return response
     }
 
-    private static func write(_ note: AnswerNote, _ answers: RememberedAnswers) async throws(ChatError) {
+    private static func write(_ note: PendingAnswer, _ answers: StoredAnswers) async throws(ChatError) {
         do throws(ChatError) {
             try await answers.write(note)
         } catch {

@@ -15,7 +15,7 @@ extension NativeAPI {
 
     private func answer(_ form: CloudEventForm, _ request: Request, _ caller: Caller) async throws -> Response {
         let channel = try Parameters(request.query, known: ["channel", "dry_run"]).text("channel")
-        var order = EmitOrder(route: .anyChannel, emissions: [], list: Self.eventList)
+        var order = EmitRequest(route: .anyChannel, emissions: [], list: Self.eventList)
         switch form {
         case .foreign:
             throw Problem.unsupportedMediaType(

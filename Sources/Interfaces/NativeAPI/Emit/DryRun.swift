@@ -12,7 +12,7 @@ protocol StreamCounting: FeedSink {
 }
 
 /// Who would be told of an event.
-struct Reach {
+struct Recipients {
     /// Nil for a caller who may not see the app's webhooks.
     var webhooks: [WebhookMatch]?
     var streams = 0
@@ -39,7 +39,7 @@ struct Reach {
 }
 
 /// What would become of an event.
-private struct Forecast {
+private struct DryRunResult {
     /// Nil when the event could not be read.
     var type: String?
     var refusal: ChatError?
@@ -47,7 +47,7 @@ private struct Forecast {
     var version: JSONText?
     /// What that schema has against an event which passes nevertheless.
     var warnings: [ChatError.Fault] = []
-    var reach = Reach()
+    var reach = Recipients()
 
     func print(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -79,22 +79,22 @@ extension NativeAPI {
     func postValidation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(
-            request.body.bytes, limits: limits, known: ["channel"] + EmissionReader.eventMembers)
+            request.body.bytes, limits: limits, known: ["channel"] + EmissionParser.eventMembers)
         guard let channel = try fields.string("channel") else { throw fields.missing("member 'channel'") }
-        let emission = try EmissionReader.event(fields, channel: channel)
-        return try await dryRun(EmitOrder(route: .anyChannel, emissions: [emission]), service.chat(for: caller))
+        let emission = try EmissionParser.event(fields, channel: channel)
+        return try await dryRun(EmitRequest(route: .anyChannel, emissions: [emission]), service.chat(for: caller))
     }
 
     /// Says what an emit would do, and stores nothing. A request that cannot be read is refused as ever; an event that
     /// would be refused is an answer.
-    func dryRun(_ order: EmitOrder, _ chat: ChatAccess) async throws -> Response {
+    func dryRun(_ order: EmitRequest, _ chat: ChatAccess) async throws -> Response {
         guard order.shape == .one else { return try await dryRun(order.emissions.map { .success($0) }, chat) }
         // Every webhook of the app is asked about the event: a thousand filters are more than others should wait for.
         return try await asLongWork {
-            var work = SchemaWork()
+            var work = ValidationBudget()
             let admitted = try await chat.admit([.success(order.emissions[0])], within: &work)[0]
-            let forecast = await forecast(.success(order.emissions[0]), admitted, chat, within: &work)
-            return .json(JSONText { forecast.print(to: &$0) }.bytes)
+            let dryRunResult = await dryRunResult(.success(order.emissions[0]), admitted, chat, within: &work)
+            return .json(JSONText { dryRunResult.print(to: &$0) }.bytes)
         }
     }
 
@@ -102,21 +102,21 @@ extension NativeAPI {
     ///
     /// - Throws: `.tooLarge` when that would explain more than `Limits.dryRunMatches` pairs of event and webhook: both
     ///   the work and the answer grow with their product.
-    func dryRun(_ emissions: [ReadEmission], _ chat: ChatAccess) async throws -> Response {
+    func dryRun(_ emissions: [ParsedEmission], _ chat: ChatAccess) async throws -> Response {
         try await asLongWork {
             var matches = 0
-            var work = SchemaWork()
+            var work = ValidationBudget()
             let admitted = try await chat.admit(emissions, within: &work)
             var writer = JSONWriter(capacity: emissions.count * 160 + 32)
             writer.beginObject()
             writer.key("results")
             writer.beginArray()
             for (emission, admitted) in zip(emissions, admitted) {
-                let forecast = await forecast(emission, admitted, chat, within: &work)
-                matches += forecast.reach.webhooks?.count ?? 0
+                let dryRunResult = await dryRunResult(emission, admitted, chat, within: &work)
+                matches += dryRunResult.reach.webhooks?.count ?? 0
                 guard matches <= limits.dryRunMatches else { throw tooManyMatches }
                 try Task.checkCancellation()
-                forecast.print(to: &writer)
+                dryRunResult.print(to: &writer)
             }
             writer.endArray()
             writer.endObject()
@@ -131,28 +131,28 @@ extension NativeAPI {
             slug: "too_many_events", limit: limits.dryRunMatches, field: "")
     }
 
-    private func forecast(
-        _ read: ReadEmission, _ admitted: Result<EventDraft, ChatError>, _ chat: ChatAccess,
-        within work: inout SchemaWork
-    ) async -> Forecast {
+    private func dryRunResult(
+        _ read: ParsedEmission, _ admitted: Result<EventDraft, ChatError>, _ chat: ChatAccess,
+        within work: inout ValidationBudget
+    ) async -> DryRunResult {
         let draft: EventDraft
         do throws(ChatError) {
             draft = try admitted.get()
         } catch {
-            let nobody = Reach(webhooks: chat.caller.scopes.allow(.manage) ? [] : nil)
+            let nobody = Recipients(webhooks: chat.caller.scopes.allow(.manage) ? [] : nil)
             let version = error.members.first { $0.name == "schema_version" }?.value
-            return Forecast(type: try? read.get().type, refusal: error, version: version, reach: nobody)
+            return DryRunResult(type: try? read.get().type, refusal: error, version: version, reach: nobody)
         }
         let warning = await warning(about: draft, chat, within: &work)
         let version = draft.schema?.version ?? warning?.version
-        return Forecast(
+        return DryRunResult(
             type: draft.type, version: version.map { number in JSONText { $0.integer(number) } },
             warnings: warning?.faults ?? [], reach: await reach(of: draft, for: chat.caller))
     }
 
     /// What the schema of a type in mode `warn` has against an event; nil when it accepts it or does not look.
     func warning(
-        about draft: EventDraft, _ chat: ChatAccess, within work: inout SchemaWork
+        about draft: EventDraft, _ chat: ChatAccess, within work: inout ValidationBudget
     ) async -> Validation? {
         // A type that is not declared has nothing to say, which is no error here.
         guard draft.schema == nil, let type = try? chat.eventType(draft.type), type.settings.mode == .warn else {
@@ -162,18 +162,18 @@ extension NativeAPI {
     }
 
     /// Who would be told of the event if it came now.
-    func reach(of draft: EventDraft, for caller: Caller) async -> Reach {
+    func reach(of draft: EventDraft, for caller: Caller) async -> Recipients {
         await reach(of: Event(timetoken: service.clock.now, draft: draft), for: caller)
     }
 
     /// Who is told of an event of its time. Webhooks are named only to those who may list them: patterns and filters of
     /// others are none of a mere sender's business.
-    func reach(of event: Event, for caller: Caller) async -> Reach {
+    func reach(of event: Event, for caller: Caller) async -> Recipients {
         let sinks = await service.hub.reach(of: event)
         let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
-        guard caller.scopes.allow(.manage) else { return Reach(webhooks: nil, streams: streams) }
+        guard caller.scopes.allow(.manage) else { return Recipients(webhooks: nil, streams: streams) }
         // Each webhook's filter may take as long as `limits.filter_steps` allow.
         let matches = await asLongWork { webhooks.registry.explain(event, to: caller) }
-        return Reach(webhooks: matches, streams: streams)
+        return Recipients(webhooks: matches, streams: streams)
     }
 }

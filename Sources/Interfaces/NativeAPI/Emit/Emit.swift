@@ -17,7 +17,7 @@ enum EmitRoute: String {
 }
 
 /// What one request wants emitted, all or none, and how it is answered.
-struct EmitOrder {
+struct EmitRequest {
     /// How the answer shows the events.
     enum Shape {
         /// The one event's own object.
@@ -29,7 +29,7 @@ struct EmitOrder {
     var route: EmitRoute
     var emissions: [Emission]
     /// What the one message is tied to.
-    var ties: MessageTies?
+    var ties: MessageLinks?
     var status = 201
     var shape = Shape.one
     /// The path of the list that has the one event behind its id; nil where what comes of it has no address.
@@ -46,27 +46,27 @@ extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages`
     nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         let order = try order(
-            .messages, EmissionReader.messageMembers, in: request, list: request.path, EmissionReader.message,
-            EmissionReader.ties)
+            .messages, EmissionParser.messageMembers, in: request, list: request.path, EmissionParser.message,
+            EmissionParser.ties)
         return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/events`
     nonisolated(nonsending) func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
         let order = try order(
-            .events, EmissionReader.eventMembers, in: request, list: Self.eventList, EmissionReader.event)
+            .events, EmissionParser.eventMembers, in: request, list: Self.eventList, EmissionParser.event)
         return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/signals`
     nonisolated(nonsending) func postSignal(_ request: Request, _ caller: Caller) async throws -> Response {
-        let order = try order(.signals, EmissionReader.signalMembers, in: request, status: 202, EmissionReader.signal)
+        let order = try order(.signals, EmissionParser.signalMembers, in: request, status: 202, EmissionParser.signal)
         return try await answer(order, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/fire`
     nonisolated(nonsending) func postFire(_ request: Request, _ caller: Caller) async throws -> Response {
-        let order = try order(.fire, EmissionReader.fireMembers, in: request, status: 202, EmissionReader.fire)
+        let order = try order(.fire, EmissionParser.fireMembers, in: request, status: 202, EmissionParser.fire)
         return try await answer(order, to: request, caller)
     }
 
@@ -78,10 +78,10 @@ extension NativeAPI {
     private func order(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, list: String? = nil,
         _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> Emission,
-        _ readTies: (_ fields: Fields) throws(ChatError) -> MessageTies? = { _ in nil }
-    ) throws -> EmitOrder {
+        _ readTies: (_ fields: Fields) throws(ChatError) -> MessageLinks? = { _ in nil }
+    ) throws -> EmitRequest {
         let fields = try Fields(request.body.bytes, limits: limits, known: known)
-        return EmitOrder(
+        return EmitRequest(
             route: route, emissions: [try read(fields, request.name("channel"))], ties: try readTies(fields),
             status: status, list: list)
     }
@@ -99,15 +99,15 @@ extension NativeAPI {
     }
 
     @inline(never)  // As above.
-    private func anyChannelOrder(_ request: Request) throws -> EmitOrder {
+    private func anyChannelOrder(_ request: Request) throws -> EmitRequest {
         let fields = try Fields(
-            request.body.bytes, limits: limits, known: ["channel", "channels"] + EmissionReader.eventMembers)
+            request.body.bytes, limits: limits, known: ["channel", "channels"] + EmissionParser.eventMembers)
         guard let channels = try fields.strings("channels") else {
             guard let channel = try fields.string("channel") else {
                 throw fields.missing("member 'channel' or 'channels'")
             }
-            return EmitOrder(
-                route: .anyChannel, emissions: [try EmissionReader.event(fields, channel: channel)],
+            return EmitRequest(
+                route: .anyChannel, emissions: [try EmissionParser.event(fields, channel: channel)],
                 list: Self.eventList)
         }
         guard !fields.has("channel") else {
@@ -116,18 +116,18 @@ extension NativeAPI {
         guard (1...limits.batchEvents).contains(channels.count), !channels.hasRepeats else {
             throw fields.fault("channels", "items", "must name 1 to \(limits.batchEvents) different channels")
         }
-        let first = try EmissionReader.event(fields, channel: channels[0])
+        let first = try EmissionParser.event(fields, channel: channels[0])
         let emissions = channels.map { channel in
             var emission = first
             emission.channel = channel
             return emission
         }
-        return EmitOrder(route: .anyChannel, emissions: emissions, shape: .list)
+        return EmitRequest(route: .anyChannel, emissions: emissions, shape: .list)
     }
 
     /// Emits and answers after the events are durable; or, with `?dry_run=true`, says what would happen.
     nonisolated(nonsending) func answer(
-        _ order: EmitOrder, to request: Request, _ caller: Caller, also known: [String] = []
+        _ order: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
         let chat = try chat(for: caller, request)
         let key = try IdempotencyKey(request.headers)
@@ -141,7 +141,7 @@ extension NativeAPI {
     }
 
     private nonisolated(nonsending) func answer(
-        _ order: EmitOrder, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
+        _ order: EmitRequest, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         try await claims.run(key, order.route, request, chat.caller) { claim in
             Self.printed(order, try await stored(order, claim(.null), chat))
@@ -150,7 +150,7 @@ extension NativeAPI {
 
     /// Emits and counts.
     private nonisolated(nonsending) func stored(
-        _ order: EmitOrder, _ claim: Claim?, _ chat: ChatAccess
+        _ order: EmitRequest, _ claim: Claim?, _ chat: ChatAccess
     ) async throws(ChatError) -> AppendOutcome {
         let outcome =
             if let ties = order.ties {
@@ -163,7 +163,7 @@ extension NativeAPI {
     }
 
     @inline(never)  // As above.
-    private static func printed(_ order: EmitOrder, _ outcome: AppendOutcome) -> Response {
+    private static func printed(_ order: EmitRequest, _ outcome: AppendOutcome) -> Response {
         var writer = JSONWriter(capacity: 192 * outcome.events.count + 16)
         switch order.shape {
         case .one: print(outcome.events[0], outcome, to: &writer)

@@ -21,9 +21,9 @@ extension NativeAPI {
         let isReplacing = try fields.boolean("replace") ?? false
         let elements = try BatchElements(value, text: text, pointer: "#/records", limits: limits)
         let chat = service.chat(for: caller, cause: request.id)
-        var results: [Result<Moved, ChatError>] = []
+        var results: [Result<ImportResult, ChatError>] = []
         // Neighbours go in one commit.
-        var messages: [PastMessage] = []
+        var messages: [ImportMessage] = []
         for element in elements {
             do throws(ChatError) {
                 switch try ImportedRecord(element) {
@@ -44,8 +44,8 @@ extension NativeAPI {
     }
 
     private static func moved(
-        _ record: PastRecord, _ isReplacing: Bool, _ chat: ChatAccess
-    ) async -> Result<Moved, ChatError> {
+        _ record: ImportRecord, _ isReplacing: Bool, _ chat: ChatAccess
+    ) async -> Result<ImportResult, ChatError> {
         do throws(ChatError) {
             return .success(try await chat.move(record, isReplacing: isReplacing))
         } catch {
@@ -54,7 +54,7 @@ extension NativeAPI {
     }
 
     /// - Throws: what concerns the request and not one of its records: it is to be sent again, or not at all.
-    private func answer(_ results: [Result<Moved, ChatError>], _ request: Request) throws -> Response {
+    private func answer(_ results: [Result<ImportResult, ChatError>], _ request: Request) throws -> Response {
         var writer = JSONWriter(capacity: results.count * 64 + 32)
         writer.beginObject()
         writer.key("results")

@@ -4,14 +4,14 @@ import JSON
 
 /// One line of what `parley export` writes: what it is stands in its member `record`.
 enum ImportedRecord {
-    case message(PastMessage)
-    case record(PastRecord)
+    case message(ImportMessage)
+    case record(ImportRecord)
 
-    private enum Word: String, CaseIterable { case user, channel, membership, group, restriction, message }
+    private enum AuthorizationScheme: String, CaseIterable { case user, channel, membership, group, restriction, message }
 
     init(_ element: BatchElements.Element) throws(ChatError) {
         let all = try element.fields(known: nil)
-        let word = try all.required("record", try all.word("record", Word.self))
+        let word = try all.required("record", try all.word("record", AuthorizationScheme.self))
         func fields(_ members: [String]) throws(ChatError) -> Fields {
             try element.fields(known: ["record"] + members.filter { $0 != ActorName.parameter })
         }
@@ -33,10 +33,10 @@ enum ImportedRecord {
             let fields = try fields(["id", "channels"])
             self = .record(.group(try fields.name("id"), try fields.strings("channels") ?? []))
         case .restriction:
-            let fields = try fields(["user", "channel"] + Sanction.members)
+            let fields = try fields(["user", "channel"] + RestrictionRequest.members)
             self = .record(
-                .restriction(user: try fields.name("user"), channel: try fields.name("channel"), try Sanction(fields)))
-        case .message: self = .message(try PastMessage(fields(PastMessage.members)))
+                .restriction(user: try fields.name("user"), channel: try fields.name("channel"), try RestrictionRequest(fields)))
+        case .message: self = .message(try ImportMessage(fields(ImportMessage.members)))
         }
     }
 }
@@ -47,7 +47,7 @@ extension Fields {
     fileprivate func place() throws(ChatError) -> Timetoken { try required("timetoken", try timetoken("timetoken")) }
 }
 
-extension PastMessage {
+extension ImportMessage {
     fileprivate static let members = [
         "channel", "timetoken", "type", "user", "data", "meta", "custom_type", "wire", "file", "actions",
     ]

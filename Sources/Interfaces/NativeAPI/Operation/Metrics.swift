@@ -72,7 +72,7 @@ extension NativeAPI {
         if let figures = await storeFigures.latest() { Self.print(figures, at: service.clock.now, to: &text) }
         printOperation(to: &text)
         // Off the loop: a process with 100,000 streams has as many descriptors to list.
-        let process = await onThreadPool { ProcessFigures.read() }
+        let process = await onThreadPool { ProcessStatistics.read() }
         Self.print(process, to: &text)
         return Response(
             status: 200,
@@ -155,7 +155,7 @@ extension NativeAPI {
         text.single(
             "parley_filters_exhausted_total", .counter,
             "Times a filter did not match because it would have cost more than limits.filter_steps.",
-            FilterFigures.exhaustedCount)
+            FilterStatistics.exhaustedCount)
     }
 
     private static func print(_ webhooks: WebhookMetrics, to text: inout MetricsText) {
@@ -186,7 +186,7 @@ extension NativeAPI {
         }
     }
 
-    private static func print(_ process: ProcessFigures, to text: inout MetricsText) {
+    private static func print(_ process: ProcessStatistics, to text: inout MetricsText) {
         text.single("process_resident_memory_bytes", .gauge, "Resident memory.", process.residentBytes)
         text.single("process_cpu_seconds_total", .counter, "CPU time, user and system.", process.cpuSeconds)
         text.single("process_open_fds", .gauge, "Open file descriptors.", process.openFiles)

@@ -41,7 +41,7 @@ extension NativeAPI {
 }
 
 /// An event with the objects that its reader asked for.
-struct ShownEvent: Sendable {
+struct EventWithIncludes: Sendable {
     let event: Event
     /// The value of the member `included`; nil where nothing was asked for.
     let included: JSONText?
@@ -51,15 +51,15 @@ struct ShownEvent: Sendable {
 
 extension [Event] {
     /// - Parameter included: the objects of each; empty where nothing was asked for.
-    func shown(with included: [RenderedIncludes]) -> [ShownEvent] {
-        guard !included.isEmpty else { return map { ShownEvent(event: $0, included: nil) } }
-        return zip(self, included).map { ShownEvent(event: $0, included: $1.text) }
+    func shown(with included: [RenderedIncludes]) -> [EventWithIncludes] {
+        guard !included.isEmpty else { return map { EventWithIncludes(event: $0, included: nil) } }
+        return zip(self, included).map { EventWithIncludes(event: $0, included: $1.text) }
     }
 }
 
 extension Page<Event> {
     /// - Parameter included: as ``Swift/Array/shown(with:)``.
-    fileprivate func shown(with included: [RenderedIncludes]) -> Page<ShownEvent> {
-        Page<ShownEvent>(items: items.shown(with: included), hasMore: hasMore, position: position, cursor: cursor)
+    fileprivate func shown(with included: [RenderedIncludes]) -> Page<EventWithIncludes> {
+        Page<EventWithIncludes>(items: items.shown(with: included), hasMore: hasMore, position: position, cursor: cursor)
     }
 }

@@ -72,7 +72,7 @@ extension NativeAPI {
         writer.nullMember("schema")
         writer.nullMember("origin")
         writer.nullMember("validation")
-        Reach(webhooks: []).print(to: &writer)
+        Recipients(webhooks: []).print(to: &writer)
         print(deliveries, to: &writer)
         writer.key("webhooks")
         writer.beginArray()

@@ -13,9 +13,9 @@ struct HistoryQuery {
     var cursor: PageCursor?
 
     /// What the walk through one channel goes through, in whatever order and steps.
-    func seal(for channel: ChannelID) -> CursorSeal {
+    func seal(for channel: ChannelID) -> ListCursorCodec {
         let filters = types.map { "type=\($0)" }.sorted() + (user.map { ["user=\($0)"] } ?? [])
-        return CursorSeal(["history", channel.name, "\(after)", "\(before)"] + filters)
+        return ListCursorCodec(["history", channel.name, "\(after)", "\(before)"] + filters)
     }
 
     /// The request for one channel: one page of the walk.

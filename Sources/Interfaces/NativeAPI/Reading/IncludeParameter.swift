@@ -13,7 +13,7 @@ extension Parameters {
             .map(String.init)
         let (objects, index) = IncludedObject.objects(named: names)
         guard let unknown = index.map({ names[$0] }) else { return objects }
-        let nearest = Suggestion.nearest(to: unknown, among: IncludedObject.allCases.map(\.rawValue))
+        let nearest = NameSuggestion.nearest(to: unknown, among: IncludedObject.allCases.map(\.rawValue))
         throw Self.bad(
             Self.include,
             "takes \(IncludedObject.choices), with commas between several; got '\(unknown.prefix(64))'"

@@ -22,7 +22,7 @@ struct Listing {
         list.order = try parameters.word("order")
         list.after = try parameters.position("after")
         list.before = try parameters.position("before")
-        if let text = try parameters.text("cursor") { list.cursor = try CursorSeal(request).opened(text) }
+        if let text = try parameters.text("cursor") { list.cursor = try ListCursorCodec(request).opened(text) }
         self.list = list
     }
 
@@ -34,7 +34,7 @@ struct Listing {
     static func response<Item>(
         _ page: Page<Item>, to request: Request, print: (Item, inout JSONWriter) -> Void
     ) -> Response {
-        let next = page.cursor.map { CursorSeal(request).sealed($0) }
+        let next = page.cursor.map { ListCursorCodec(request).sealed($0) }
         var writer = JSONWriter(capacity: page.items.count * 256 + 64)
         writer.beginObject()
         writer.key("data")

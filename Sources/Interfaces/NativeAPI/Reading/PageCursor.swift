@@ -13,7 +13,7 @@ struct PageCursor: Equatable {
     var order: HistoryRequest.Order
     var direction = Direction.next
     var anchor: Timetoken
-    /// `CursorSeal.digest` of the walk.
+    /// `ListCursorCodec.digest` of the walk.
     var list: String
 
     init(

@@ -12,7 +12,7 @@ struct Parameters {
         self.query = query
         guard !query.isEmpty else { return }
         for item in query.items where !known.contains(item.name) {
-            let nearest = Suggestion.nearest(to: item.name, among: known).map { "; did you mean '\($0)'?" } ?? ""
+            let nearest = NameSuggestion.nearest(to: item.name, among: known).map { "; did you mean '\($0)'?" } ?? ""
             // Shortened: what is repeated to the sender need not be as long as what was sent.
             throw ChatError(
                 .malformed, "unknown query parameter '\(item.name.prefix(64))'\(nearest)", slug: "unknown_parameter")
@@ -47,27 +47,27 @@ struct Parameters {
     }
 
     /// One of some words; nil when not given.
-    func word<Word: RawRepresentable & CaseIterable>(
-        _ name: String, _ type: Word.Type = Word.self
-    ) throws(ChatError) -> Word? where Word.RawValue == String {
+    func word<AuthorizationScheme: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: AuthorizationScheme.Type = AuthorizationScheme.self
+    ) throws(ChatError) -> AuthorizationScheme? where AuthorizationScheme.RawValue == String {
         guard let text = try text(name) else { return nil }
         return try Self.word(text, name)
     }
 
     /// Those of some words that are given; the parameter may be repeated.
-    func words<Word: RawRepresentable & CaseIterable & Hashable>(
-        _ name: String, _ type: Word.Type = Word.self
-    ) throws(ChatError) -> Set<Word> where Word.RawValue == String {
-        var words: Set<Word> = []
+    func words<AuthorizationScheme: RawRepresentable & CaseIterable & Hashable>(
+        _ name: String, _ type: AuthorizationScheme.Type = AuthorizationScheme.self
+    ) throws(ChatError) -> Set<AuthorizationScheme> where AuthorizationScheme.RawValue == String {
+        var words: Set<AuthorizationScheme> = []
         for text in texts(name) { words.insert(try Self.word(text, name)) }
         return words
     }
 
-    private static func word<Word: RawRepresentable & CaseIterable>(
+    private static func word<AuthorizationScheme: RawRepresentable & CaseIterable>(
         _ text: String, _ name: String
-    ) throws(ChatError) -> Word where Word.RawValue == String {
-        guard let word = Word(rawValue: text) else {
-            let known = Word.allCases.map { "'\($0.rawValue)'" }
+    ) throws(ChatError) -> AuthorizationScheme where AuthorizationScheme.RawValue == String {
+        guard let word = AuthorizationScheme(rawValue: text) else {
+            let known = AuthorizationScheme.allCases.map { "'\($0.rawValue)'" }
             let rest = known.dropLast().joined(separator: ", ")
             throw bad(name, "must be \(rest.isEmpty ? "" : rest + " or ")\(known.last ?? "")")
         }

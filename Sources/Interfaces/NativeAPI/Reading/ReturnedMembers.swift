@@ -21,9 +21,9 @@ extension NativeAPI {
     /// - Throws: `.stale` where `etag` or `updated_at` is another: the resource has changed since it was read; `.malformed`, slug
     ///   `bad_member`, for another value of any other member.
     static func returning(
-        _ writable: [String], measured more: Set<String> = [], from read: @escaping CallerAction,
-        to write: @escaping CallerAction
-    ) -> CallerAction {
+        _ writable: [String], measured more: Set<String> = [], from read: @escaping AuthenticatedHandler,
+        to write: @escaping AuthenticatedHandler
+    ) -> AuthenticatedHandler {
         { request, caller in
             guard request.method == .put || request.method == .patch,
                 let document = try? JSONDocument(request.body.bytes, numbers: .lenient),
@@ -73,7 +73,7 @@ extension NativeAPI {
 
     /// The resource as `GET` returns it, with its tag; nil where there is none that the caller may read.
     private nonisolated(nonsending) static func presentState(
-        _ read: CallerAction, _ request: Request, _ caller: Caller
+        _ read: AuthenticatedHandler, _ request: Request, _ caller: Caller
     ) async throws -> (JSONValue, tag: String?)? {
         do {
             let answer = try await read(request.withoutQuery, caller)

@@ -24,7 +24,7 @@ extension BrowserSession {
     static let sealPurpose = "browser session"
     private static let textBytes = 1024
 
-    func text(sealedBy seal: TextSeal) -> String {
+    func text(sealedBy seal: TextSealer) -> String {
         let body = JSONText { writer in
             writer.beginObject()
             writer.member("app", app.name)
@@ -36,7 +36,7 @@ extension BrowserSession {
     }
 
     /// Reads a session; nil for anything but one of ours. Says nothing about time.
-    init?(text: String, sealedBy seal: TextSeal) {
+    init?(text: String, sealedBy seal: TextSealer) {
         guard let json = seal.open(text, mostBytes: Self.textBytes) else { return nil }
         self.init(json: json)
     }

@@ -28,7 +28,7 @@ extension NativeAPI {
         let latest = service.clock.now.adding(BrowserSession.lifetime)
         let session = BrowserSession(
             app: caller.app, key: caller.credential, expires: min(latest, caller.expires ?? latest))
-        await service.audit.write(AuditDeed("session.create", request, caller), in: caller.app)
+        await service.audit.write(AuditOperation("session.create", request, caller), in: caller.app)
         let text = session.text(sealedBy: service.keyring.seal(for: BrowserSession.sealPurpose))
         let cookie = BrowserSession.setCookie(text, isSecure: isSeenEncrypted(request))
         return .json(print(caller, until: session.expires), headers: [Self.noStore, cookie])

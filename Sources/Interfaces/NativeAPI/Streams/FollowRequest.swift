@@ -75,7 +75,7 @@ struct FollowRequest {
 
     /// Where it really starts. The last id of another gateway, or of no gateway at all, is a gap: a refusal would end an
     /// EventSource for good, which cannot forget what it has (WHATWG HTML, 9.2.3).
-    func resumption(in chat: ChatAccess, at cursor: String) async throws(ChatError) -> Resumption {
+    func resumption(in chat: ChatAccess, at cursor: String) async throws(ChatError) -> ResumePosition {
         try await chat.resume(selection, at: cursor, orFromNow: isLastEventID)
     }
 

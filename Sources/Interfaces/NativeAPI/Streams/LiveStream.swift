@@ -4,13 +4,13 @@ import Following
 import HTTPServer
 
 /// What somebody asked for, ready to become a stream.
-struct StreamOrder: Sendable {
+struct StreamRequest: Sendable {
     var caller: Caller
     var selection: Selection
     var format: StreamFormat
     /// The objects beside each event; nil for none.
     var inclusion: Inclusion?
-    var resumption: Resumption
+    var resumption: ResumePosition
     /// Where the client is told that it starts: there too, or later with nothing between.
     var shownStart: Timetoken
     var ticket: StreamTicket.Nonce?
@@ -45,7 +45,7 @@ final class LiveStream {
     var lastSend: UInt64
 
     init(
-        sequence: UInt64, connection: StreamConnection, owner: ConnectionOwner, order: StreamOrder, feed: StreamFeed,
+        sequence: UInt64, connection: StreamConnection, owner: ConnectionOwner, order: StreamRequest, feed: StreamFeed,
         opened: Timetoken, beat: UInt64
     ) {
         self.sequence = sequence

@@ -73,7 +73,7 @@ extension LiveStreams {
 
     private func read(
         _ feed: StreamFeed, for stream: LiveStream, limit: Int
-    ) async throws(ChatError) -> PageShelf.Entry {
+    ) async throws(ChatError) -> PageCache.Entry {
         // One turn: up to where the log is read, and where in the feed's own log that is. What the feed holds back is read
         // as well, and must not come behind the mark again. What waits for its objects comes behind the mark.
         feed.settle()
@@ -84,7 +84,7 @@ extension LiveStreams {
         counters.pagesRead += 1
         let page = try await CatchUpPage.read(
             reading, in: service.chat(for: stream.owner.caller), feed.inclusion, format: feed.format, limit: limit)
-        return PageShelf.Entry(page: page, mark: mark, deletions: deletions, losses: losses)
+        return PageCache.Entry(page: page, mark: mark, deletions: deletions, losses: losses)
     }
 
     private func reading(_ feed: StreamFeed, for stream: LiveStream) -> CatchUp {
@@ -93,7 +93,7 @@ extension LiveStreams {
             .catchUp(feed.selection, audienceSnapshot: audienceSnapshot, after: stream.position, upTo: logPosition(of: feed))
     }
 
-    private func send(_ entry: PageShelf.Entry, to stream: LiveStream) -> Bool {
+    private func send(_ entry: PageCache.Entry, to stream: LiveStream) -> Bool {
         let page = entry.page
         while let piece = page.piece(after: stream.position, of: Bounds.pieceBytes) {
             guard stream.connection.send(piece.bytes) else { return false }

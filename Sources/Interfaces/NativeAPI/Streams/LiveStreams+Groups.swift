@@ -7,7 +7,7 @@ extension LiveStreams {
     static let mostGroups = 10
 
     /// What a stream's groups mean to it depends on these alone.
-    private struct GroupQuestion: Hashable {
+    private struct GroupQuery: Hashable {
         let owner: ObjectIdentifier
         /// As whom the stream listens; a user may have one that is shared beside it.
         let viewer: Viewer?
@@ -33,7 +33,7 @@ extension LiveStreams {
         let keys = streams.reduce(into: Set<RecordKey>()) { keys, stream in
             keys.formUnion(stream.groups?.keys(in: stream.owner.caller.app) ?? [])
         }
-        var answers: [GroupQuestion: Result<ChannelSet, ChatError>] = [:]
+        var answers: [GroupQuery: Result<ChannelSet, ChatError>] = [:]
         let held: [RecordKey: [String]]
         do throws(ChatError) {
             held = try await service.channels(ofGroups: keys)
@@ -43,7 +43,7 @@ extension LiveStreams {
         }
         for (index, stream) in streams.enumerated() {
             guard let groups = stream.groups else { continue }
-            let question = GroupQuestion(
+            let question = GroupQuery(
                 owner: ObjectIdentifier(stream.owner), viewer: stream.feed.selection.viewer,
                 names: groups.names, channels: groups.channels)
             let answer: Result<ChannelSet, ChatError>

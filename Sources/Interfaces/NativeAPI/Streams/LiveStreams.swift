@@ -18,9 +18,9 @@ actor LiveStreams {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let ids = StreamIDs()
-    private let presses: [StreamFormat: FramePress]
+    private let presses: [StreamFormat: FrameEncoder]
     /// What streams and polls get beside events.
-    nonisolated let includedReads: IncludedReads
+    nonisolated let includedReads: IncludeLoader
     /// What the logs of all feeds share.
     let budget: LogBudget
 
@@ -37,13 +37,13 @@ actor LiveStreams {
     private var wheel: [[StreamFeed]]
     var catchingUp: [UInt64: LiveStream] = [:]
     /// How many catch-ups are served at a time, and the pages that others may want as well.
-    let turns = Turnstile(width: 4)
-    var shelf = PageShelf()
+    let turns = AsyncSemaphore(width: 4)
+    var shelf = PageCache()
     private(set) var isDraining = false
     var pollPrint = PollPrinter()
     var counters = StreamMetrics()
     /// Slow closes that the operators have not been told of yet, and the task that is telling them.
-    var lagged: [AppID: LagReport] = [:]
+    var lagged: [AppID: SlowReaderReport] = [:]
     var reporting: Task<Void, Never>?
     /// Streams that follow channel groups.
     var groupStreams: Set<UInt64> = []
@@ -72,9 +72,9 @@ actor LiveStreams {
         beats = polls.secondTimer
         owners = polls.owners
         tickets = StreamTickets(service: service)
-        includedReads = IncludedReads(service: service, loop: polls.loop)
+        includedReads = IncludeLoader(service: service, loop: polls.loop)
         presses = Dictionary(
-            uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FramePress(loop: polls.loop, format: $0)) })
+            uniqueKeysWithValues: StreamFormat.allCases.map { ($0, FrameEncoder(loop: polls.loop, format: $0)) })
         budget = LogBudget(loop: polls.loop, bytes: service.limits.allFeedsBytes)
         wheel = Array(repeating: [], count: Int(Self.interval(service.limits)) + 1)
         beats.observe { [weak self] beat in self?.assumeIsolated { $0.look(at: beat) } ?? false }
@@ -150,7 +150,7 @@ extension LiveStreams {
     }
 
     /// Takes over a connection whose header is on its way.
-    func open(_ connection: StreamConnection, _ order: StreamOrder) {
+    func open(_ connection: StreamConnection, _ order: StreamRequest) {
         let refusal: ClosingReason? =
             if isDraining {
                 .draining
@@ -177,7 +177,7 @@ extension LiveStreams {
         }
     }
 
-    private func enroll(_ connection: StreamConnection, _ order: StreamOrder) -> LiveStream {
+    private func enroll(_ connection: StreamConnection, _ order: StreamRequest) -> LiveStream {
         lastSequence += 1
         let owner = owners.enter(order.caller, from: connection.remoteAddress)
         let stream = LiveStream(
@@ -192,7 +192,7 @@ extension LiveStreams {
         return stream
     }
 
-    private func begin(_ stream: LiveStream, _ order: StreamOrder) {
+    private func begin(_ stream: LiveStream, _ order: StreamRequest) {
         let resumption = order.resumption
         if let nonce = stream.ticket,
             let old = tickets.opened(

@@ -32,7 +32,7 @@ struct PollPrinter {
     }
 
     /// An answer of a poll that did not wait.
-    static func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = [], gap: Resumption?) -> Response {
+    static func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = [], gap: ResumePosition?) -> Response {
         var response = response(text(of: batch, included, gap: gap))
         if let gap { response.headers.append(("Gateway-Cursor", gap.from.description)) }
         return response
@@ -40,7 +40,7 @@ struct PollPrinter {
 
     private static func response(_ text: [UInt8]) -> Response { .json(text, headers: [("Cache-Control", "no-store")]) }
 
-    private static func text(of batch: PollBatch, _ included: [RenderedIncludes], gap: Resumption?) -> [UInt8] {
+    private static func text(of batch: PollBatch, _ included: [RenderedIncludes], gap: ResumePosition?) -> [UInt8] {
         var writer = JSONWriter(capacity: batch.events.count * 400 + 64)
         writer.beginObject()
         writer.key("data")
@@ -51,7 +51,7 @@ struct PollPrinter {
         if let gap {
             writer.key("gap")
             writer.beginObject()
-            ControlBlock.printGap(gap, to: &writer)
+            ControlMessage.printGap(gap, to: &writer)
             writer.endObject()
         }
         writer.endObject()

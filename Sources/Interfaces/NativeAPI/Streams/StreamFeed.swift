@@ -16,8 +16,8 @@ actor StreamFeed: StreamCounting {
     /// The objects beside each event; nil for none.
     nonisolated let inclusion: Inclusion?
     nonisolated let log: Broadcast
-    private let reads: IncludedReads
-    private let press: FramePress
+    private let reads: IncludeLoader
+    private let press: FrameEncoder
     private let beats: SecondTimer
     private let streams = Atomic(0)
     private let lossCount = Atomic(0)
@@ -31,9 +31,9 @@ actor StreamFeed: StreamCounting {
     /// The newest event it has appended.
     private var newest = Timetoken.zero
     private var recent = RecentIDs()
-    private var damper = CountDamper()
+    private var damper = CountDebouncer()
     /// Events whose objects are being read.
-    private var unread = UnreadEvents()
+    private var unread = PendingEvents()
     /// What waits for the log to be complete up to a position.
     private var waiters: [(position: Timetoken, continuation: CheckedContinuation<Void, Never>)] = []
     /// Hears when it begins to hold something back.
@@ -42,8 +42,8 @@ actor StreamFeed: StreamCounting {
     private let onLoss: @Sendable (StreamFeed) -> Void
 
     init(
-        _ selection: Selection, _ format: StreamFormat, _ inclusion: Inclusion?, reads: IncludedReads,
-        press: FramePress, beats: SecondTimer, log: Broadcast, onHold: @escaping @Sendable (StreamFeed) -> Void,
+        _ selection: Selection, _ format: StreamFormat, _ inclusion: Inclusion?, reads: IncludeLoader,
+        press: FrameEncoder, beats: SecondTimer, log: Broadcast, onHold: @escaping @Sendable (StreamFeed) -> Void,
         onLoss: @escaping @Sendable (StreamFeed) -> Void
     ) {
         self.selection = selection
@@ -108,7 +108,7 @@ actor StreamFeed: StreamCounting {
     }
 
     private func isHeldBack(_ event: Event, _ included: RenderedIncludes?) -> Bool {
-        guard CountDamper.concerns(event) else { return false }
+        guard CountDebouncer.concerns(event) else { return false }
         let wasEmpty = damper.isEmpty
         guard damper.hold(event, with: included, at: beats.now) else { return false }
         if wasEmpty { onHold(self) }
@@ -182,7 +182,7 @@ actor StreamFeed: StreamCounting {
 }
 
 /// Events of a feed that wait for the objects beside them.
-private struct UnreadEvents {
+private struct PendingEvents {
     /// The most that wait, in bytes as ``EventDraft/weight`` counts them: more than a turn of the hub hands out.
     private static let mostBytes = 4 * 1024 * 1024
 

@@ -52,7 +52,7 @@ extension StreamFormat {
     }
 
     /// A block that is no event of the log. It has an id where it says where the stream starts; others move no client.
-    func control(_ block: ControlBlock) -> [UInt8] {
+    func control(_ block: ControlMessage) -> [UInt8] {
         switch self {
         case .eventStream:
             return Self.block(

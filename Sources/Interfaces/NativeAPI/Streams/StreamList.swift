@@ -140,7 +140,7 @@ extension LiveStreams {
         old.settle()
         if !stream.isCatchingUp { stream.position = logPosition(of: old) }
         guard stream.connection.leave() else { return leaveFeed(old) }
-        let block = ControlBlock.changed(self.id(of: stream.sequence), selection, cursor: stream.position)
+        let block = ControlMessage.changed(self.id(of: stream.sequence), selection, cursor: stream.position)
         stream.connection.send(old.format.control(block))
         leaveFeed(old)
         if !stream.isCatchingUp { follow(stream) }

@@ -68,7 +68,7 @@ extension NativeAPI {
             // Source: WHATWG HTML, 9.2.3: the one answer that stops an EventSource for good.
             return .empty(status: 204)
         }
-        var order = StreamOrder(
+        var order = StreamRequest(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
             shownStart: shownStart, ticket: ticket?.nonce, audienceChanges: wanted.audienceChanges)
         (order.groups, order.isPresent) = (wanted.groups, wanted.isPresent)

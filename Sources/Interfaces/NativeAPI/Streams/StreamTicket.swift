@@ -62,10 +62,10 @@ struct StreamTicket: Sendable, Equatable {
 extension StreamTicket {
     static let sealPurpose = "stream ticket"
 
-    func text(sealedBy seal: TextSeal) -> String { seal.seal(json.bytes) }
+    func text(sealedBy seal: TextSealer) -> String { seal.seal(json.bytes) }
 
     /// Reads a ticket; nil for anything but one of ours. Says nothing about time and use.
-    init?(text: String, sealedBy seal: TextSeal) {
+    init?(text: String, sealedBy seal: TextSealer) {
         guard let json = seal.open(text, mostBytes: Self.textBytes) else { return nil }
         self.init(json: json)
     }

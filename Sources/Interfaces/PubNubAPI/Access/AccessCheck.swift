@@ -30,7 +30,7 @@ extension PubNubAPI {
         }
         let needs = try rule.needs(request)
         guard !rule.isSigned, let text = request["auth"] else { throw WireError.denied(needs) }
-        let shown = ShownToken(text: text, tokens: tokens)
+        let shown = PresentedToken(text: text, tokens: tokens)
         let token = try shown.token(of: app, service)
         if let user = token.user {
             let claims = [request["uuid"], rule.actorAt.flatMap { request.segment($0) }].compactMap { $0 }
@@ -49,9 +49,9 @@ extension PubNubAPI {
 }
 
 /// A token as a request has shown it: whether it holds can be asked again while the request waits.
-struct ShownToken: Sendable {
+struct PresentedToken: Sendable {
     let text: String
-    let tokens: KnownTokens
+    let tokens: VerifiedTokenCache
 
     /// - Throws: what the wire answers for a token that an app's secret has not signed, or that has ended.
     func token(of app: AppRecord, _ service: ChatService) throws(WireError) -> AccessToken {
@@ -78,8 +78,8 @@ struct ShownToken: Sendable {
 
 extension WireRequest {
     /// The token that has let it in, if one was needed.
-    func shownToken(_ tokens: KnownTokens) -> ShownToken? {
-        token == nil ? nil : self["auth"].map { ShownToken(text: $0, tokens: tokens) }
+    func shownToken(_ tokens: VerifiedTokenCache) -> PresentedToken? {
+        token == nil ? nil : self["auth"].map { PresentedToken(text: $0, tokens: tokens) }
     }
 }
 
@@ -105,7 +105,7 @@ extension WireError {
         WireError(status: 403, text: text, service: "Access Manager", isAccess: true)
     }
 
-    static func denied(_ needs: [AccessRule.Need]) -> WireError {
+    static func denied(_ needs: [AccessRule.RequiredPermission]) -> WireError {
         var error = access("Forbidden")
         error.deniedChannels = needs.filter { $0.kind == .channel }.flatMap(\.names)
         error.deniedGroups = needs.filter { $0.kind == .group }.flatMap(\.names)

@@ -3,7 +3,7 @@ import ChatModel
 
 /// What a call needs of a token where its app demands one (`pubnub-wire.md` 17.5).
 struct AccessRule: Sendable {
-    struct Need: Sendable {
+    struct RequiredPermission: Sendable {
         let kind: ResourceKind
         let names: [String]
         let permission: Permission
@@ -15,7 +15,7 @@ struct AccessRule: Sendable {
     var isSigned = false
     /// The segment that names who acts, where it is not the query alone: a token of a user's lets in nobody else.
     var actorAt: Int?
-    let needs: @Sendable (WireRequest) throws -> [Need]
+    let needs: @Sendable (WireRequest) throws -> [RequiredPermission]
 
     /// Whatever token the app has given; what is shown is as much as it grants (`mayRead`).
     static func anybody(key: Int) -> AccessRule { AccessRule(keyAt: key) { _ in [] } }
@@ -30,8 +30,8 @@ struct AccessRule: Sendable {
     static func channels(_ permission: Permission, at segment: Int, key: Int) -> AccessRule {
         AccessRule(keyAt: key) { request in
             [
-                Need(kind: .channel, names: try request.names(segment), permission: permission),
-                Need(kind: .group, names: request.list("channel-group"), permission: .read),
+                RequiredPermission(kind: .channel, names: try request.names(segment), permission: permission),
+                RequiredPermission(kind: .group, names: request.list("channel-group"), permission: .read),
             ]
         }
     }
@@ -45,14 +45,14 @@ struct AccessRule: Sendable {
 
     static func user(_ permission: Permission, at segment: Int, key: Int) -> AccessRule {
         AccessRule(keyAt: key) { request in
-            [Need(kind: .user, names: [request.segment(segment) ?? ""], permission: permission)]
+            [RequiredPermission(kind: .user, names: [request.segment(segment) ?? ""], permission: permission)]
         }
     }
 
     /// Groups are read, or changed by what stands in the query.
     static let group = AccessRule(keyAt: 3) { request in
         let isChange = request["add"] != nil || request["remove"] != nil || request.segment(6) == "remove"
-        return [Need(kind: .group, names: [request.segment(5) ?? ""], permission: isChange ? .manage : .read)]
+        return [RequiredPermission(kind: .group, names: [request.segment(5) ?? ""], permission: isChange ? .manage : .read)]
     }
 
     /// A user's memberships are the user's, and the channels' to join; whoever moderates may restrict.
@@ -64,9 +64,9 @@ struct AccessRule: Sendable {
             let moderation = channels.map(\.id).filter { WireNames.moderated(on: $0) != nil }
             let joined = channels.map(\.id).filter { WireNames.moderated(on: $0) == nil }
             return [
-                Need(kind: .user, names: [request.segment(4) ?? ""], permission: .update),
-                Need(kind: .channel, names: joined, permission: .join),
-                Need(kind: .channel, names: moderation, permission: .manage),
+                RequiredPermission(kind: .user, names: [request.segment(4) ?? ""], permission: .update),
+                RequiredPermission(kind: .channel, names: joined, permission: .join),
+                RequiredPermission(kind: .channel, names: moderation, permission: .manage),
             ]
         }
     }
@@ -74,7 +74,7 @@ struct AccessRule: Sendable {
 
 extension AccessToken {
     /// What is needed and not granted, by kind; empty when all is.
-    func missing(_ needs: [AccessRule.Need]) -> [AccessRule.Need] {
+    func missing(_ needs: [AccessRule.RequiredPermission]) -> [AccessRule.RequiredPermission] {
         needs.compactMap { need in
             let missing = need.names.filter { name in
                 !allows(need.permission, need.kind, name) && !allowsPresence(need, name) && !allowsThread(need, name)
@@ -84,13 +84,13 @@ extension AccessToken {
     }
 
     /// What is granted on a channel holds in the threads of its messages.
-    private func allowsThread(_ need: AccessRule.Need, _ name: String) -> Bool {
-        guard need.kind == .channel, let thread = WireThread(name.withoutPresence) else { return false }
+    private func allowsThread(_ need: AccessRule.RequiredPermission, _ name: String) -> Bool {
+        guard need.kind == .channel, let thread = MappedThread(name.withoutPresence) else { return false }
         return allows(need.permission, .channel, thread.parent)
     }
 
     /// Who may read a channel or a group may follow who is there.
-    private func allowsPresence(_ need: AccessRule.Need, _ name: String) -> Bool {
+    private func allowsPresence(_ need: AccessRule.RequiredPermission, _ name: String) -> Bool {
         need.permission == .read && name.hasSuffix(String.presenceSuffix)
             && allows(.read, need.kind, name.withoutPresence)
     }

@@ -48,7 +48,7 @@ extension PubNubAPI {
 
     /// Leaves an entry in the app's audit log. Who comes with the app's keys is named by them alone.
     func note(_ action: String, _ request: WireRequest, _ keyset: Keyset, resource: String? = nil) async {
-        let deed = AuditDeed(
+        let deed = AuditOperation(
             action: action, actor: keyset.record.subscribeKey, address: request.request.remoteAddress.description,
             request: request.request.id, resource: resource)
         await service.audit.write(deed, in: keyset.app)

@@ -94,7 +94,7 @@ extension PubNubAPI {
     private func place(
         of message: Timetoken, on channel: String, _ chat: ChatAccess
     ) async throws(ChatError) -> String {
-        guard let thread = WireThread(channel), try await chat.isReply(message, in: thread) else { return channel }
+        guard let thread = MappedThread(channel), try await chat.isReply(message, in: thread) else { return channel }
         return thread.parent
     }
 
@@ -103,7 +103,7 @@ extension PubNubAPI {
         on channel: String, after: Timetoken, before: Timetoken, _ limit: Int, _ chat: ChatAccess
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
         let own = try await chat.actions(in: channel, after: after, before: before, limit: limit, thread: .none)
-        guard let thread = WireThread(channel) else { return own }
+        guard let thread = MappedThread(channel) else { return own }
         let replies = try await chat.actions(
             in: thread.parent, after: after, before: before, limit: limit, thread: .of(thread.root))
         let all = (own.actions + replies.actions).sorted { $0.timetoken < $1.timetoken }

@@ -13,7 +13,7 @@ extension PubNubAPI {
         var end = try request.timetoken("end") ?? .distantFuture
         if start > end { swap(&start, &end) }
         let chat = chat(keyset, for: request)
-        if let thread = WireThread(channels[0]) {
+        if let thread = MappedThread(channels[0]) {
             try await deleteReplies(of: thread, after: start, before: end.after, keyset, chat)
         }
         _ = try await chat.deleteEvents(after: start, before: end.after, in: channels[0])
@@ -29,7 +29,7 @@ extension PubNubAPI {
 
     /// Each is deleted as any message is, so that its thread counts it no more.
     private func deleteReplies(
-        of thread: WireThread, after: Timetoken, before: Timetoken, _ keyset: Keyset, _ chat: ChatAccess
+        of thread: MappedThread, after: Timetoken, before: Timetoken, _ keyset: Keyset, _ chat: ChatAccess
     ) async throws(ChatError) {
         var query = HistoryRequest(
             channel: ChannelID(thread.parent, in: keyset.app), after: after, before: before, limit: limits.pageMost)

@@ -157,7 +157,7 @@ struct FetchRequest {
     }
 
     private func print(_ event: Event, to writer: inout JSONWriter) {
-        guard let shown = ShownPayload(event) else { return }
+        guard let shown = VisiblePayload(event) else { return }
         writer.beginObject()
         writer.member("message", shown.payload)
         writer.member("timetoken", event.timetoken.description)

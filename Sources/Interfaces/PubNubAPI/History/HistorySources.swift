@@ -10,7 +10,7 @@ struct HistorySources {
     init(_ channel: String, in app: AppID, _ request: (ChannelID) -> HistoryRequest) {
         var own = request(ChannelID(channel, in: app))
         own.thread = .none
-        guard let thread = WireThread(channel) else {
+        guard let thread = MappedThread(channel) else {
             requests = [own]
             return
         }
@@ -47,10 +47,10 @@ struct HistorySources {
         _ page: Page<Event>, of query: HistoryRequest, _ limit: Int, _ chat: ChatAccess
     ) async throws(ChatError) -> [Event] {
         var (page, query) = (page, query)
-        var found = page.items.filter { ShownPayload.shows($0) }
+        var found = page.items.filter { VisiblePayload.shows($0) }
         while found.count < limit, let rest = query.rest(behind: page) {
             (query, page) = (rest, try await chat.history([rest], onWire: true)[0])
-            found += page.items.filter { ShownPayload.shows($0) }
+            found += page.items.filter { VisiblePayload.shows($0) }
         }
         return found
     }

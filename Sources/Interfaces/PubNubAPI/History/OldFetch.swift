@@ -14,7 +14,7 @@ extension PubNubAPI {
             limit: asked == 0 ? 100 : min(asked, 100))
         let events = try await fetch(
             wanted, limit: wanted.limit, [channel], keyset, chat(keyset, for: request))[0]
-        let form = OldItemForm(request)
+        let form = LegacyItemFormat(request)
         return .wire { writer in
             writer.beginArray()
             writer.beginArray()
@@ -28,7 +28,7 @@ extension PubNubAPI {
 }
 
 /// Bare payloads, or objects of payload, position and metadata.
-private struct OldItemForm {
+private struct LegacyItemFormat {
     let showsPosition: Bool
     let showsMeta: Bool
     let isText: Bool
@@ -40,7 +40,7 @@ private struct OldItemForm {
     }
 
     func print(_ event: Event, to writer: inout JSONWriter) {
-        guard let shown = ShownPayload(event) else { return }
+        guard let shown = VisiblePayload(event) else { return }
         guard showsPosition || showsMeta else { return writer.raw(shown.payload) }
         writer.beginObject()
         writer.member("message", shown.payload)

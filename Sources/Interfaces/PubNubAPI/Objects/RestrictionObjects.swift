@@ -100,10 +100,10 @@ extension PubNubAPI {
             return
         }
         let reason = value["reason"]?.string.flatMap { $0.isEmpty ? nil : $0 }
-        let sanction = Sanction(
+        let restrictionRequest = RestrictionRequest(
             isBan: value["ban"]?.boolean ?? false, isMute: value["mute"]?.boolean ?? false, reason: reason)
-        guard sanction.isBan || sanction.isMute else { return try await lift(user, in: channel, by: moderator, chat) }
-        _ = try await chat.restrict(user, in: channel, sanction, by: moderator, announcingOnWire: false)
+        guard restrictionRequest.isBan || restrictionRequest.isMute else { return try await lift(user, in: channel, by: moderator, chat) }
+        _ = try await chat.restrict(user, in: channel, restrictionRequest, by: moderator, announcingOnWire: false)
     }
 
     static func lift(

@@ -34,7 +34,7 @@ extension PubNubAPI {
         guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request)
         let payload = try payload(Array(text.utf8), limit: limits.signalDataBytes, .signalTooLarge)
-        let typing = WireTyping(channel: channel, payload, user: try request.user(), label: try label(request))
+        let typing = WireEventMapper(channel: channel, payload, user: try request.user(), label: try label(request))
         if let place = try await take(typing, chat(keyset, for: request)) { return Self.sent(at: place) }
         return try await sent(typing.signal(), keyset, request)
     }
@@ -43,11 +43,11 @@ extension PubNubAPI {
     private func publish(_ bytes: [UInt8], _ request: WireRequest) async throws -> Response {
         let (keyset, channel) = try place(of: request)
         let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
-        var typing = WireTyping(channel: channel, payload, user: try request.user(), label: try label(request))
+        var typing = WireEventMapper(channel: channel, payload, user: try request.user(), label: try label(request))
         typing.meta = try meta(request)
         var emission = typing.publish()
         store(&emission, as: request)
-        if let thread = WireThread(channel), emission.isReply,
+        if let thread = MappedThread(channel), emission.isReply,
             let answer = try await sent(emission, in: thread, keyset, request)
         {
             return answer
@@ -60,11 +60,11 @@ extension PubNubAPI {
 
     /// A reply, where the message replied to is there; nil where it is not, or is a reply itself.
     private func sent(
-        _ emission: Emission, in thread: WireThread, _ keyset: Keyset, _ request: WireRequest
+        _ emission: Emission, in thread: MappedThread, _ keyset: Keyset, _ request: WireRequest
     ) async throws -> Response? {
         var reply = emission
         reply.channel = thread.parent
-        var ties = MessageTies(threadOf: thread.root)
+        var ties = MessageLinks(threadOf: thread.root)
         ties.keepsMeta = true
         do throws(ChatError) {
             return Self.sent(try await chat(keyset, for: request).post(reply, ties))

@@ -7,7 +7,7 @@ extension PubNubAPI {
     /// Takes a signal of typing or a receipt into the fact that it states.
     ///
     /// - Returns: a place in the log at which subscribers have it; nil for a signal like any other.
-    func take(_ signal: WireTyping, _ chat: ChatAccess) async throws -> Timetoken? {
+    func take(_ signal: WireEventMapper, _ chat: ChatAccess) async throws -> Timetoken? {
         guard let user = signal.user else { return nil }
         let (channel, text) = (signal.channel, signal.payload.text)
         switch signal.signalFact {
@@ -32,7 +32,7 @@ extension PubNubAPI {
 
     /// Whether a publish repeats what native readers have from a record: an SDK that invites a user writes the membership
     /// first and publishes the invitation then.
-    func isKnown(_ publish: WireTyping, _ chat: ChatAccess) async throws(ChatError) -> Bool {
+    func isKnown(_ publish: WireEventMapper, _ chat: ChatAccess) async throws(ChatError) -> Bool {
         guard let place = publish.invitedTo else { return false }
         do throws(ChatError) {
             return try await chat.member(publish.channel, of: place) != nil

@@ -64,9 +64,9 @@ private final class SubscribeFormatter: PollFormatter {
     let holder: HolderID?
 
     /// The token that let it in; nil where none was needed.
-    private let shown: ShownToken?
+    private let shown: PresentedToken?
 
-    init(_ wanted: SubscribeRequest, print: SubscribePrinter, _ service: ChatService, shown: ShownToken?) {
+    init(_ wanted: SubscribeRequest, print: SubscribePrinter, _ service: ChatService, shown: PresentedToken?) {
         self.shown = shown
         reader = wanted.subscriber
         self.print = print

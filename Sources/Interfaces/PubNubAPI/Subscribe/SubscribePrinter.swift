@@ -24,13 +24,13 @@ final class SubscribePrinter: Sendable {
     /// What came of the event that was looked at last: those who wait are asked about the same one after the other.
     private struct Seen {
         let timetoken: Timetoken
-        let shown: ShownPayload?
+        let shown: VisiblePayload?
         /// Holds what filters have read of the event.
         let subject: FilterSubject?
 
         init(_ event: Event) {
             timetoken = event.timetoken
-            shown = ShownPayload(event)
+            shown = VisiblePayload(event)
             subject = shown.map { FilterSubject(event, wireData: $0.payload, wireMeta: $0.meta) }
         }
     }
@@ -40,7 +40,7 @@ final class SubscribePrinter: Sendable {
     private let seen = Lock<Lock<Seen>?>(nil)
 
     /// What this wire shows of an event; nil for one that it does not.
-    func shown(_ event: Event) -> ShownPayload? { look(at: event, \.shown) }
+    func shown(_ event: Event) -> VisiblePayload? { look(at: event, \.shown) }
 
     /// Whether this wire shows an event to a reader with that filter.
     func isShown(_ event: Event, by filter: Filter) -> Bool {
@@ -90,7 +90,7 @@ final class SubscribePrinter: Sendable {
     }
 
     private static func item(_ event: Event, _ reader: Subscriber, to writer: inout JSONWriter) {
-        guard let shown = ShownPayload(event), let place = reader.match.place(of: event) else { return }
+        guard let shown = VisiblePayload(event), let place = reader.match.place(of: event) else { return }
         let suffix = event.kind == .presence ? String.presenceSuffix : ""
         writer.beginObject()
         writer.member("a", "1")

@@ -14,7 +14,7 @@ struct Subscriber: Sendable {
     /// Whether the subscriber gets the event.
     func wants(_ event: Event, _ print: SubscribePrinter) -> Bool {
         guard match.place(of: event) != nil else { return false }
-        guard let filter else { return ShownPayload.showsAtOnce(event) || print.shown(event) != nil }
+        guard let filter else { return VisiblePayload.showsAtOnce(event) || print.shown(event) != nil }
         return print.isShown(event, by: filter)
     }
 }

@@ -57,8 +57,8 @@ struct SubscriptionMatch: Sendable {
             try Names.check(channel: prefix)
             self[keyPath: side].prefixes.append(prefix)
             self[keyPath: side].prefixes.sort { $0.utf8.count > $1.utf8.count }
-            if prefix.hasPrefix(WireThread.prefix) {
-                parents.prefixes.append(String(prefix.dropFirst(WireThread.prefix.count)))
+            if prefix.hasPrefix(MappedThread.prefix) {
+                parents.prefixes.append(String(prefix.dropFirst(MappedThread.prefix.count)))
             }
         case .all: throw WireError.unreadable
         }
@@ -75,7 +75,7 @@ struct SubscriptionMatch: Sendable {
 
     /// What is said in a thread is natively said in its message's channel.
     private mutating func follow(threadOf channel: String) {
-        if let thread = WireThread(channel) { parents.names.insert(ExactText(thread.parent)) }
+        if let thread = MappedThread(channel) { parents.names.insert(ExactText(thread.parent)) }
     }
 
     /// Leaves out what is said in a channel until then.
@@ -94,7 +94,7 @@ struct SubscriptionMatch: Sendable {
             return presence.subscription(of: channel).map { Place(channel: channel, subscription: $0) }
         }
         guard !channel.readsLikePresence else { return nil }
-        let shown = event.draft.thread.map { WireThread(parent: channel, root: $0).name } ?? channel
+        let shown = event.draft.thread.map { MappedThread(parent: channel, root: $0).name } ?? channel
         if let found = messages.subscription(of: shown) { return Place(channel: shown, subscription: found) }
         for echo in event.draft.echoes where !isWithheld(echo, at: event.timetoken) && !echo.readsLikePresence {
             if let found = messages.subscription(of: echo) { return Place(channel: echo, subscription: found) }
@@ -104,7 +104,7 @@ struct SubscriptionMatch: Sendable {
 
     private func isWithheld(_ channel: String, at place: Timetoken) -> Bool {
         guard !withheld.isEmpty else { return false }
-        return [channel, WireThread(channel)?.parent].contains { name in
+        return [channel, MappedThread(channel)?.parent].contains { name in
             name.flatMap { withheld[ExactText($0)] }.map { place < $0 } ?? false
         }
     }

@@ -37,7 +37,7 @@ struct TemplateFormat: WebhookFormat {
     func content(
         of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
     ) throws(FormatError) -> PostContent {
-        do throws(TemplateObstacle) {
+        do throws(TemplateError) {
             let context = Context(envelope: JSONText(trusted: envelope), webhook: subscriber.name)
             return PostContent(body: try template.render(context, limitBytes: Self.limitBytes).bytes)
         } catch {

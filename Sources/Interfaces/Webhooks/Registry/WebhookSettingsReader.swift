@@ -29,7 +29,7 @@ struct WebhookSettingsReader {
     var givenHeaders: Set<String> = []
     /// The address before the document was read.
     private let formerURL: String
-    private var faults = FaultCollector()
+    private var faults = ValidationErrors()
 
     /// - Throws: `.malformed` for what is no object.
     init(

@@ -75,11 +75,11 @@ public struct ReceiverVerification: Sendable {
             method: "OPTIONS", url: webhook.settings.url,
             totalTimeout: webhook.settings.timeout ?? WebhookSettings.defaultTimeout,
             tls: webhook.settings.tls?.identity)
-        request.headers = CloudEventsConsent.request(origin: origin, ratePerMinute: rate).map { ($0.name, $0.value) }
+        request.headers = CloudEventsValidation.request(origin: origin, ratePerMinute: rate).map { ($0.name, $0.value) }
         let result = await tokens.send(request, to: webhook)
         guard result.status != nil else { throw Self.unanswered(result) }
-        do throws(CloudEventsConsent.Refusal) {
-            switch try CloudEventsConsent.grant(origin: origin, asksRate: rate != nil, header: { result.headers[$0] }) {
+        do throws(CloudEventsValidation.Refusal) {
+            switch try CloudEventsValidation.grant(origin: origin, asksRate: rate != nil, header: { result.headers[$0] }) {
             case .unlimited: return nil
             case .perMinute(let number): return number
             }

@@ -11,8 +11,8 @@ extension Reader {
         ("dead", "state = 2 AND ep IN (SELECT id FROM subscriber)"),
     ]
 
-    func figures() throws(SQLiteFailure) -> EngineFigures {
-        var figures = EngineFigures()
+    func figures() throws(SQLiteFailure) -> EngineStatistics {
+        var figures = EngineStatistics()
         let ends = try statement("SELECT (SELECT min(tt) FROM event), (SELECT max(tt) FROM event)")
         try ends.forEachRow { row in
             figures.oldestEvent = row.optionalInteger(0).map { Timetoken(UInt64($0)) }
@@ -23,7 +23,7 @@ extension Reader {
             let count = try statement("SELECT count(*), min(tt) FROM delivery WHERE \(condition)")
             try count.forEachRow { row in
                 let oldest = row.optionalInteger(1).map { Timetoken(UInt64($0)) }
-                figures.deliveries.append((state, EngineFigures.Queue(count: Int(row.integer(0)), oldest: oldest)))
+                figures.deliveries.append((state, EngineStatistics.Queue(count: Int(row.integer(0)), oldest: oldest)))
                 return true
             }
         }
@@ -33,7 +33,7 @@ extension Reader {
     }
 }
 
-extension EngineFigures {
+extension EngineStatistics {
     /// Adds what stands beside the database, which is in its pages only after a checkpoint.
     mutating func measureFiles(_ path: String) {
         var status = stat()

@@ -137,7 +137,7 @@ final class Readers: Sendable {
 }
 
 extension Readers.Pool {
-    fileprivate mutating func next() -> MonitorAnswer<ReadJob?> {
+    fileprivate mutating func next() -> WaitResult<ReadJob?> {
         if first < jobs.count {
             let job = jobs[first]
             first += 1

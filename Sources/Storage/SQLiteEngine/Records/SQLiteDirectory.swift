@@ -31,7 +31,7 @@ struct SQLiteDirectory: Directory {
     }
 
     func decide<Value: Sendable>(
-        _ keys: [RecordKey], _ decide: @escaping @Sendable (Situation) throws(ChatError) -> Decision<Value>
+        _ keys: [RecordKey], _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
         // What it comes to is not known before; about an event, and a record for each it looks at.
         try await writerHandle.run(drafts: keys.count + 1, bytes: (keys.count + 1) * 1024) {

@@ -75,14 +75,14 @@ extension Writer {
 
     /// Lets `body` look at the records and does what it says.
     func decide<Value: Sendable>(
-        _ keys: [RecordKey], _ body: (Situation) throws(ChatError) -> Decision<Value>
+        _ keys: [RecordKey], _ body: (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) throws(SQLiteFailure) -> Result<Decided<Value>, ChatError> {
         var records: [RecordKey: Record] = [:]
         for key in keys { records[key] = try statements.findRecord.record(key) }
         let decision: Decision<Value>
         let tag = ETag.random()
         do throws(ChatError) {
-            decision = try body(Situation(now: now, next: nextPlace, etag: ETag.text(tag), records: records))
+            decision = try body(RecordSnapshot(now: now, next: nextPlace, etag: ETag.text(tag), records: records))
             for draft in decision.events { try draft.check() }
         } catch {
             return .failure(error)

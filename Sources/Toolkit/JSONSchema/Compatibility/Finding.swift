@@ -12,7 +12,7 @@ struct Finding {
         let (narrow, wide) = direction == .backward ? (Side.old, Side.new) : (Side.new, Side.old)
         let holds = inclusion.includes([RuleRef(narrow, 0)], in: RuleRef(wide, 0))
         let gaps = inclusion.gaps
-        let trial = WitnessTrial(accepting: pair[narrow].schema, refusing: pair[wide].schema)
+        let trial = WitnessCheck(accepting: pair[narrow].schema, refusing: pair[wide].schema)
         var witness: JSONText?
         var changes: [SchemaComparison.Change] = []
         for gap in gaps {
@@ -32,7 +32,7 @@ struct Finding {
 }
 
 /// Tries a value on both versions.
-private struct WitnessTrial {
+private struct WitnessCheck {
     let accepting: Schema
     let refusing: Schema
 

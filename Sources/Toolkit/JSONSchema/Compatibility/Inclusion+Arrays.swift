@@ -1,7 +1,7 @@
 import JSON
 
 extension Inclusion {
-    mutating func impliesArray(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesArray(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
         switch demand {
         case .minItems(let count):
             let least = part.contains.map(\.minimum).max() ?? 0
@@ -37,7 +37,7 @@ extension Inclusion {
     }
 
     /// How many elements there can be at most.
-    mutating func longest(_ part: Facts) -> Int {
+    mutating func longest(_ part: ValueConstraints) -> Int {
         // Beyond this nobody writes a tuple; saying more elements than there can be is safe.
         for index in 0...min(part.prefixLength, 1_000) where index < part.maxItems {
             let children = part.children(at: index)
@@ -46,7 +46,7 @@ extension Inclusion {
         return part.maxItems
     }
 
-    private mutating func impliesElements(_ part: Facts, _ places: [(index: Int, rule: RuleRef)]) -> Bool {
+    private mutating func impliesElements(_ part: ValueConstraints, _ places: [(index: Int, rule: RuleRef)]) -> Bool {
         var holds = true
         let longest = longest(part)
         for (index, rule) in places where index < longest && (holds || !isTrying) {
@@ -63,7 +63,7 @@ extension Inclusion {
 
     /// Elements from `after` on: each one that the narrow side tells apart, and the first of those that are alike.
     private mutating func impliesRest(
-        _ part: Facts, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         if pair.isTrivial(rule) { return true }
         let last = max(after, part.prefixLength)
@@ -79,7 +79,7 @@ extension Inclusion {
     }
 
     private mutating func impliesContains(
-        _ part: Facts, _ rule: RuleRef, _ minimum: Int, _ maximum: Int, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ rule: RuleRef, _ minimum: Int, _ maximum: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         let hasEnough = minimum == 0 || hasAtLeast(minimum, rule, part)
         let hasFew =
@@ -99,7 +99,7 @@ extension Inclusion {
             made.compactMap(\.self))
     }
 
-    private mutating func hasAtLeast(_ minimum: Int, _ rule: RuleRef, _ part: Facts) -> Bool {
+    private mutating func hasAtLeast(_ minimum: Int, _ rule: RuleRef, _ part: ValueConstraints) -> Bool {
         for row in part.contains where row.minimum >= minimum {
             if attempt({ $0.includes([row.rule], in: rule) }).holds { return true }
         }

@@ -3,8 +3,8 @@ import JSON
 extension Inclusion {
     /// The ways in which open branches can be taken. Past a few dozen the branches are left out instead, which only makes
     /// more values of it.
-    mutating func branches(of facts: Facts) -> [Facts] {
-        var done: [Facts] = []
+    mutating func branches(of facts: ValueConstraints) -> [ValueConstraints] {
+        var done: [ValueConstraints] = []
         var open = [facts]
         while var next = open.popLast() {
             guard let choice = next.choices.popLast() else {
@@ -22,7 +22,7 @@ extension Inclusion {
 
     private static let branchLimit = 48
 
-    private mutating func taking(_ choice: Facts.Choice, _ facts: Facts) -> [Facts] {
+    private mutating func taking(_ choice: ValueConstraints.Choice, _ facts: ValueConstraints) -> [ValueConstraints] {
         switch choice {
         case .any(let rules):
             if rules.contains(where: facts.rules.contains) { return [facts] }
@@ -45,14 +45,14 @@ extension Inclusion {
     // MARK: - Emptiness
 
     /// Whether certainly no value is described.
-    mutating func isEmpty(_ facts: Facts, depth: Int = 2) -> Bool {
+    mutating func isEmpty(_ facts: ValueConstraints, depth: Int = 2) -> Bool {
         if facts.isNothing { return true }
         if depth > 0, facts.values == nil, facts.kinds.subtracting(hollow(facts, depth)).isEmpty { return true }
         return facts.nots.contains { isCovered(facts, by: $0) }
     }
 
     /// The kinds of which there is no value because a part of it cannot be.
-    private mutating func hollow(_ facts: Facts, _ depth: Int) -> KindSet {
+    private mutating func hollow(_ facts: ValueConstraints, _ depth: Int) -> KindSet {
         var hollow: KindSet = []
         if facts.kinds.contains(.object) {
             let isHollow = facts.required.prefix(64).contains { name in
@@ -66,7 +66,7 @@ extension Inclusion {
     }
 
     /// Whether all values satisfy a rule that they are known not to satisfy.
-    private mutating func isCovered(_ facts: Facts, by denied: RuleRef) -> Bool {
+    private mutating func isCovered(_ facts: ValueConstraints, by denied: RuleRef) -> Bool {
         if facts.rules.contains(where: { areSame($0, denied) }) { return true }
         guard spend(), facts.nots.count <= 16 else { return false }
         var plain = facts
@@ -78,7 +78,7 @@ extension Inclusion {
     // MARK: - The wide side
 
     /// The values of one kind that the facts describe satisfy one of the rules.
-    mutating func impliesAny(_ part: Facts, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesAny(_ part: ValueConstraints, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
         var samples: [JSONText] = []
         for rule in rules {
             let (holds, found) = attempt { $0.covers(part, RuleRef(wide.side, rule)) }
@@ -91,7 +91,7 @@ extension Inclusion {
             wider: "its branches accept more now", samples + self.samples(of: part))
     }
 
-    mutating func impliesOne(_ part: Facts, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesOne(_ part: ValueConstraints, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
         var samples: [JSONText] = []
         for (index, rule) in rules.enumerated() {
             let (holds, found) = attempt { $0.covers(part, RuleRef(wide.side, rule)) }
@@ -109,7 +109,7 @@ extension Inclusion {
             wider: "its branches accept more now", samples + self.samples(of: part))
     }
 
-    mutating func impliesNot(_ part: Facts, _ rule: Rule.ID, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesNot(_ part: ValueConstraints, _ rule: Rule.ID, _ keyword: String, _ wide: RuleRef) -> Bool {
         let overlap = adding([RuleRef(wide.side, rule)], to: part)
         if isEmpty(overlap) || branches(of: overlap).allSatisfy({ isEmpty($0) }) { return true }
         return gap(
@@ -118,7 +118,7 @@ extension Inclusion {
     }
 
     mutating func impliesConditional(
-        _ part: Facts, _ test: Rule.ID, _ then: Rule.ID?, _ otherwise: Rule.ID?, _ wide: RuleRef
+        _ part: ValueConstraints, _ test: Rule.ID, _ then: Rule.ID?, _ otherwise: Rule.ID?, _ wide: RuleRef
     ) -> Bool {
         let test = RuleRef(wide.side, test)
         var holds = true

@@ -2,7 +2,7 @@ import JSON
 
 extension Inclusion {
     /// Whether the values of one kind that the facts describe satisfy one keyword of the rule `wide`.
-    mutating func implies(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func implies(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
         switch demand {
         case .reference(let rule): return covers(part, RuleRef(wide.side, rule))
         case .allOf(let rules):
@@ -28,7 +28,7 @@ extension Inclusion {
         return true
     }
 
-    private mutating func impliesKinds(_ part: Facts, _ kinds: KindSet, _ keyword: String, _ wide: RuleRef) -> Bool {
+    private mutating func impliesKinds(_ part: ValueConstraints, _ kinds: KindSet, _ keyword: String, _ wide: RuleRef) -> Bool {
         let refused = part.kinds.subtracting(kinds)
         if refused.isEmpty { return true }
         let names = ChangeText.list(refused)
@@ -39,7 +39,7 @@ extension Inclusion {
 
     /// What cannot be listed is no list.
     private mutating func impliesValues(
-        _ part: Facts, _ values: [JSONValue], _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ values: [JSONValue], _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         let kinds = ChangeText.list(part.kinds)
         return gap(
@@ -49,7 +49,7 @@ extension Inclusion {
 
     // MARK: - Numbers
 
-    private mutating func impliesNumber(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+    private mutating func impliesNumber(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
         var range = NumberRange()
         switch demand {
         case .minimum(let value, let exclusive):
@@ -74,7 +74,7 @@ extension Inclusion {
     }
 
     private mutating func impliesMultiple(
-        _ part: Facts, _ value: JSONValue, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ value: JSONValue, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         guard let divisor = Number(value.node).flatMap(Divisor.init) else { return true }
         let steps = part.steps + (part.kinds.contains(.fraction) ? [] : [.integer(1)])
@@ -87,7 +87,7 @@ extension Inclusion {
 
     // MARK: - Strings
 
-    private mutating func impliesString(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+    private mutating func impliesString(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
         switch demand {
         case .minLength(let count):
             if part.minLength >= count { return true }
@@ -115,7 +115,7 @@ extension Inclusion {
     }
 
     private mutating func impliesPattern(
-        _ part: Facts, _ pattern: TextPattern, _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ pattern: TextPattern, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         if part.patterns.contains(where: { $0.isIncluded(in: pattern) }) { return true }
         let samples = strings(part, lengths: [part.minLength, part.minLength + 8])
@@ -128,7 +128,7 @@ extension Inclusion {
     }
 }
 
-extension Facts {
+extension ValueConstraints {
     /// Whether all numbers that are left lie in the range, whichever way they are written.
     func range(isInside wide: NumberRange) -> Bool {
         let integers = !kinds.contains(.written) || range.lowest >= wide.lowest && range.highest <= wide.highest

@@ -2,7 +2,7 @@ import JSON
 
 extension Inclusion {
     /// What the presence of a member demands.
-    mutating func impliesDependents(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesDependents(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
         switch demand {
         case .dependentRequired(let needs): return implies(part, needs: needs, keyword, wide)
         case .dependentSchemas(let rules): return implies(part, rules: rules, wide)
@@ -14,7 +14,7 @@ extension Inclusion {
     }
 
     private mutating func implies(
-        _ part: Facts, needs: [(name: Name, needs: [Name])], _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, needs: [(name: Name, needs: [Name])], _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         var holds = true
         for row in needs where holds || !isTrying {
@@ -31,7 +31,7 @@ extension Inclusion {
         return holds
     }
 
-    private mutating func implies(_ part: Facts, rules: [(name: Name, rule: Rule.ID)], _ wide: RuleRef) -> Bool {
+    private mutating func implies(_ part: ValueConstraints, rules: [(name: Name, rule: Rule.ID)], _ wide: RuleRef) -> Bool {
         var holds = true
         for row in rules where holds || !isTrying {
             let present = having(row.name, part)
@@ -41,7 +41,7 @@ extension Inclusion {
     }
 
     /// The objects that have a member, with what follows from that.
-    mutating func having(_ name: Name, _ part: Facts) -> Facts {
+    mutating func having(_ name: Name, _ part: ValueConstraints) -> ValueConstraints {
         var facts = part
         facts.require([name])
         var next = 0
@@ -54,7 +54,7 @@ extension Inclusion {
     }
 
     /// Every name satisfies the rule.
-    mutating func impliesNames(_ part: Facts, _ rule: RuleRef, _ wide: RuleRef) -> Bool {
+    mutating func impliesNames(_ part: ValueConstraints, _ rule: RuleRef, _ wide: RuleRef) -> Bool {
         if attempt({ $0.includes(part.propertyNames, kinds: .string, in: rule) }).holds { return true }
         var isSure = part.objects.contains { table in
             guard table.patterns.isEmpty, let others = table.additional else { return false }

@@ -1,7 +1,7 @@
 import JSON
 
 extension Inclusion {
-    mutating func impliesObject(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesObject(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
         switch demand {
         case .minProperties, .maxProperties: return impliesCount(part, demand, keyword, wide)
         case .required(let names): return impliesRequired(part, names, keyword, wide)
@@ -33,7 +33,7 @@ extension Inclusion {
         }
     }
 
-    private mutating func impliesCount(_ part: Facts, _ demand: Demand, _ keyword: String, _ wide: RuleRef) -> Bool {
+    private mutating func impliesCount(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
         switch demand {
         case .minProperties(let count):
             if max(part.minProperties, part.required.count) >= count { return true }
@@ -50,7 +50,7 @@ extension Inclusion {
     }
 
     private mutating func impliesRequired(
-        _ part: Facts, _ names: [Name], _ keyword: String, _ wide: RuleRef
+        _ part: ValueConstraints, _ names: [Name], _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         let known = Set(part.required)
         var holds = true
@@ -66,7 +66,7 @@ extension Inclusion {
     // MARK: - Members
 
     /// The member of that name, where there is one, satisfies the rule.
-    private mutating func impliesMember(_ part: Facts, _ name: Name, _ rule: RuleRef) -> Bool {
+    private mutating func impliesMember(_ part: ValueConstraints, _ name: Name, _ rule: RuleRef) -> Bool {
         let children = part.children(named: name)
         if pair.isTrivial(rule) { return true }
         if isLenient, children.isEmpty, !part.mentions(name) {
@@ -90,7 +90,7 @@ extension Inclusion {
     }
 
     /// Every member whose name matches the pattern satisfies the rule.
-    private mutating func impliesMatching(_ part: Facts, _ pattern: TextPattern, _ rule: RuleRef) -> Bool {
+    private mutating func impliesMatching(_ part: ValueConstraints, _ pattern: TextPattern, _ rule: RuleRef) -> Bool {
         if pair.isTrivial(rule) { return true }
         var names = part.knownNames.filter { pattern.matches($0.bytes) != false }
         names += pattern.examples(count: 3).map { Name(String(decoding: $0, as: UTF8.self)) }.filter {
@@ -101,7 +101,7 @@ extension Inclusion {
 
     /// Every member that is neither named nor matched by the wide side's tables satisfies the rule.
     private mutating func impliesOthers(
-        _ part: Facts, _ rule: RuleRef, _ names: Set<Name>, _ patterns: [TextPattern], _ keyword: String,
+        _ part: ValueConstraints, _ rule: RuleRef, _ names: Set<Name>, _ patterns: [TextPattern], _ keyword: String,
         _ wide: RuleRef
     ) -> Bool {
         if pair.isTrivial(rule) { return true }
@@ -122,7 +122,7 @@ extension Inclusion {
 
     /// The same where no other member may be: said of the members, not of the schema `false`.
     private mutating func refuses(
-        _ part: Facts, _ known: [Name], _ invented: [Name], _ patterns: [TextPattern], _ rule: RuleRef,
+        _ part: ValueConstraints, _ known: [Name], _ invented: [Name], _ patterns: [TextPattern], _ rule: RuleRef,
         _ keyword: String, _ wide: RuleRef
     ) -> Bool {
         var holds = true
@@ -144,12 +144,12 @@ extension Inclusion {
         return holds
     }
 
-    private mutating func refusesAlready(_ part: Facts, _ name: Name) -> Bool {
+    private mutating func refusesAlready(_ part: ValueConstraints, _ name: Name) -> Bool {
         let children = part.children(named: name)
         return !children.isEmpty && isEmpty(facts(of: children))
     }
 
-    private mutating func impliesEach(_ part: Facts, _ names: [Name], _ rule: RuleRef) -> Bool {
+    private mutating func impliesEach(_ part: ValueConstraints, _ names: [Name], _ rule: RuleRef) -> Bool {
         var holds = true
         for name in names where holds || !isTrying {
             let children = part.children(named: name)
@@ -166,7 +166,7 @@ extension Inclusion {
     /// Members that nobody names: in each table of the narrow side either some pattern matches or the rule for the others
     /// applies, and every combination of these must satisfy the rule.
     private mutating func impliesUnnamed(
-        _ part: Facts, matching pattern: TextPattern?, excluded: [TextPattern], _ rule: RuleRef, _ suffix: String,
+        _ part: ValueConstraints, matching pattern: TextPattern?, excluded: [TextPattern], _ rule: RuleRef, _ suffix: String,
         _ wide: RuleRef
     ) -> Bool {
         for outcome in outcomes(part, pattern, excluded) {
@@ -176,7 +176,7 @@ extension Inclusion {
         return true
     }
 
-    private func outcomes(_ part: Facts, _ pattern: TextPattern?, _ excluded: [TextPattern]) -> [[RuleRef]] {
+    private func outcomes(_ part: ValueConstraints, _ pattern: TextPattern?, _ excluded: [TextPattern]) -> [[RuleRef]] {
         var combinations: [[RuleRef]] = [[]]
         for table in part.objects {
             var options = [table.additional.map { [$0] } ?? []]
@@ -197,7 +197,7 @@ extension Inclusion {
     }
 
     /// How many members there can be at most, where names are listed.
-    private mutating func mostMembers(_ part: Facts) -> Int? {
+    private mutating func mostMembers(_ part: ValueConstraints) -> Int? {
         var least: Int?
         for table in part.objects where table.patterns.isEmpty {
             guard let others = table.additional, isEmpty(facts(of: [others])) else { continue }

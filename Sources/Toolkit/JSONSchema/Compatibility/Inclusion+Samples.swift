@@ -4,7 +4,7 @@ import JSON
 /// only has to be right often, and never large.
 extension Inclusion {
     /// A few values that the facts describe, of each kind.
-    mutating func samples(of facts: Facts, breadth: Int = 4) -> [JSONText] {
+    mutating func samples(of facts: ValueConstraints, breadth: Int = 4) -> [JSONText] {
         guard needsSamples, samplingDepth < Self.samplingLimit, spend() else { return [] }
         samplingDepth += 1
         defer { samplingDepth -= 1 }
@@ -25,11 +25,11 @@ extension Inclusion {
     private static let samplingLimit = 12
     static let sampleBytes = 64 * 1024
 
-    private func listed(_ values: [JSONValue], _ part: Facts) -> [JSONText] {
+    private func listed(_ values: [JSONValue], _ part: ValueConstraints) -> [JSONText] {
         values.prefix(32).map(JSONText.init(printing:))
     }
 
-    private mutating func made(_ part: Facts, _ breadth: Int) -> [JSONText] {
+    private mutating func made(_ part: ValueConstraints, _ breadth: Int) -> [JSONText] {
         switch part.kinds {
         case .string: return strings(part, lengths: [part.minLength, max(part.minLength, 1)])
         case .array: return arrays(part, breadth)
@@ -41,7 +41,7 @@ extension Inclusion {
     }
 
     /// Whether the rules behind the facts do not refuse it.
-    private mutating func isPlausible(_ text: JSONText, _ part: Facts) -> Bool {
+    private mutating func isPlausible(_ text: JSONText, _ part: ValueConstraints) -> Bool {
         guard let document = try? JSONDocument(text.bytes) else { return false }
         return part.rules.allSatisfy { holds(document.root, $0) != false }
             && part.nots.allSatisfy { holds(document.root, $0) != true }
@@ -54,7 +54,7 @@ extension Inclusion {
     // MARK: - Objects
 
     /// The smallest, and with each member that may be left out.
-    private mutating func objects(_ part: Facts, _ breadth: Int) -> [JSONText] {
+    private mutating func objects(_ part: ValueConstraints, _ breadth: Int) -> [JSONText] {
         var made = [object(part)]
         for name in part.knownNames.prefix(breadth > 1 ? 24 : 0) where !part.required.contains(name) {
             for value in samples(of: facts(of: part.children(named: name)), breadth: breadth / 2).prefix(breadth) {
@@ -71,7 +71,7 @@ extension Inclusion {
 
     /// An object with the required members and these; a member without a value gets one.
     mutating func object(
-        _ part: Facts, with given: [(name: Name, value: JSONText?)] = [], without: Set<Name> = [], count: Int = 0
+        _ part: ValueConstraints, with given: [(name: Name, value: JSONText?)] = [], without: Set<Name> = [], count: Int = 0
     ) -> JSONText? {
         guard needsSamples else { return nil }
         let facts = given.reduce(having(part)) { having($1.name, $0) }
@@ -101,11 +101,11 @@ extension Inclusion {
     }
 
     /// What follows from the members that must be there.
-    private mutating func having(_ part: Facts) -> Facts { part.required.first.map { having($0, part) } ?? part }
+    private mutating func having(_ part: ValueConstraints) -> ValueConstraints { part.required.first.map { having($0, part) } ?? part }
 
     // MARK: - Arrays
 
-    private mutating func arrays(_ part: Facts, _ breadth: Int) -> [JSONText] {
+    private mutating func arrays(_ part: ValueConstraints, _ breadth: Int) -> [JSONText] {
         var made = [array(part)]
         for value in samples(of: facts(of: part.children(at: 0)), breadth: breadth / 2).prefix(breadth) {
             made.append(array(part, with: [0: value]))
@@ -114,7 +114,7 @@ extension Inclusion {
     }
 
     /// An array of the smallest size, with these elements where they belong.
-    mutating func array(_ part: Facts, with given: [Int: JSONText] = [:], count: Int = 0) -> JSONText? {
+    mutating func array(_ part: ValueConstraints, with given: [Int: JSONText] = [:], count: Int = 0) -> JSONText? {
         guard needsSamples else { return nil }
         var wanted: [RuleRef?] = []
         for row in part.contains { wanted += Array(repeating: row.rule, count: min(row.minimum, 1_000)) }

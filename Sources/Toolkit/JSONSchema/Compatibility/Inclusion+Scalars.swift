@@ -4,15 +4,15 @@ import JSON
 extension Inclusion {
     // MARK: - Numbers
 
-    func numbers(_ part: Facts, below bound: Number) -> [JSONText] {
+    func numbers(_ part: ValueConstraints, below bound: Number) -> [JSONText] {
         numbers(part, near: [bound]).filter { text in Self.number(text).map { !$0.isGreater(than: bound) } ?? false }
     }
 
-    func numbers(_ part: Facts, above bound: Number) -> [JSONText] {
+    func numbers(_ part: ValueConstraints, above bound: Number) -> [JSONText] {
         numbers(part, near: [bound]).filter { text in Self.number(text).map { !bound.isGreater(than: $0) } ?? false }
     }
 
-    func numbers(_ part: Facts, indivisibleBy divisor: Divisor) -> [JSONText] {
+    func numbers(_ part: ValueConstraints, indivisibleBy divisor: Divisor) -> [JSONText] {
         numbers(part).filter { text in Self.number(text).map { !$0.isMultiple(of: divisor) } ?? false }
     }
 
@@ -23,7 +23,7 @@ extension Inclusion {
     }
 
     /// Numbers at the ends of the range, at its steps, and near what the wide side asks for.
-    func numbers(_ part: Facts, near hints: [Number] = []) -> [JSONText] {
+    func numbers(_ part: ValueConstraints, near hints: [Number] = []) -> [JSONText] {
         guard needsSamples else { return [] }
         var candidates: [Number] = []
         for end in hints + [.integer(0), .integer(part.range.lowest), .integer(part.range.highest)] {
@@ -44,7 +44,7 @@ extension Inclusion {
     // MARK: - Strings
 
     /// Strings of about these lengths that have the formats and match the patterns, as far as that can be arranged.
-    func strings(_ part: Facts, lengths: [Int]) -> [JSONText] {
+    func strings(_ part: ValueConstraints, lengths: [Int]) -> [JSONText] {
         guard needsSamples else { return [] }
         var begun: [[UInt8]] = part.patterns.first.map { $0.examples(count: 6) } ?? []
         if let format = part.formats.first { begun += format.examples }
@@ -62,7 +62,7 @@ extension Inclusion {
 
     private static let plainTexts = ["", "a", "A", "0", " ", "-", "é", "a b", "abcdefgh"].map { Array($0.utf8) }
 
-    private func fits(_ text: [UInt8], _ part: Facts) -> Bool {
+    private func fits(_ text: [UInt8], _ part: ValueConstraints) -> Bool {
         let count = text.count { $0 & 0xC0 != 0x80 }
         return count >= part.minLength && count <= part.maxLength
             && part.patterns.allSatisfy { $0.matches(text) == true }

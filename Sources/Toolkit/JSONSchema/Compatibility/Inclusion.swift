@@ -2,7 +2,7 @@ import JSON
 
 /// Proves that whatever satisfies some rules satisfies another rule, or collects the gaps.
 ///
-/// The narrow side is a set of rules (all of them hold), gathered into `Facts`; the wide side is one rule, taken apart
+/// The narrow side is a set of rules (all of them hold), gathered into `ValueConstraints`; the wide side is one rule, taken apart
 /// keyword by keyword, since to satisfy it is to satisfy each. Disjunctions of the narrow side are split, those of the
 /// wide side tried. Whatever is not proved is a gap with values that might show it.
 struct Inclusion {
@@ -69,13 +69,13 @@ struct Inclusion {
 
     // MARK: - Facts
 
-    mutating func facts(of rules: [RuleRef], kinds: KindSet = .all) -> Facts {
-        var facts = Facts()
+    mutating func facts(of rules: [RuleRef], kinds: KindSet = .all) -> ValueConstraints {
+        var facts = ValueConstraints()
         facts.kinds = kinds
         return adding(rules, to: facts)
     }
 
-    mutating func adding(_ rules: [RuleRef], to facts: Facts) -> Facts {
+    mutating func adding(_ rules: [RuleRef], to facts: ValueConstraints) -> ValueConstraints {
         var facts = facts
         facts.take(rules, pair)
         // Also what was there already is copied.
@@ -88,7 +88,7 @@ struct Inclusion {
     private static let groups: [KindSet] = [.null, .boolean, .number, .string, .array, .object]
 
     /// Whether all that the facts describe satisfies the rule.
-    mutating func covers(_ facts: Facts, _ wide: RuleRef) -> Bool {
+    mutating func covers(_ facts: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard depth < Self.depthLimit else { return miss(wide, "", "is too deep to compare", samples: []) }
         depth += 1
         defer { depth -= 1 }
@@ -104,7 +104,7 @@ struct Inclusion {
         return holds
     }
 
-    mutating func coversByKind(_ facts: Facts, _ wide: RuleRef) -> Bool {
+    mutating func coversByKind(_ facts: ValueConstraints, _ wide: RuleRef) -> Bool {
         var holds = true
         for group in Self.groups where !facts.kinds.isDisjoint(with: group) && (holds || !isTrying) {
             let part = facts.restricted(to: group).listed()
@@ -114,7 +114,7 @@ struct Inclusion {
     }
 
     /// The same for facts about values of one kind.
-    private mutating func satisfies(_ part: Facts, _ wide: RuleRef) -> Bool {
+    private mutating func satisfies(_ part: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard spend() else { return miss(wide, "", "is too large to compare", samples: []) }
         let rule = pair.rule(wide)
         if rule.isFalse {
@@ -133,7 +133,7 @@ struct Inclusion {
     }
 
     /// Values that can be listed are looked at one by one.
-    private mutating func lists(_ values: [JSONValue], _ part: Facts, _ check: Check, _ wide: RuleRef) -> Bool {
+    private mutating func lists(_ values: [JSONValue], _ part: ValueConstraints, _ check: Check, _ wide: RuleRef) -> Bool {
         var failing: [JSONValue] = []
         var isSure = true
         let known: ValueSet? = if case .oneOfValues(let allowed) = check.demand { ValueSet(allowed) } else { nil }
@@ -156,19 +156,19 @@ struct Inclusion {
     }
 
     /// Whether a listed value satisfies the rest of what is known; it does as long as nothing says otherwise.
-    private mutating func belongs(_ value: JSONValue, to part: Facts) -> Bool {
+    private mutating func belongs(_ value: JSONValue, to part: ValueConstraints) -> Bool {
         part.rules.allSatisfy { holds(value, $0) != false }
     }
 
     /// Whether a value satisfies a rule, as far as the budget allows to tell.
     mutating func holds(_ value: JSONValue, _ ref: RuleRef) -> Bool? {
-        var satisfaction = Satisfaction(pair, steps: min(steps, Self.stepsPerValue))
+        var satisfaction = ValueCheck(pair, steps: min(steps, Self.stepsPerValue))
         defer { steps -= satisfaction.taken }
         return satisfaction.holds(value, ref)
     }
 
-    mutating func holds(_ value: JSONValue, _ demand: Demand, of ref: RuleRef) -> Bool? {
-        var satisfaction = Satisfaction(pair, steps: min(steps, Self.stepsPerValue))
+    mutating func holds(_ value: JSONValue, _ demand: KeywordRequirement, of ref: RuleRef) -> Bool? {
+        var satisfaction = ValueCheck(pair, steps: min(steps, Self.stepsPerValue))
         defer { steps -= satisfaction.taken }
         return satisfaction.holds(value, demand, of: ref)
     }
@@ -188,7 +188,7 @@ struct Inclusion {
 
     mutating func areSame(_ left: RuleRef, _ right: RuleRef) -> Bool { equality.areSame(left, right) }
 
-    mutating func areSame(_ left: Demand, _ one: Side, _ right: Demand, _ other: Side) -> Bool {
+    mutating func areSame(_ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side) -> Bool {
         equality.areSame(left, one, right, other)
     }
 

@@ -49,7 +49,7 @@ struct RuleEquality {
     }
 
     /// Whether two keywords say the same.
-    mutating func areSame(_ left: Demand, _ one: Side, _ right: Demand, _ other: Side) -> Bool {
+    mutating func areSame(_ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side) -> Bool {
         switch (left, right) {
         case (.kinds(let left), .kinds(let right)): return left == right
         case (.equals(let left), .equals(let right)): return ValueSet.areEqual(left, right)
@@ -76,7 +76,7 @@ struct RuleEquality {
     }
 
     /// The keywords that apply other rules.
-    private mutating func areSameApplied(_ left: Demand, _ one: Side, _ right: Demand, _ other: Side) -> Bool {
+    private mutating func areSameApplied(_ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side) -> Bool {
         switch (left, right) {
         case (.propertyNames(let left), .propertyNames(let right)), (.reference(let left), .reference(let right)),
             (.not(let left), .not(let right)), (.unevaluatedItems(let left), .unevaluatedItems(let right)),

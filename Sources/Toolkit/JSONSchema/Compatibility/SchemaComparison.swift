@@ -64,7 +64,7 @@ public struct SchemaComparison: Sendable {
     public init(
         old: JSONDocument, new: JSONDocument, mode: Mode, options: SchemaOptions = SchemaOptions(),
         isLenient: Bool = false
-    ) throws(SchemaRefusal) {
+    ) throws(SchemaError) {
         self.init(
             old: try Schema(old, options: options), new: try Schema(new, options: options), mode: mode,
             isLenient: isLenient)

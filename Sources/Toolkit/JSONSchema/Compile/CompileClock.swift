@@ -10,9 +10,9 @@ struct CompileClock {
         deadline = Self.now() + milliseconds * 1_000_000
     }
 
-    func check() throws(SchemaRefusal) {
+    func check() throws(SchemaError) {
         guard Self.now() <= deadline else {
-            throw SchemaRefusal(.limit, "compiling the schema takes more than \(milliseconds) ms")
+            throw SchemaError(.limit, "compiling the schema takes more than \(milliseconds) ms")
         }
     }
 

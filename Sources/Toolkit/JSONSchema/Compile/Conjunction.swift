@@ -67,7 +67,7 @@ struct Conjunction {
 extension Conjunction {
     /// Takes a check in that names no rule for the same value, and none for members or elements.
     /// False when it is of another sort.
-    mutating func take(plain demand: Demand) -> Bool {
+    mutating func take(plain demand: KeywordRequirement) -> Bool {
         switch demand {
         case .kinds(let allowed): kinds.formIntersection(allowed)
         case .equals(let value): enums.append([value])

@@ -5,7 +5,7 @@ enum Cycles {
     /// The rules in an order in which each comes after all it applies to the same value.
     ///
     /// Depth first without recursion: a chain of references may be as long as the schema.
-    static func order(of rules: [Rule], _ index: SchemaIndex) throws(SchemaRefusal) -> [Rule.ID] {
+    static func order(of rules: [Rule], _ index: SchemaIndex) throws(SchemaError) -> [Rule.ID] {
         var order: [Rule.ID] = []
         order.reserveCapacity(rules.count)
         var marks = [Mark](repeating: .new, count: rules.count)
@@ -36,11 +36,11 @@ enum Cycles {
 
     private static func refusal(
         _ path: [Rule.ID], back to: Rule.ID, _ rules: [Rule], _ index: SchemaIndex
-    ) -> SchemaRefusal {
+    ) -> SchemaError {
         let cycle = path.drop(while: { $0 != to }) + [to]
         let places = cycle.map { index.display(index.subschemas[rules[$0].subschema].place) }
         let shown = places.count > 6 ? places.prefix(3) + ["…"] + places.suffix(2) : places[...]
-        return SchemaRefusal(
+        return SchemaError(
             .cycle, "the schema applies itself to the same value without end: \(shown.joined(separator: " → "))",
             at: places.first ?? "#")
     }

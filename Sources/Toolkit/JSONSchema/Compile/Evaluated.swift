@@ -36,7 +36,7 @@ struct Evaluated {
     private(set) var needsMarks: Set<Rule.ID> = []
 
     /// Rules that evaluate nothing cost nothing here; most schemas have no `unevaluated*` at all and skip it.
-    init(_ rules: [Rule], order: [Rule.ID], clock: CompileClock) throws(SchemaRefusal) {
+    init(_ rules: [Rule], order: [Rule.ID], clock: CompileClock) throws(SchemaError) {
         let nothing = [Reach](repeating: Reach(), count: rules.count)
         (certain, possible, certainOutside, possibleOutside) = (nothing, nothing, nothing, nothing)
         guard rules.contains(where: { $0.checks.contains { $0.demand.isUnevaluated } }) else { return }
@@ -70,7 +70,7 @@ struct Evaluated {
         settle(rule, checks)
     }
 
-    private static func own(_ demand: Demand) -> (certain: Reach, possible: Reach) {
+    private static func own(_ demand: KeywordRequirement) -> (certain: Reach, possible: Reach) {
         var sure = Reach()
         var maybe = Reach()
         switch demand {
@@ -115,7 +115,7 @@ struct Evaluated {
     }
 }
 
-extension Demand {
+extension KeywordRequirement {
     var isUnevaluated: Bool {
         switch self {
         case .unevaluatedItems, .unevaluatedProperties: true

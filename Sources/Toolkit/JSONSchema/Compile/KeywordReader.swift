@@ -13,7 +13,7 @@ struct KeywordReader {
     /// What the keyword demands; nil when it demands nothing by itself.
     func demand(
         of keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
-    ) throws(SchemaRefusal) -> Demand? {
+    ) throws(SchemaError) -> KeywordRequirement? {
         switch keyword {
         case .ref, .dynamicRef, .recursiveRef:
             return .reference(try builder.target(keyword, try text(keyword, value, builder), rule))
@@ -44,7 +44,7 @@ struct KeywordReader {
     /// The keywords that apply other schemas.
     private func applied(
         _ keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
-    ) throws(SchemaRefusal) -> Demand? {
+    ) throws(SchemaError) -> KeywordRequirement? {
         switch keyword {
         case .allOf: return .allOf(try list(keyword, value, &builder))
         case .anyOf: return .anyOf(try list(keyword, value, &builder))
@@ -77,26 +77,26 @@ struct KeywordReader {
         builder.index.display(place) + "/" + keyword.rawValue
     }
 
-    private func wrong(_ keyword: Keyword, _ expected: String, _ builder: RuleBuilder) -> SchemaRefusal {
-        SchemaRefusal(.invalid, "'\(keyword.rawValue)' must be \(expected)", at: pointer(keyword, builder))
+    private func wrong(_ keyword: Keyword, _ expected: String, _ builder: RuleBuilder) -> SchemaError {
+        SchemaError(.invalid, "'\(keyword.rawValue)' must be \(expected)", at: pointer(keyword, builder))
     }
 
     // MARK: - Plain values
 
-    private func text(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaRefusal) -> String {
+    private func text(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> String {
         guard let text = value.string else { throw wrong(keyword, "a string", builder) }
         return text
     }
 
     /// A count may be written `2.0`; one past every size there is counts as the largest.
-    private func count(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaRefusal) -> Int {
+    private func count(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> Int {
         guard let number = value.double, number >= 0, number == number.rounded() else {
             throw wrong(keyword, "a whole number of at least 0", builder)
         }
         return number < 0x7FFF_FFFF ? Int(number) : 0x7FFF_FFFF
     }
 
-    private func kinds(_ value: JSONValue, _ builder: RuleBuilder) throws(SchemaRefusal) -> KindSet {
+    private func kinds(_ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> KindSet {
         let names = value.string.map { [$0] } ?? value.strings ?? []
         var kinds: KindSet = []
         for name in names {
@@ -109,13 +109,13 @@ struct KeywordReader {
         return kinds
     }
 
-    private func enumeration(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaRefusal) -> Demand {
+    private func enumeration(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement {
         guard let values = value.elements else { throw wrong(.enum, "a list", builder) }
         try builder.countEnumValues(values.count, at: pointer(.enum, builder))
         return .oneOfValues(values)
     }
 
-    private func bound(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaRefusal) -> Demand?
+    private func bound(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> KeywordRequirement?
     {
         // In draft-04 the exclusive forms are flags beside the bound.
         if scope.dialect == .draft04, keyword == .exclusiveMinimum || keyword == .exclusiveMaximum { return nil }
@@ -131,7 +131,7 @@ struct KeywordReader {
         }
     }
 
-    private func format(_ value: JSONValue, _ builder: RuleBuilder) -> Demand? {
+    private func format(_ value: JSONValue, _ builder: RuleBuilder) -> KeywordRequirement? {
         guard let name = value.string, let format = Format(name: name, in: scope.dialect) else { return nil }
         if scope.dialect >= .draft201909, scope.vocabularies.contains(.formatAssertion) { return .format(format) }
         switch builder.options.formats {
@@ -142,7 +142,7 @@ struct KeywordReader {
     }
 
     /// Both keywords make one check, which stands at the first of them.
-    private func content(_ keyword: Keyword, _ builder: RuleBuilder) -> Demand? {
+    private func content(_ keyword: Keyword, _ builder: RuleBuilder) -> KeywordRequirement? {
         guard builder.options.assertsContent else { return nil }
         let isBase64 = value["contentEncoding"]?.string == "base64"
         let isJSON = value["contentMediaType"]?.string == "application/json"
@@ -152,12 +152,12 @@ struct KeywordReader {
 
     // MARK: - Names
 
-    private func names(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaRefusal) -> [Name] {
+    private func names(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> [Name] {
         guard let names = value.strings else { throw wrong(keyword, "a list of names", builder) }
         return names.map(Name.init)
     }
 
-    private func required(_ value: JSONValue, _ builder: RuleBuilder) throws(SchemaRefusal) -> Demand? {
+    private func required(_ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> KeywordRequirement? {
         // Draft-03 put a boolean here; it means nothing since.
         if value.kind == .boolean, scope.dialect == .draft04 { return nil }
         return .required(try names(.required, value, builder))
@@ -165,7 +165,7 @@ struct KeywordReader {
 
     private func dependents(
         _ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder
-    ) throws(SchemaRefusal) -> [(name: Name, needs: [Name])] {
+    ) throws(SchemaError) -> [(name: Name, needs: [Name])] {
         guard let members = value.members else { throw wrong(keyword, "an object", builder) }
         var dependents: [(name: Name, needs: [Name])] = []
         for member in members {
@@ -178,7 +178,7 @@ struct KeywordReader {
 
     private func list(
         _ keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
-    ) throws(SchemaRefusal) -> [Rule.ID] {
+    ) throws(SchemaError) -> [Rule.ID] {
         guard let elements = value.elements else { throw wrong(keyword, "a list of schemas", builder) }
         var rules: [Rule.ID] = []
         for position in elements.indices {
@@ -189,7 +189,7 @@ struct KeywordReader {
 
     private func map(
         _ keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
-    ) throws(SchemaRefusal) -> [(name: Name, rule: Rule.ID)] {
+    ) throws(SchemaError) -> [(name: Name, rule: Rule.ID)] {
         guard let members = value.members else { throw wrong(keyword, "an object of schemas", builder) }
         var rules: [(name: Name, rule: Rule.ID)] = []
         for member in members {
@@ -201,7 +201,7 @@ struct KeywordReader {
 
     private func patterns(
         _ value: JSONValue, _ builder: inout RuleBuilder
-    ) throws(SchemaRefusal) -> [(pattern: Int, rule: Rule.ID)] {
+    ) throws(SchemaError) -> [(pattern: Int, rule: Rule.ID)] {
         let rules = try map(.patternProperties, value, &builder)
         var patterns: [(pattern: Int, rule: Rule.ID)] = []
         for (name, rule) in rules {
@@ -211,7 +211,7 @@ struct KeywordReader {
         return patterns
     }
 
-    private func additional(_ builder: inout RuleBuilder) throws(SchemaRefusal) -> Demand {
+    private func additional(_ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement {
         var patterns: [Int] = []
         for member in value["patternProperties"]?.members ?? [] {
             patterns.append(try builder.pattern(member.name, at: pointer(.patternProperties, builder)))
@@ -221,14 +221,14 @@ struct KeywordReader {
         return .additional(rule, names: names, patterns: patterns)
     }
 
-    private func items(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaRefusal) -> Demand {
+    private func items(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement {
         if value.kind == .array, scope.dialect < .draft202012 { return .prefix(try list(.items, value, &builder)) }
         let prefix = scope.dialect == .draft202012 ? self.value["prefixItems"]?.count ?? 0 : 0
         return .rest(try builder.child("items", of: rule), after: prefix)
     }
 
-    private func contains(_ builder: inout RuleBuilder) throws(SchemaRefusal) -> Demand {
-        func limit(_ keyword: Keyword, _ builder: RuleBuilder) throws(SchemaRefusal) -> Int? {
+    private func contains(_ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement {
+        func limit(_ keyword: Keyword, _ builder: RuleBuilder) throws(SchemaError) -> Int? {
             guard scope.keyword(keyword.rawValue) != nil, let value = value[keyword.rawValue] else { return nil }
             return try count(keyword, value, builder)
         }
@@ -237,7 +237,7 @@ struct KeywordReader {
             maximum: try limit(.maxContains, builder) ?? .max, marks: scope.dialect == .draft202012)
     }
 
-    private func conditional(_ builder: inout RuleBuilder) throws(SchemaRefusal) -> Demand {
+    private func conditional(_ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement {
         .conditional(
             test: try builder.child("if", of: rule),
             then: value["then"] == nil ? nil : try builder.child("then", of: rule),
@@ -245,7 +245,7 @@ struct KeywordReader {
     }
 
     /// The old form: each value is a list of names or a schema.
-    private func dependencies(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaRefusal) -> Demand? {
+    private func dependencies(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement? {
         guard let members = value.members else { throw wrong(.dependencies, "an object", builder) }
         var needs: [(name: Name, needs: [Name])] = []
         var schemas: [(name: Name, rule: Rule.ID)] = []

@@ -5,7 +5,7 @@ struct MetaschemaCheck {
     let options: SchemaOptions
 
     /// Checks the first document of the index, each of its resources by the metaschema it names.
-    func check(_ index: SchemaIndex) throws(SchemaRefusal) {
+    func check(_ index: SchemaIndex) throws(SchemaError) {
         let root = index.documents[0].json.root
         // Resources with a `$schema` of their own are another metaschema's business.
         let others = index.resources.filter { $0.root.document == 0 && !$0.root.pointer.isEmpty }.compactMap {
@@ -26,12 +26,12 @@ struct MetaschemaCheck {
 
     private func check(
         _ value: JSONValue, at pointer: String, by metaschema: Schema, excepting foreign: [String]
-    ) throws(SchemaRefusal) {
+    ) throws(SchemaError) {
         var scratch = Scratch()
         let verdict = metaschema.verdict(on: value, scratch: &scratch)
         if verdict == .valid { return }
         if case .exhausted(let budget) = verdict {
-            throw SchemaRefusal(
+            throw SchemaError(
                 .limit, "holding the schema against its metaschema runs out of \(budget)", at: "#" + pointer)
         }
         var report = ReportOptions()
@@ -43,16 +43,16 @@ struct MetaschemaCheck {
             return !foreign.contains { place == $0 || place.hasPrefix($0 + "/") }
         }
         guard !problems.isEmpty else { return }
-        throw SchemaRefusal(
+        throw SchemaError(
             problems.map { violation in
-                SchemaRefusal.Problem(
+                SchemaError.Problem(
                     reason: .invalid, pointer: "#" + pointer + violation.pointer.dropFirst(), detail: violation.detail,
                     keywordLocation: violation.keywordLocation,
                     absoluteKeywordLocation: violation.absoluteKeywordLocation)
             })
     }
 
-    private func metaschema(of value: JSONValue, _ dialect: Dialect) throws(SchemaRefusal) -> Schema {
+    private func metaschema(of value: JSONValue, _ dialect: Dialect) throws(SchemaError) -> Schema {
         guard let named = value["$schema"]?.string else { return Schema.metaschema(of: dialect) }
         let uri = named.hasSuffix("#") ? String(named.dropLast()) : named
         if let known = Dialect(metaschema: uri) { return Schema.metaschema(of: known) }

@@ -1,7 +1,7 @@
 extension Planner {
     mutating func arrays(
         _ all: Conjunction, marking: Bool, into code: inout [Instruction]
-    ) throws(SchemaRefusal) {
+    ) throws(SchemaError) {
         guard all.kinds.contains(.array), all.hasArrayTable else { return }
         var table = ArrayTable()
         table.minimum = UInt32(clamping: all.minItems)

@@ -1,7 +1,7 @@
 import JSON
 
 extension Planner {
-    mutating func choices(_ all: Conjunction, into code: inout [Instruction]) throws(SchemaRefusal) {
+    mutating func choices(_ all: Conjunction, into code: inout [Instruction]) throws(SchemaError) {
         for choice in all.choices {
             switch choice {
             case .any(let rules): code.append(branch(rules, exclusive: false, all))
@@ -105,7 +105,7 @@ struct Discriminator {
     }
 
     private static func gathered(_ rules: [Rule.ID], _ planner: Planner) -> Conjunction {
-        var gatherer = Gatherer(rules: planner.rules, shapes: planner.shapes, evaluated: planner.evaluated)
+        var gatherer = ConjunctionBuilder(rules: planner.rules, shapes: planner.shapes, evaluated: planner.evaluated)
         return gatherer.gather(rules)
     }
 }

@@ -1,6 +1,6 @@
 extension Planner {
     /// The rule as a part of what an `unevaluated*` around it looks at.
-    mutating func marked(_ rule: Rule.ID) throws(SchemaRefusal) -> [Instruction] {
+    mutating func marked(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         if rules[rule].checks.contains(where: { $0.demand.isUnevaluated }) {
             // Its own keyword sees only what is inside the rule; what it lets pass counts outside too.
             return [Instruction(.region, a: Int(program(.body(rule))), b: 1)]
@@ -9,7 +9,7 @@ extension Planner {
     }
 
     /// The rule's checks, then what they left unevaluated.
-    mutating func body(_ rule: Rule.ID) throws(SchemaRefusal) -> [Instruction] {
+    mutating func body(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         var code = try checked(rule)
         for check in rules[rule].checks {
             switch check.demand {
@@ -23,8 +23,8 @@ extension Planner {
         return code
     }
 
-    private mutating func checked(_ rule: Rule.ID) throws(SchemaRefusal) -> [Instruction] {
-        var gatherer = Gatherer(rules: rules, shapes: shapes, evaluated: evaluated)
+    private mutating func checked(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
+        var gatherer = ConjunctionBuilder(rules: rules, shapes: shapes, evaluated: evaluated)
         let evaluated = evaluated
         let plain = gatherer.gather(rule) { demand in
             demand.isUnevaluated || demand.inPlace.contains(where: evaluated.contributes)
@@ -42,7 +42,7 @@ extension Planner {
         return evaluated.contributes(rule) ? program(.marked(rule)) : program([rule])
     }
 
-    private mutating func markedBranches(_ demand: Demand) -> [Instruction] {
+    private mutating func markedBranches(_ demand: KeywordRequirement) -> [Instruction] {
         switch demand {
         case .reference(let rule): return [Instruction(.call, a: Int(markedProgram(rule)))]
         case .allOf(let rules): return rules.map { Instruction(.call, a: Int(markedProgram($0))) }

@@ -3,7 +3,7 @@ import JSON
 extension Planner {
     mutating func objects(
         _ all: Conjunction, marking: Bool, into code: inout [Instruction]
-    ) throws(SchemaRefusal) {
+    ) throws(SchemaError) {
         guard all.kinds.contains(.object) else { return }
         let isTyped = all.kinds == .object
         if all.hasObjectTable {
@@ -56,7 +56,7 @@ extension Planner {
 
     private mutating func objectTable(
         _ parts: [Conjunction.ObjectPart], _ all: Conjunction
-    ) throws(SchemaRefusal) -> ObjectTable {
+    ) throws(SchemaError) -> ObjectTable {
         var result = ObjectTable()
         let required = Array(all.required.prefix(Self.bits))
         let members = try memberSlots(parts, required)
@@ -91,7 +91,7 @@ extension Planner {
 
     private mutating func memberSlots(
         _ parts: [Conjunction.ObjectPart], _ required: [Name]
-    ) throws(SchemaRefusal) -> [(name: Name, slot: Slot)] {
+    ) throws(SchemaError) -> [(name: Name, slot: Slot)] {
         let bit = Dictionary(uniqueKeysWithValues: zip(required, required.indices))
         let named = parts.map { part in Dictionary(part.names, uniquingKeysWith: { $0 + $1 }) }
         var members: [(name: Name, slot: Slot)] = []
@@ -114,13 +114,13 @@ extension Planner {
     /// The rules a part has for a name, by itself and by its patterns; nil when neither knows the name.
     private mutating func rules(
         for name: Name, in part: Conjunction.ObjectPart, _ named: [Name: [Rule.ID]]
-    ) throws(SchemaRefusal) -> [Rule.ID]? {
+    ) throws(SchemaError) -> [Rule.ID]? {
         var rules = named[name]
         for row in part.patterns where try matches(patterns[row.pattern], name) { rules = (rules ?? []) + row.rules }
         return rules
     }
 
-    private mutating func matches(_ pattern: Pattern, _ name: Name) throws(SchemaRefusal) -> Bool {
+    private mutating func matches(_ pattern: Pattern, _ name: Name) throws(SchemaError) -> Bool {
         // Every name meets every pattern: what one match may cost is not what all of them may.
         if matching > 20_000 {
             try clock.check()
@@ -130,7 +130,7 @@ extension Planner {
         defer { matching += 1 + name.bytes.count + limits.patternSteps - steps }
         let verdict = name.bytes.withUnsafeBufferPointer { pattern.matches($0, steps: &steps) }
         if verdict == .exhausted {
-            throw SchemaRefusal(.limit, "a pattern takes too long on the name '\(name.text.quotable)' of the schema")
+            throw SchemaError(.limit, "a pattern takes too long on the name '\(name.text.quotable)' of the schema")
         }
         return verdict == .match
     }

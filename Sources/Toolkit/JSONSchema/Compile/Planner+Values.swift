@@ -21,7 +21,7 @@ extension Planner {
     /// The instructions of a conjunction, cheapest first and those that descend last.
     ///
     /// `marking`: the conjunction is one rule's own, and its tables note what they evaluate.
-    mutating func instructions(for given: Conjunction, marking: Bool = false) throws(SchemaRefusal) -> [Instruction] {
+    mutating func instructions(for given: Conjunction, marking: Bool = false) throws(SchemaError) -> [Instruction] {
         var all = given
         guard !all.isFalse, !all.kinds.isEmpty else { return [Instruction(.fail)] }
         var code: [Instruction] = []
@@ -90,7 +90,7 @@ extension Planner {
     // MARK: - Listed values
 
     /// `const` and `enum`; nil when no value is left. What follows needs to look at the listed kinds only.
-    private mutating func values(_ all: inout Conjunction) throws(SchemaRefusal) -> [Instruction]? {
+    private mutating func values(_ all: inout Conjunction) throws(SchemaError) -> [Instruction]? {
         let kinds = all.kinds
         var lists = all.enums.map { list in list.filter { !KindSet(of: $0).isDisjoint(with: kinds) } }
         // Of several lists only what stands in all of them can pass.
@@ -115,7 +115,7 @@ extension Planner {
 
     private func common(
         _ list: [JSONValue], _ others: ArraySlice<[JSONValue]>
-    ) throws(SchemaRefusal) -> [JSONValue] {
+    ) throws(SchemaError) -> [JSONValue] {
         var common: [JSONValue] = []
         for value in list {
             try clock.check()

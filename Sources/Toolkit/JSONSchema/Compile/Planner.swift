@@ -37,7 +37,7 @@ struct Planner {
 
     init(
         _ rules: [Rule], order: [Rule.ID], patterns: [Pattern], limits: SchemaLimits, clock: CompileClock
-    ) throws(SchemaRefusal) {
+    ) throws(SchemaError) {
         self.rules = rules
         self.patterns = patterns
         self.limits = limits
@@ -47,7 +47,7 @@ struct Planner {
     }
 
     /// Writes the plan for rule 0; its program stands at `entry`.
-    mutating func plan() throws(SchemaRefusal) -> (plan: Plan, entry: UInt32) {
+    mutating func plan() throws(SchemaError) -> (plan: Plan, entry: UInt32) {
         var pass = Instruction(.pass)
         pass.isLast = true
         var fail = Instruction(.fail)
@@ -69,13 +69,13 @@ struct Planner {
         return (plan, entries[Int(root)] * UInt32(MemoryLayout<Instruction>.stride))
     }
 
-    private func checkLimits() throws(SchemaRefusal) {
+    private func checkLimits() throws(SchemaError) {
         try clock.check()
         if tables.rows > limits.planInstructions { throw tooLarge() }
     }
 
-    private func tooLarge() -> SchemaRefusal {
-        SchemaRefusal(
+    private func tooLarge() -> SchemaError {
+        SchemaError(
             .limit, "the schema's plan is larger than \(limits.planInstructions) rows or \(limits.planBytes) bytes")
     }
 
@@ -98,15 +98,15 @@ struct Planner {
         return id
     }
 
-    private mutating func write(_ request: Request) throws(SchemaRefusal) {
+    private mutating func write(_ request: Request) throws(SchemaError) {
         guard let id = ids[request] else { return }
         var code: [Instruction]
         switch request {
         case .all(let rules):
-            var gatherer = Gatherer(rules: self.rules, shapes: shapes, evaluated: evaluated)
+            var gatherer = ConjunctionBuilder(rules: self.rules, shapes: shapes, evaluated: evaluated)
             code = try instructions(for: gatherer.gather(rules))
         case .told(let rule, let member):
-            var gatherer = Gatherer(rules: rules, shapes: shapes, evaluated: evaluated)
+            var gatherer = ConjunctionBuilder(rules: rules, shapes: shapes, evaluated: evaluated)
             code = try instructions(for: gatherer.gather([rule]).trusting(member))
         case .marked(let rule): code = try marked(rule)
         case .body(let rule): code = try body(rule)

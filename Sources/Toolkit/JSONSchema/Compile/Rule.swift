@@ -6,7 +6,7 @@ struct Rule {
     typealias ID = Int
 
     let subschema: SchemaIndex.SubschemaID
-    let binding: Bindings.ID
+    let binding: DynamicScope.ID
     var checks: [Check] = []
     /// `true`, `false` or an object.
     var isFalse = false
@@ -16,11 +16,11 @@ struct Rule {
 struct Check {
     /// The keyword as it stands in the schema.
     let keyword: String
-    let demand: Demand
+    let demand: KeywordRequirement
 }
 
 /// What a keyword demands.
-enum Demand {
+enum KeywordRequirement {
     case kinds(KindSet)
     case equals(JSONValue)
     case oneOfValues([JSONValue])
@@ -69,7 +69,7 @@ enum Demand {
     case conditional(test: Rule.ID, then: Rule.ID?, otherwise: Rule.ID?)
 }
 
-extension Demand {
+extension KeywordRequirement {
     /// The rules applied to the same value.
     var inPlace: [Rule.ID] {
         switch self {

@@ -4,7 +4,7 @@ import JSON
 struct RuleBuilder {
     var index: SchemaIndex
     private(set) var rules: [Rule] = []
-    private(set) var bindings = Bindings()
+    private(set) var bindings = DynamicScope()
     private(set) var patterns: [Pattern] = []
     private(set) var patternSources: [String] = []
     private(set) var enumValues = 0
@@ -14,7 +14,7 @@ struct RuleBuilder {
 
     private struct Key: Hashable {
         let subschema: SchemaIndex.SubschemaID
-        let binding: Bindings.ID
+        let binding: DynamicScope.ID
     }
     private var ruleFor: [Key: Rule.ID] = [:]
     private var patternFor: [Name: Int] = [:]
@@ -26,9 +26,9 @@ struct RuleBuilder {
     }
 
     /// Builds the rule of `root` and all it leads to. The root's rule is number 0.
-    mutating func build(_ root: SchemaIndex.SubschemaID) throws(SchemaRefusal) {
+    mutating func build(_ root: SchemaIndex.SubschemaID) throws(SchemaError) {
         try followEveryReference()
-        _ = rule(for: root, from: Bindings.empty)
+        _ = rule(for: root, from: DynamicScope.empty)
         var next = 0
         while next < rules.count {
             try checkLimits()
@@ -39,12 +39,12 @@ struct RuleBuilder {
 
     /// Resolves each reference of the schema, also where no evaluation would get to, and notes what dynamic references
     /// ask for before the first binding is made.
-    private mutating func followEveryReference() throws(SchemaRefusal) {
+    private mutating func followEveryReference() throws(SchemaError) {
         var next = 0
         while next < index.subschemas.count {
             if next % 64 == 0 { try clock.check() }
             let place = index.subschemas[next].place
-            do throws(SchemaRefusal) {
+            do throws(SchemaError) {
                 try noteReferences(of: next)
             } catch {
                 // In a document of the library only what is reached matters; `read` will find that.
@@ -54,7 +54,7 @@ struct RuleBuilder {
         }
     }
 
-    private mutating func noteReferences(of id: SchemaIndex.SubschemaID) throws(SchemaRefusal) {
+    private mutating func noteReferences(of id: SchemaIndex.SubschemaID) throws(SchemaError) {
         let schema = index.subschemas[id]
         guard schema.value.kind == .object else { return }
         let scope = index.resources[schema.resource].scope
@@ -63,25 +63,25 @@ struct RuleBuilder {
                 continue
             }
             let target = try index.resolve(text, from: id)
-            if keyword == .recursiveRef { bindings.wanted.insert(Bindings.recursive) }
+            if keyword == .recursiveRef { bindings.wanted.insert(DynamicScope.recursive) }
             if keyword == .dynamicRef, let anchor = target.anchor { bindings.wanted.insert(Name(anchor)) }
         }
     }
 
-    private func checkLimits() throws(SchemaRefusal) {
+    private func checkLimits() throws(SchemaError) {
         try clock.check()
         if bindings.count > options.limits.bindings {
-            throw SchemaRefusal(.limit, "dynamic references need more than \(options.limits.bindings) bindings")
+            throw SchemaError(.limit, "dynamic references need more than \(options.limits.bindings) bindings")
         }
         if rules.count > options.limits.planInstructions {
-            throw SchemaRefusal(.limit, "the schema unfolds to more than \(options.limits.planInstructions) rules")
+            throw SchemaError(.limit, "the schema unfolds to more than \(options.limits.planInstructions) rules")
         }
     }
 
     // MARK: - Rules
 
     /// The rule of a subschema entered from a place with that binding; made when it is asked for first.
-    mutating func rule(for subschema: SchemaIndex.SubschemaID, from binding: Bindings.ID) -> Rule.ID {
+    mutating func rule(for subschema: SchemaIndex.SubschemaID, from binding: DynamicScope.ID) -> Rule.ID {
         let entered = bindings.entering(index.subschemas[subschema].resource, of: index, from: binding)
         let key = Key(subschema: subschema, binding: entered)
         if let known = ruleFor[key] { return known }
@@ -91,16 +91,16 @@ struct RuleBuilder {
     }
 
     /// The rule of the subschema at a place below a rule's own.
-    mutating func child(_ path: String, of rule: Rule) throws(SchemaRefusal) -> Rule.ID {
+    mutating func child(_ path: String, of rule: Rule) throws(SchemaError) -> Rule.ID {
         let parent = index.subschemas[rule.subschema].place
         let place = SchemaIndex.Place(document: parent.document, pointer: parent.pointer + "/" + path)
         guard let subschema = index.subschema(at: place) else {
-            throw SchemaRefusal(.invalid, "a schema is expected here", at: index.display(place))
+            throw SchemaError(.invalid, "a schema is expected here", at: index.display(place))
         }
         return self.rule(for: subschema, from: rule.binding)
     }
 
-    private mutating func read(_ unread: Rule) throws(SchemaRefusal) -> Rule {
+    private mutating func read(_ unread: Rule) throws(SchemaError) -> Rule {
         var rule = unread
         let schema = index.subschemas[rule.subschema]
         guard schema.value.kind == .object else {
@@ -130,12 +130,12 @@ struct RuleBuilder {
 
     // MARK: - References
 
-    private mutating func reference(_ keyword: Keyword, _ text: String, _ rule: Rule) throws(SchemaRefusal) -> Check {
+    private mutating func reference(_ keyword: Keyword, _ text: String, _ rule: Rule) throws(SchemaError) -> Check {
         Check(keyword: keyword.rawValue, demand: .reference(try target(keyword, text, rule)))
     }
 
     /// Where a reference leads under the rule's binding.
-    mutating func target(_ keyword: Keyword, _ text: String, _ rule: Rule) throws(SchemaRefusal) -> Rule.ID {
+    mutating func target(_ keyword: Keyword, _ text: String, _ rule: Rule) throws(SchemaError) -> Rule.ID {
         let found = try index.resolve(text, from: rule.subschema)
         let resource = index.resources[index.subschemas[found.subschema].resource]
         switch keyword {
@@ -148,7 +148,7 @@ struct RuleBuilder {
             return self.rule(for: bound, from: rule.binding)
         case .recursiveRef:
             guard resource.isRecursive,
-                let outermost = bindings.resource(for: Bindings.recursive, in: rule.binding),
+                let outermost = bindings.resource(for: DynamicScope.recursive, in: rule.binding),
                 let bound = index.subschema(at: index.resources[outermost].root)
             else { break }
             return self.rule(for: bound, from: rule.binding)
@@ -159,7 +159,7 @@ struct RuleBuilder {
 
     // MARK: - Shared tables
 
-    mutating func pattern(_ source: String, at pointer: String) throws(SchemaRefusal) -> Int {
+    mutating func pattern(_ source: String, at pointer: String) throws(SchemaError) -> Int {
         let name = Name(source)
         if let known = patternFor[name] { return known }
         // One takes up to some milliseconds, and one rule may bring thousands.
@@ -170,10 +170,10 @@ struct RuleBuilder {
             patterns.append(pattern)
             patternBytes += pattern.byteCount
         } catch {
-            throw SchemaRefusal(.pattern, "'\(source.quotable)' is not a pattern: \(error.message)", at: pointer)
+            throw SchemaError(.pattern, "'\(source.quotable)' is not a pattern: \(error.message)", at: pointer)
         }
         guard patternBytes <= options.limits.patternBytes else {
-            throw SchemaRefusal(
+            throw SchemaError(
                 .limit, "the schema's patterns take more than \(options.limits.patternBytes) bytes", at: pointer)
         }
         patternSources.append(source)
@@ -188,10 +188,10 @@ struct RuleBuilder {
         return try result.get()
     }
 
-    mutating func countEnumValues(_ count: Int, at pointer: String) throws(SchemaRefusal) {
+    mutating func countEnumValues(_ count: Int, at pointer: String) throws(SchemaError) {
         enumValues += count
         guard enumValues <= options.limits.enumValues else {
-            throw SchemaRefusal(.limit, "the schema lists more than \(options.limits.enumValues) values", at: pointer)
+            throw SchemaError(.limit, "the schema lists more than \(options.limits.enumValues) values", at: pointer)
         }
     }
 }

@@ -13,11 +13,11 @@ struct SchemaCompiler {
         let entry: UInt32
     }
 
-    func compile(_ document: JSONDocument, at uri: String? = nil) throws(SchemaRefusal) -> Result {
+    func compile(_ document: JSONDocument, at uri: String? = nil) throws(SchemaError) -> Result {
         let clock = CompileClock(milliseconds: options.limits.compileMilliseconds)
         var index = SchemaIndex(options: options)
         guard document.root.isSchema else {
-            throw SchemaRefusal(.invalid, "a schema is an object, true or false")
+            throw SchemaError(.invalid, "a schema is an object, true or false")
         }
         let root = try index.add(document, at: uri ?? SchemaIndex.privateBase, isOurs: uri != nil)
         if options.checksMetaschema { try MetaschemaCheck(options: options).check(index) }

@@ -4,21 +4,21 @@ extension SchemaIndex {
     /// The dialect and vocabularies of a schema that may carry `$schema`.
     ///
     /// `$schema` counts at the root of a document and where a resource begins; elsewhere it has no effect.
-    func scope(of value: JSONValue, inherited: Scope, at pointer: String) throws(SchemaRefusal) -> Scope {
+    func scope(of value: JSONValue, inherited: Scope, at pointer: String) throws(SchemaError) -> Scope {
         guard let named = value["$schema"]?.string else { return inherited }
         let uri = named.hasSuffix("#") ? String(named.dropLast()) : named
         guard pointer.hasSuffix("#") || value["$id"] != nil || value["id"] != nil else { return inherited }
         if let dialect = Dialect(metaschema: uri) { return Scope(dialect: dialect) }
         guard let (absolute, _) = URIText.resolve(uri, against: Self.privateBase),
             let metaschema = options.library.document(at: absolute)
-        else { throw SchemaRefusal(.unknownDialect, "$schema '\(named.quotable)' is not known here", at: pointer) }
+        else { throw SchemaError(.unknownDialect, "$schema '\(named.quotable)' is not known here", at: pointer) }
         return try scope(described: metaschema.root, named, at: pointer)
     }
 
     /// What a metaschema of one's own switches on.
     private func scope(
         described metaschema: JSONValue, _ named: String, at pointer: String
-    ) throws(SchemaRefusal) -> Scope {
+    ) throws(SchemaError) -> Scope {
         // A metaschema that names another custom one takes the dialect at the end of the chain.
         var dialect: Dialect?
         var current = metaschema
@@ -29,7 +29,7 @@ extension SchemaIndex {
             if dialect == nil, let further = options.library.document(at: uri) { current = further.root }
         }
         guard let dialect else {
-            throw SchemaRefusal(.unknownDialect, "'\(named.quotable)' has no known $schema itself", at: pointer)
+            throw SchemaError(.unknownDialect, "'\(named.quotable)' has no known $schema itself", at: pointer)
         }
         guard let listed = metaschema["$vocabulary"]?.members else { return Scope(dialect: dialect) }
         var vocabularies: Vocabularies = .core
@@ -37,7 +37,7 @@ extension SchemaIndex {
             if let vocabulary = Vocabularies(uri: member.name) {
                 vocabularies.insert(vocabulary)
             } else if member.value.boolean == true {
-                throw SchemaRefusal(
+                throw SchemaError(
                     .unknownDialect, "the vocabulary '\(member.name.quotable)' is required and unknown", at: pointer)
             }
         }

@@ -75,7 +75,7 @@ struct SchemaIndex {
 
 extension SchemaIndex {
     /// Indexes a whole document and gives its root.
-    mutating func add(_ json: JSONDocument, at uri: String, isOurs: Bool = false) throws(SchemaRefusal) -> SubschemaID {
+    mutating func add(_ json: JSONDocument, at uri: String, isOurs: Bool = false) throws(SchemaError) -> SubschemaID {
         let document = documents.count
         if !isOurs { try measure(json) }
         documents.append(Document(json: json, uri: uri, isOurs: isOurs))
@@ -88,28 +88,28 @@ extension SchemaIndex {
         return root
     }
 
-    private mutating func measure(_ json: JSONDocument) throws(SchemaRefusal) {
+    private mutating func measure(_ json: JSONDocument) throws(SchemaError) {
         guard json.text.count <= options.limits.schemaBytes else {
-            throw SchemaRefusal(.limit, "the schema is longer than \(options.limits.schemaBytes) bytes")
+            throw SchemaError(.limit, "the schema is longer than \(options.limits.schemaBytes) bytes")
         }
         nodes += try count(json.root, depth: 1)
         guard nodes <= options.limits.schemaNodes else {
-            throw SchemaRefusal(.limit, "the schema holds more than \(options.limits.schemaNodes) values")
+            throw SchemaError(.limit, "the schema holds more than \(options.limits.schemaNodes) values")
         }
     }
 
-    private mutating func charge(_ bytes: Int) throws(SchemaRefusal) {
+    private mutating func charge(_ bytes: Int) throws(SchemaError) {
         placeBytes += bytes
         guard placeBytes <= options.limits.placeBytes else {
-            throw SchemaRefusal(
+            throw SchemaError(
                 .limit, "the places of the schema's parts take more than \(options.limits.placeBytes) bytes")
         }
     }
 
-    private func count(_ value: JSONValue, depth: Int) throws(SchemaRefusal) -> Int {
+    private func count(_ value: JSONValue, depth: Int) throws(SchemaError) -> Int {
         guard value.kind == .object || value.kind == .array else { return 1 }
         guard depth <= options.limits.schemaDepth else {
-            throw SchemaRefusal(.limit, "the schema is nested deeper than \(options.limits.schemaDepth) levels")
+            throw SchemaError(.limit, "the schema is nested deeper than \(options.limits.schemaDepth) levels")
         }
         var total = 1
         for child in value.elements ?? [] { total += try count(child, depth: depth + 1) }
@@ -131,7 +131,7 @@ extension SchemaIndex {
     /// Indexes `value` and the schemas inside it. The resource is the one around it.
     private mutating func index(
         _ value: JSONValue, at pointer: String, in outer: ResourceID, _ walk: inout Walk
-    ) throws(SchemaRefusal) -> SubschemaID {
+    ) throws(SchemaError) -> SubschemaID {
         let place = Place(document: walk.document, pointer: pointer)
         if let known = subschemaAt[place] { return known }
         try charge(pointer.utf8.count)
@@ -152,7 +152,7 @@ extension SchemaIndex {
 
     private mutating func indexChildren(
         of keyword: Keyword, _ value: JSONValue, at pointer: String, in resource: ResourceID, _ walk: inout Walk
-    ) throws(SchemaRefusal) {
+    ) throws(SchemaError) {
         switch (keyword.position, value.kind) {
         case (.none, _): return
         case (.schema, .object), (.schema, .boolean), (.schemaOrList, .object), (.schemaOrList, .boolean):
@@ -172,7 +172,7 @@ extension SchemaIndex {
     /// The resource a schema belongs to: a new one when it has an identifier.
     private mutating func enter(
         _ value: JSONValue, at place: Place, in outer: ResourceID, _ walk: Walk
-    ) throws(SchemaRefusal) -> ResourceID {
+    ) throws(SchemaError) -> ResourceID {
         guard value.kind == .object else { return outer }
         let around = resources[outer]
         // A resource may bring its own dialect, and the dialect says which keyword is the identifier.
@@ -181,17 +181,17 @@ extension SchemaIndex {
         guard let identified, !(scope.referencesHideSiblings && value["$ref"]?.string != nil) else { return outer }
         try charge(identified.utf8.count + around.uri.utf8.count)
         guard let (uri, fragment) = URIText.resolve(identified, against: around.uri) else {
-            throw SchemaRefusal(.identifier, "'\(identified.quotable)' is not a URI reference", at: display(place))
+            throw SchemaError(.identifier, "'\(identified.quotable)' is not a URI reference", at: display(place))
         }
         if let fragment, !fragment.isEmpty, scope.dialect >= .draft201909 {
-            throw SchemaRefusal(.identifier, "$id may not have a fragment; use $anchor", at: display(place))
+            throw SchemaError(.identifier, "$id may not have a fragment; use $anchor", at: display(place))
         }
         if identified.starts(withASCII: "#") { return outer }
         if place == around.root, uri == around.uri { return outer }
         if walk.registers, let other = resourceAt[uri], resources[other].root != place,
             resources[other].root.document == place.document
         {
-            throw SchemaRefusal(.identifier, "two schemas have the identifier '\(uri.quotable)'", at: display(place))
+            throw SchemaError(.identifier, "two schemas have the identifier '\(uri.quotable)'", at: display(place))
         }
         let resource = newResource(uri, at: place, scope: scope)
         if walk.registers, resourceAt[uri] == nil || place.document == 0 { resourceAt[uri] = resource }
@@ -203,7 +203,7 @@ extension SchemaIndex {
         return resources.count - 1
     }
 
-    private mutating func noteAnchors(of id: SubschemaID, _ walk: Walk) throws(SchemaRefusal) {
+    private mutating func noteAnchors(of id: SubschemaID, _ walk: Walk) throws(SchemaError) {
         let schema = subschemas[id]
         let scope = resources[schema.resource].scope
         if scope.dialect < .draft201909 {
@@ -225,10 +225,10 @@ extension SchemaIndex {
         }
     }
 
-    private mutating func note(anchor: String, _ id: SubschemaID) throws(SchemaRefusal) {
+    private mutating func note(anchor: String, _ id: SubschemaID) throws(SchemaError) {
         let resource = subschemas[id].resource
         if let other = resources[resource].anchors[anchor], other != id {
-            throw SchemaRefusal(
+            throw SchemaError(
                 .identifier, "the anchor '\(anchor.quotable)' is taken twice", at: display(subschemas[id].place))
         }
         resources[resource].anchors[anchor] = id
@@ -246,7 +246,7 @@ extension SchemaIndex {
     }
 
     /// Follows `reference`, written in the subschema `origin`.
-    mutating func resolve(_ reference: String, from origin: SubschemaID) throws(SchemaRefusal) -> Target {
+    mutating func resolve(_ reference: String, from origin: SubschemaID) throws(SchemaError) -> Target {
         let place = subschemas[origin].place
         let origin = subschemas[origin].resource
         // Most references stay in their resource, and its URI need not be taken apart for them.
@@ -254,19 +254,19 @@ extension SchemaIndex {
             if let target = try follow(String(Substring(reference.utf8.dropFirst())), in: origin) { return target }
         } else {
             guard let (uri, fragment) = URIText.resolve(reference, against: resources[origin].uri) else {
-                throw SchemaRefusal(.unresolved, "'\(reference.quotable)' is not a URI reference", at: display(place))
+                throw SchemaError(.unresolved, "'\(reference.quotable)' is not a URI reference", at: display(place))
             }
             if let resource = try resource(at: uri), let target = try follow(fragment ?? "", in: resource) {
                 return target
             }
         }
-        throw SchemaRefusal(
+        throw SchemaError(
             .unresolved, "the reference '\(reference.quotable)' leads nowhere (nothing is fetched)",
             at: display(place))
     }
 
     /// The resource of that URI, from what is indexed, else from the library, else from the metaschemas.
-    private mutating func resource(at uri: String) throws(SchemaRefusal) -> ResourceID? {
+    private mutating func resource(at uri: String) throws(SchemaError) -> ResourceID? {
         if let known = resourceAt[uri] { return known }
         if let document = options.library.document(at: uri) {
             _ = try add(document, at: uri)
@@ -276,7 +276,7 @@ extension SchemaIndex {
         return resourceAt[uri]
     }
 
-    private mutating func follow(_ fragment: String, in resource: ResourceID) throws(SchemaRefusal) -> Target? {
+    private mutating func follow(_ fragment: String, in resource: ResourceID) throws(SchemaError) -> Target? {
         let root = resources[resource].root
         if fragment.isEmpty { return subschemaAt[root].map { Target(subschema: $0, anchor: nil) } }
         guard let decoded = URIText.percentDecoded(fragment) else { return nil }
@@ -290,7 +290,7 @@ extension SchemaIndex {
     /// Walks down a pointer, changing resource on the way. A place that no keyword made a schema is indexed now.
     private mutating func descend(
         _ tokens: [String], from root: Place, in resource: ResourceID
-    ) throws(SchemaRefusal) -> SubschemaID? {
+    ) throws(SchemaError) -> SubschemaID? {
         var value = documents[root.document].json.root
         if let start = subschemaAt[root] { value = subschemas[start].value }
         var pointer = root.pointer

@@ -36,7 +36,7 @@ struct Shapes {
         if rule.checks.count == 1, case .reference(let target) = rule.checks[0].demand { targets[id] = targets[target] }
     }
 
-    private func isTrivial(_ demand: Demand) -> Bool {
+    private func isTrivial(_ demand: KeywordRequirement) -> Bool {
         switch demand {
         case .reference(let rule): trivial[rule]
         case .allOf(let rules): rules.allSatisfy { trivial[$0] }
@@ -45,7 +45,7 @@ struct Shapes {
         }
     }
 
-    private func saysOnlyKinds(_ demand: Demand) -> Bool {
+    private func saysOnlyKinds(_ demand: KeywordRequirement) -> Bool {
         switch demand {
         case .kinds: true
         case .reference(let rule), .not(let rule): saysOnlyKinds[rule]
@@ -54,7 +54,7 @@ struct Shapes {
         }
     }
 
-    private func allowed(_ demand: Demand) -> KindSet {
+    private func allowed(_ demand: KeywordRequirement) -> KindSet {
         switch demand {
         case .kinds(let kinds): return kinds
         case .equals(let value): return KindSet(of: value)
@@ -67,7 +67,7 @@ struct Shapes {
         }
     }
 
-    private func cost(_ demand: Demand) -> Int {
+    private func cost(_ demand: KeywordRequirement) -> Int {
         switch demand {
         case .properties(let members): members.count
         case .patternProperties(let rows): rows.count

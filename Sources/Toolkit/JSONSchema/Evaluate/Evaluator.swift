@@ -14,7 +14,7 @@ struct Evaluator<Access: PlanAccess> {
     var marks: UnsafeMutablePointer<Marks>?
 
     /// Runs the program of a whole value.
-    @inline(__always) mutating func begin(_ program: UInt32, _ way: Way, _ node: Node) -> Bool {
+    @inline(__always) mutating func begin(_ program: UInt32, _ way: MatchStrategy, _ node: Node) -> Bool {
         way == .object ? nested(object: program, node) : run(program, node)
     }
 

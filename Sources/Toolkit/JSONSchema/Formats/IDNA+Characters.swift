@@ -49,13 +49,13 @@ extension IDNA {
         /// Bidirectional classes as RFC 5893 tells them apart.
         enum Direction: UInt32 { case left, right, arabicNumber, europeanNumber, mark, neutral }
 
-        enum Joining: UInt32 { case none, left, dual, right, transparent }
+        enum ConstraintJoin: UInt32 { case none, left, dual, right, transparent }
 
         /// The scripts of the contextual rules; Hiragana, Katakana and Han are one to them.
         enum Script: UInt32 { case other, greek, hebrew, eastAsian }
 
         var direction: Direction { Direction(rawValue: bits & 7) ?? .neutral }
-        var joining: Joining { Joining(rawValue: bits >> 3 & 7) ?? .none }
+        var joining: ConstraintJoin { ConstraintJoin(rawValue: bits >> 3 & 7) ?? .none }
         var script: Script { Script(rawValue: bits >> 6 & 3) ?? .other }
         /// General category M.
         var isMark: Bool { bits >> 8 & 1 == 1 }

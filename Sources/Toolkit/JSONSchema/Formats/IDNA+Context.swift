@@ -35,7 +35,7 @@ extension IDNA.Characters.Text {
         return (before == .left || before == .dual) && (after == .right || after == .dual)
     }
 
-    private func joining(from index: Int, by step: Int) -> IDNA.Traits.Joining? {
+    private func joining(from index: Int, by step: Int) -> IDNA.Traits.ConstraintJoin? {
         var index = index + step
         while indices.contains(index) {
             guard let joining = IDNA.Characters.traits(of: self[index])?.joining else { return nil }

@@ -12,18 +12,18 @@
 /// `@unchecked` because the tables are raw memory: it is written in `init`, freed in `deinit`, and only read between.
 final class Pattern: @unchecked Sendable {
     /// The ways to match; tests ask for each.
-    enum Engine: Sendable, CaseIterable { case direct, automaton, simulation, backtracking }
+    enum Matcher: Sendable, CaseIterable { case direct, automaton, simulation, backtracking }
 
     private let plan: Plan
-    private let memory: Memory
+    private let memory: PatternMemory
 
     /// Compiles a pattern; `engine` asks for one way and refuses the pattern if that one cannot serve it.
     init(
-        _ source: UnsafeBufferPointer<UInt8>, limits: PatternLimits = .standard, engine: Engine? = nil
+        _ source: UnsafeBufferPointer<UInt8>, limits: PatternLimits = .standard, engine: Matcher? = nil
     ) throws(PatternError) {
         var parser = Parser(source, limits: limits)
         let syntax = try parser.parse()
-        let memory = Memory()
+        let memory = PatternMemory()
         plan = try Plan(syntax, limits: limits, engine: engine, memory: memory)
         self.memory = memory
     }
@@ -32,7 +32,7 @@ final class Pattern: @unchecked Sendable {
     var byteCount: Int { memory.byteCount }
 
     /// The way that was chosen.
-    var engine: Engine {
+    var engine: Matcher {
         switch plan {
         case .direct: .direct
         case .automaton: .automaton

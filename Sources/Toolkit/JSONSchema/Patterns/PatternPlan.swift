@@ -11,7 +11,7 @@ extension Pattern {
 extension Pattern.Plan {
     /// Chooses the cheapest way that serves the pattern, or takes the one that is asked for.
     init(
-        _ syntax: Pattern.Syntax, limits: PatternLimits, engine: Pattern.Engine?, memory: Pattern.Memory
+        _ syntax: Pattern.Syntax, limits: PatternLimits, engine: Pattern.Matcher?, memory: Pattern.PatternMemory
     ) throws(PatternError) {
         if engine == nil || engine == .direct,
             let form = try Pattern.DirectForm(syntax.root, limits: limits, memory: memory)
@@ -35,15 +35,15 @@ extension Pattern.Plan {
     /// A table, or a simulation if the table would be too large. nil if the repeats of the pattern are too many to be
     /// written out: the backtracker counts runs of one class instead, so it may still take them.
     private static func linear(
-        _ syntax: Pattern.Syntax, _ limits: PatternLimits, _ engine: Pattern.Engine?, _ memory: Pattern.Memory
+        _ syntax: Pattern.Syntax, _ limits: PatternLimits, _ engine: Pattern.Matcher?, _ memory: Pattern.PatternMemory
     ) throws(PatternError) -> Pattern.Plan? {
         guard let program = try? program(syntax, limits, backtracks: false) else { return nil }
         let partition = try Pattern.Partition(program.distinctions, limits: limits)
         let alphabet = Pattern.Alphabet(partition, memory: memory)
         if engine != .simulation {
-            let workshop = Pattern.Memory()
-            let machine = try Pattern.Machine(program, partition, alphabet, memory: workshop)
-            let table = withExtendedLifetime(workshop) { Pattern.Determiniser.table(machine, limits: limits) }
+            let compileQueue = Pattern.PatternMemory()
+            let machine = try Pattern.Machine(program, partition, alphabet, memory: compileQueue)
+            let table = withExtendedLifetime(compileQueue) { Pattern.SubsetConstruction.table(machine, limits: limits) }
             if let table { return .automaton(Pattern.Automaton(table, alphabet, memory: memory)) }
             if engine == .automaton { return nil }
         }

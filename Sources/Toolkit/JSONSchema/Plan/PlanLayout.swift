@@ -70,10 +70,10 @@ struct PlanLayout {
 extension PlanTables {
     /// Turns every number of a row into a distance.
     mutating func place(by layout: PlanLayout) {
-        for at in arrays.indices { arrays[at].restWay = Way(code[Int(arrays[at].rest)]) }
+        for at in arrays.indices { arrays[at].restWay = MatchStrategy(code[Int(arrays[at].rest)]) }
         for at in slots.indices {
             let first = code[Int(slots[at].program)]
-            slots[at].way = Way(first)
+            slots[at].way = MatchStrategy(first)
             slots[at].kinds = first.operation == .kinds ? UInt8(truncatingIfNeeded: first.b) : 0
             layout.code.settle(&slots[at].program)
             if slots[at].name.length != .max { layout.bytes.settle(&slots[at].name.offset) }

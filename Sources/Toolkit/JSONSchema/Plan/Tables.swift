@@ -24,13 +24,13 @@ struct Slot: BitwiseCopyable {
     var program = Programs.pass
     /// Whether the member counts as evaluated; not so when it is known for being required only.
     var marks = false
-    var way = Way.run
+    var way = MatchStrategy.run
     /// For `kinds`: the kinds that pass, by `NodeKind`.
     var kinds: UInt8 = 0
 }
 
 /// The shortest way to run a program, known from its first instruction.
-enum Way: UInt8 {
+enum MatchStrategy: UInt8 {
     case pass
     /// A single check of the kind, decided by a mask.
     case kinds
@@ -108,7 +108,7 @@ struct ArrayTable: BitwiseCopyable {
     var prefixCount: UInt32 = 0
     /// For the other elements.
     var rest = Programs.pass
-    var restWay = Way.run
+    var restWay = MatchStrategy.run
     var contains: UInt32 = 0
     var containsCount: UInt32 = 0
     var isUnique = false

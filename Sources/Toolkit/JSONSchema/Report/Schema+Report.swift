@@ -35,7 +35,7 @@ extension Schema {
         options: ReportOptions = ReportOptions()
     ) -> Report {
         let allowed = budget.reportSteps(for: bytes ?? value.document.text.count, limits: self.options.limits)
-        var collector = Collector(compiled, options, steps: allowed, patternSteps: budget.patternSteps)
+        var collector = ViolationCollector(compiled, options, steps: allowed, patternSteps: budget.patternSteps)
         let report = collected(on: value, by: &collector)
         budget.reportSteps -= allowed - max(0, collector.steps)
         budget.patternSteps = max(0, collector.patternSteps)
@@ -52,13 +52,13 @@ extension Schema {
     ) -> Report {
         let limits = self.options.limits
         let steps = EvaluationBudget.reportSteps(for: bytes ?? value.document.text.count, limits: limits)
-        var collector = Collector(compiled, options, steps: steps, patternSteps: limits.patternSteps)
+        var collector = ViolationCollector(compiled, options, steps: steps, patternSteps: limits.patternSteps)
         return collected(on: value, by: &collector)
     }
 
-    private func collected(on value: JSONValue, by collector: inout Collector) -> Report {
+    private func collected(on value: JSONValue, by collector: inout ViolationCollector) -> Report {
         let options = collector.options
-        let outcome = collector.apply(0, value, Collector.Place())
+        let outcome = collector.apply(0, value, ViolationCollector.Place())
         // Stable: those of one place stay in the order of the schema.
         let sorted = outcome.found.enumerated().sorted { left, right in
             if left.element.order == right.element.order { return left.offset < right.offset }

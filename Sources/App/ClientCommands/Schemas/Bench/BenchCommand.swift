@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 extension SchemaCommand {
-    struct Bench: ParsableCommand, ReadingCommand {
+    struct Bench: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Measure how long it takes to parse documents and to validate them.",
             discussion: """
@@ -27,7 +27,7 @@ extension SchemaCommand {
         @Option(name: .customLong("repeat"), help: ArgumentHelp("Samples taken, after one to warm up.", valueName: "n"))
         var samples = 7
 
-        @OptionGroup var reading: SchemaReading
+        @OptionGroup var reading: SchemaInputOptions
 
         func validate() throws {
             guard sampleMilliseconds > 0, sampleMilliseconds <= 60_000 else {
@@ -41,12 +41,12 @@ extension SchemaCommand {
             let lines = try InstanceLines.read(instances)
             let compile = try CompileTime(samples) { try reading.usableSchema(schema, options) }
             let sampling = Sampling(nanoseconds: Int(sampleMilliseconds * 1_000_000), count: samples)
-            guard let figures = SchemaFigures(compile.schema, lines, reading, sampling) else {
-                Surroundings.current.console.errors.line(
+            guard let figures = SchemaStatistics(compile.schema, lines, reading, sampling) else {
+                CommandEnvironment.current.console.errors.line(
                     "error: parsed beforehand and parsed each time, the documents have different verdicts")
                 throw Answer.disagreement.exit
             }
-            let sink = Surroundings.current.console.output
+            let sink = CommandEnvironment.current.console.output
             let result = BenchResult(command: self, compile: compile, figures: figures)
             if reading.isJSON { return sink.line(result.json.bytes) }
             for line in result.table(sink.style) { sink.line(line) }
@@ -86,7 +86,7 @@ struct Sampling {
 private struct BenchResult {
     let command: SchemaCommand.Bench
     let compile: CompileTime
-    let figures: SchemaFigures
+    let figures: SchemaStatistics
 
     var json: JSONText {
         JSONText { writer in

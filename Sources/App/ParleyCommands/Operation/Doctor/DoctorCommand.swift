@@ -4,7 +4,7 @@ import Gateway
 import JSON
 
 /// `parley doctor`: what is wrong with a gateway, running or not.
-struct DoctorCommand: AsyncParsableCommand, ReadingCommand {
+struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Look at everything a gateway needs, and say what to do where something is wrong.",
@@ -26,7 +26,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadingCommand {
 
     func run() async throws {
         let findings = await findings()
-        let output = Surroundings.current.console.output
+        let output = CommandEnvironment.current.console.output
         for finding in findings {
             if isJSON { output.line(finding.json.bytes) } else { finding.print(to: output) }
         }
@@ -36,32 +36,32 @@ struct DoctorCommand: AsyncParsableCommand, ReadingCommand {
         }
     }
 
-    private func findings() async -> [Finding] {
+    private func findings() async -> [CheckResult] {
         let loaded: LoadedConfiguration
         do throws(CommandFailure) { loaded = try options.load() } catch {
             return [
-                Finding(
+                CheckResult(
                     "settings", .failure, error.message,
                     advice: "mend them, then look again: everything else depends on them")
             ]
         }
-        let checkup = Checkup(of: loaded.configuration, isThorough: !quick)
+        let checkup = Diagnostics(of: loaded.configuration, isThorough: !quick)
         var findings = [settings(loaded)] + checkup.findings()
         findings += await RunningGateway(configuration: loaded.configuration, isServed: checkup.isServed).findings()
         return findings
     }
 
-    private func settings(_ loaded: LoadedConfiguration) -> Finding {
+    private func settings(_ loaded: LoadedConfiguration) -> CheckResult {
         let development =
             loaded.configuration.isDevelopment ? ["dev mode: the keys are well known; drop --dev where it matters"] : []
         let notes = development + loaded.warnings + loaded.unknownVariables
-        guard !notes.isEmpty else { return Finding("settings", .ok, "valid") }
-        return Finding(
+        guard !notes.isEmpty else { return CheckResult("settings", .ok, "valid") }
+        return CheckResult(
             "settings", .warning, notes.joined(separator: "; "), advice: "'parley config print' shows every setting")
     }
 }
 
-extension Finding {
+extension CheckResult {
     fileprivate func print(to output: Sink) {
         let mark =
             switch status {
@@ -69,8 +69,8 @@ extension Finding {
             case .warning: output.style.heading("warning")
             case .failure: output.style.bad("failure")
             }
-        output.line("\(mark)  \(output.style.name(check)): \(PlainText.safe(text))")
-        if let advice { output.line("         \(PlainText.safe(advice))") }
+        output.line("\(mark)  \(output.style.name(check)): \(SanitizedText.safe(text))")
+        if let advice { output.line("         \(SanitizedText.safe(advice))") }
     }
 
     fileprivate var json: JSONText {

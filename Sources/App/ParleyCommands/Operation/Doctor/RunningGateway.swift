@@ -13,9 +13,9 @@ struct RunningGateway {
     /// A planner that works has looked at everything within moments.
     private static let lateSeconds = 60.0
 
-    func findings() async -> [Finding] {
+    func findings() async -> [CheckResult] {
         guard let url = configuration.localURL else {
-            return [Finding("gateway", .ok, "'listen' leaves the port to the system, so none was looked for")]
+            return [CheckResult("gateway", .ok, "'listen' leaves the port to the system, so none was looked for")]
         }
         let client: Client
         do {
@@ -24,7 +24,7 @@ struct RunningGateway {
                     userAgent: "parley-doctor/\(Product.version)", responseLimitBytes: 16 * 1024 * 1024,
                     keptResponseBytes: 16 * 1024 * 1024, totalTimeout: .seconds(10), addressGuard: .disabled,
                     caFile: configuration.tlsCertificate.isEmpty ? nil : configuration.tlsCertificate))
-        } catch { return [Finding("gateway", .failure, "the HTTP client cannot start: \(error.message)")] }
+        } catch { return [CheckResult("gateway", .failure, "the HTTP client cannot start: \(error.message)")] }
         let ready = await client.send(OutboundRequest(method: "GET", url: url + "/readyz"))
         var findings = [answer(ready, at: url)]
         if ready.status != nil {
@@ -35,48 +35,48 @@ struct RunningGateway {
         return findings
     }
 
-    private func answer(_ result: OutboundResult, at url: String) -> Finding {
+    private func answer(_ result: OutboundResult, at url: String) -> CheckResult {
         guard let status = result.status else { return silence(result, at: url) }
         if status == 200 {
-            guard isServed == false else { return Finding("gateway", .ok, "ready at \(url)") }
-            return Finding(
+            guard isServed == false else { return CheckResult("gateway", .ok, "ready at \(url)") }
+            return CheckResult(
                 "gateway", .failure, "what is ready at \(url) does not use '\(configuration.dataDirectory)'",
                 advice: "name its settings and data directory, or stop it before you start another one there")
         }
         let reason = (try? JSONDocument(result.body).root)?["detail"]?.string
-        return Finding(
+        return CheckResult(
             "gateway", .failure, "\(url)/readyz answers \(status): \(reason ?? "and says nothing")",
             advice: reason == nil ? "another program seems to listen there: change 'listen'" : "its log says more")
     }
 
-    private func silence(_ result: OutboundResult, at url: String) -> Finding {
+    private func silence(_ result: OutboundResult, at url: String) -> CheckResult {
         let isRefused = result.failure?.reason == .connectRefused
         if result.failure?.reason == .tls, isServed == true {
-            return Finding("gateway", .ok, "answers at \(url), with a certificate for another host")
+            return CheckResult("gateway", .ok, "answers at \(url), with a certificate for another host")
         }
         if isServed == true {
-            return Finding(
+            return CheckResult(
                 "gateway", .failure, "a gateway has '\(configuration.dataDirectory)', but none answers at \(url)",
                 advice: "compare the settings with those it was started with; its log says 'listening on'")
         }
-        guard !isRefused else { return Finding("gateway", .ok, "none runs; \(url) is free") }
-        return Finding(
+        guard !isRefused else { return CheckResult("gateway", .ok, "none runs; \(url) is free") }
+        return CheckResult(
             "gateway", .failure, "\(url) cannot be reached: \(result.failure.map { "\($0.reason)" } ?? "no answer")",
             advice: "another program may listen there without answering: change 'listen'")
     }
 
-    private func work(_ metrics: MetricsText) -> [Finding] {
+    private func work(_ metrics: MetricsText) -> [CheckResult] {
         let lag = metrics.value("parley_webhook_planner_lag_seconds") ?? 0
         let open = Int(metrics.value("parley_webhooks_circuit_open") ?? 0)
         return [
             lag < Self.lateSeconds
-                ? Finding("planner", .ok, "every event was looked at")
-                : Finding(
+                ? CheckResult("planner", .ok, "every event was looked at")
+                : CheckResult(
                     "planner", .warning, "webhooks are planned \(Int(lag)) s late",
                     advice: "the log says 'planning failed' with the reason; else the machine is too busy"),
             open == 0
-                ? Finding("circuits", .ok, "no receiver is given a rest")
-                : Finding(
+                ? CheckResult("circuits", .ok, "no receiver is given a rest")
+                : CheckResult(
                     "circuits", .warning, "\(open) receivers fail so often that they are given a rest",
                     advice: "'parley webhooks list' shows which; their attempts are made again by themselves"),
         ]

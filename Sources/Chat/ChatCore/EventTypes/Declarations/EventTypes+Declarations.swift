@@ -2,7 +2,7 @@ public import ChatModel
 import Locking
 
 /// What a file's declaration came to.
-public struct AppliedDeclaration: Sendable, Equatable {
+public struct DeclarationResult: Sendable, Equatable {
     public var name: String
     /// The newest version; zero when there is no schema.
     public var version: Int
@@ -16,14 +16,14 @@ extension EventTypes {
     /// Types of other origins, and those whose file is gone, stay as they are.
     /// - Throws: `DeclarationError` naming the file and the place in it.
     public func apply(
-        _ declarations: [TypeDeclaration], to app: AppID
-    ) async throws(DeclarationError) -> [AppliedDeclaration] {
+        _ declarations: [EventTypeDeclaration], to app: AppID
+    ) async throws(DeclarationError) -> [DeclarationResult] {
         // Which file was at work when the registry said no.
         let file = Lock<String?>(nil)
         do throws(ChatError) {
             return try await settling(.none, in: app) { () async throws(ChatError) in
                 var change = Change()
-                var applied: [AppliedDeclaration] = []
+                var applied: [DeclarationResult] = []
                 var added = 0
                 for declaration in declarations {
                     file.withLock { $0 = declaration.file }
@@ -46,17 +46,17 @@ extension EventTypes {
     }
 
     private func changing(
-        _ declaration: TypeDeclaration, others: Int, in app: AppID
-    ) async throws(ChatError) -> (change: Change, applied: AppliedDeclaration, isNew: Bool) {
+        _ declaration: EventTypeDeclaration, others: Int, in app: AppID
+    ) async throws(ChatError) -> (change: Change, applied: DeclarationResult, isNew: Bool) {
         let old = try await stored(declaration.name, in: app)
         let type = try await declaring(
             declaration.name, declaration.settings, origin: .file, over: old, others: others, in: app)
         guard let proposal = declaration.proposal else {
-            let applied = AppliedDeclaration(name: type.name, version: type.latestVersion, isNewVersion: false)
+            let applied = DeclarationResult(name: type.name, version: type.latestVersion, isNewVersion: false)
             return (try await change(type, from: old, in: app), applied, old == nil)
         }
         let proposed = try await proposing(proposal, for: type, from: old, in: app)
-        let applied = AppliedDeclaration(
+        let applied = DeclarationResult(
             name: type.name, version: proposed.type.latestVersion, isNewVersion: proposed.version != nil)
         return (proposed.change, applied, old == nil)
     }

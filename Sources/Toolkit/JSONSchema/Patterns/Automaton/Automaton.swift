@@ -9,7 +9,7 @@ extension Pattern {
         private let first: Int
         private let alphabet: Alphabet
 
-        init(_ draft: Determiniser.Table, _ alphabet: Alphabet, memory: Memory) {
+        init(_ draft: SubsetConstruction.Table, _ alphabet: Alphabet, memory: PatternMemory) {
             cells = memory.keep(draft.cells)
             width = draft.width
             first = draft.first

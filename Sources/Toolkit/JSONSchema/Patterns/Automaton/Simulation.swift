@@ -8,7 +8,7 @@ extension Pattern {
         private static let visitsPerStep = 16
 
         func matches(_ text: Text, steps: inout Int) -> PatternVerdict {
-            let room = Frontier.room(machine.count) + machine.count
+            let room = StateSet.room(machine.count) + machine.count
             return withUnsafeTemporaryAllocation(of: Int32.self, capacity: room) { room in
                 guard let base = room.baseAddress else { return .noMatch }
                 return matches(text, base, &steps)
@@ -18,12 +18,12 @@ extension Pattern {
         private func matches(
             _ text: Text, _ room: UnsafeMutablePointer<Int32>, _ steps: inout Int
         ) -> PatternVerdict {
-            var frontier = Frontier(machine, room)
+            var frontier = StateSet(machine, room)
             defer { steps -= frontier.work / Self.visitsPerStep }
-            let targets = room + Frontier.room(machine.count)
+            let targets = room + StateSet.room(machine.count)
             var count = 0
             var place = text.start
-            var moment = Moment(isStart: true)
+            var moment = TextBoundary(isStart: true)
             while true {
                 moment.isEnd = place == text.end
                 let symbol = moment.isEnd ? 0 : machine.alphabet.next(&place, text.end)
@@ -39,7 +39,7 @@ extension Pattern {
                     targets[count] = Int32(frontier[index] + 1)
                     count += 1
                 }
-                moment = Moment(wordBefore: moment.wordAfter)
+                moment = TextBoundary(wordBefore: moment.wordAfter)
             }
         }
     }

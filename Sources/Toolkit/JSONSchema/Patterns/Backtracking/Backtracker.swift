@@ -22,7 +22,7 @@ extension Pattern {
             withUnsafeTemporaryAllocation(of: Int32.self, capacity: machine.slotCount) { slots in
                 withUnsafeTemporaryAllocation(of: Attempt.self, capacity: 64) { room in
                     guard let base = room.baseAddress else { return .exhausted }
-                    var search = Search(machine, text, slots, AttemptStack(base, capacity: room.count))
+                    var search = Search(machine, text, slots, BacktrackStack(base, capacity: room.count))
                     defer { search.attempts.end() }
                     return search.run(&instructions)
                 }
@@ -51,7 +51,7 @@ extension Pattern {
 }
 
 /// Grows from a few entries on the thread's stack to the heap.
-struct AttemptStack {
+struct BacktrackStack {
     private var base: UnsafeMutablePointer<Pattern.Attempt>
     private var capacity: Int
     private var isOnHeap = false

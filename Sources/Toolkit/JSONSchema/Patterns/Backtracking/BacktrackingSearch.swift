@@ -5,12 +5,12 @@ extension Pattern {
         private let start: UnsafePointer<UInt8>
         private let end: UnsafePointer<UInt8>
         private let slots: UnsafeMutableBufferPointer<Int32>
-        var attempts: AttemptStack
+        var attempts: BacktrackStack
         /// Where the next instruction stands, and the place in the text.
         private var next = 0
         private var place: UnsafePointer<UInt8>
 
-        init(_ machine: Machine, _ text: Text, _ slots: UnsafeMutableBufferPointer<Int32>, _ attempts: AttemptStack) {
+        init(_ machine: Machine, _ text: Text, _ slots: UnsafeMutableBufferPointer<Int32>, _ attempts: BacktrackStack) {
             self.machine = machine
             start = text.start
             end = text.end

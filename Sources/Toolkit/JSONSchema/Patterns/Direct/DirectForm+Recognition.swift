@@ -1,6 +1,6 @@
 extension Pattern.DirectForm {
     /// The direct form of a pattern, if it has one.
-    init?(_ root: Pattern.Node, limits: PatternLimits, memory: Pattern.Memory) throws(PatternError) {
+    init?(_ root: Pattern.Node, limits: PatternLimits, memory: Pattern.PatternMemory) throws(PatternError) {
         var nodes = root.flattened[...]
         var isAtStart = false
         var isAtEnd = false
@@ -128,7 +128,7 @@ extension ChainDraft {
 }
 
 extension ChainDraft.Part {
-    func piece(_ limits: PatternLimits, _ memory: Pattern.Memory) throws(PatternError) -> Pattern.Piece {
+    func piece(_ limits: PatternLimits, _ memory: Pattern.PatternMemory) throws(PatternError) -> Pattern.Piece {
         switch self {
         case .literal(let bytes, _): .literal(Pattern.Literal(bytes, memory: memory))
         case .run(let set, let least, let most):

@@ -49,7 +49,7 @@ extension Pattern {
         let bytes: UnsafePointer<UInt8>
         let count: Int
 
-        init(_ bytes: [UInt8], memory: Memory) {
+        init(_ bytes: [UInt8], memory: PatternMemory) {
             self.bytes = memory.keep(bytes)
             count = bytes.count
         }

@@ -15,7 +15,7 @@ extension Pattern {
         private let shelves: UnsafePointer<Shelf>
         private let shelfCount: Int
 
-        init(_ words: Set<[UInt8]>, memory: Memory) {
+        init(_ words: Set<[UInt8]>, memory: PatternMemory) {
             var bytes: [UInt8] = []
             var shelves = Array(repeating: Shelf(), count: (words.map(\.count).max() ?? 0) + 1)
             for (length, words) in Dictionary(grouping: words, by: \.count) {

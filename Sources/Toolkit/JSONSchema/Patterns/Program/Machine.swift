@@ -10,7 +10,7 @@ extension Pattern {
         private let rows: Rows
 
         init(
-            _ program: Program, _ partition: Partition, _ alphabet: Alphabet, memory: Memory
+            _ program: Program, _ partition: Partition, _ alphabet: Alphabet, memory: PatternMemory
         ) throws(PatternError) {
             looksAtWords = program.looksAtWords
             var draft = RowDraft(words: partition.symbolCount / 64 + 1)

@@ -143,7 +143,7 @@ extension Pattern.ProgramWriter {
         try add(Instruction(code: .reference, isBackward: isBackward, a: Int32(2 * group)))
     }
 
-    private mutating func write(_ look: Pattern.Look, _ node: Pattern.Node) {
+    private mutating func write(_ look: Pattern.Lookaround, _ node: Pattern.Node) {
         let after = label()
         schedule([
             .add(Instruction(code: .look, flag: look.isNegated, a: after)), .turn(look.isBehind), .node(node),

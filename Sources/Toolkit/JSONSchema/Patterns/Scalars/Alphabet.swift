@@ -12,7 +12,7 @@ extension Pattern {
         private let blocks: UnsafePointer<UInt16>
         private let leaves: UnsafePointer<UInt16>
 
-        init(_ partition: Partition, memory: Memory) {
+        init(_ partition: Partition, memory: PatternMemory) {
             symbolCount = partition.symbolCount
             ascii = memory.keep((UInt32(0)..<0x80).map { UInt8(partition.symbol(of: $0)) })
             if let other = partition.symbolBeyondASCII {

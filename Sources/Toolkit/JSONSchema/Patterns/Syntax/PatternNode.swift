@@ -13,7 +13,7 @@ extension Pattern {
         /// `\k<name>`: the place in `Syntax.references`, since the group may still follow.
         case namedReference(Int)
         case edge(Edge)
-        case look(Look, Node)
+        case look(Lookaround, Node)
     }
 
     /// How often something is repeated.
@@ -31,7 +31,7 @@ extension Pattern {
         case textStart, textEnd, wordEdge, noWordEdge
     }
 
-    struct Look {
+    struct Lookaround {
         var isBehind: Bool
         var isNegated: Bool
     }

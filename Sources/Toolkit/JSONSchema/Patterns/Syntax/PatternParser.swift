@@ -16,7 +16,7 @@ extension Pattern {
             enum Kind {
                 case plain
                 case capture(Int)
-                case look(Look)
+                case look(Lookaround)
             }
         }
 
@@ -116,11 +116,11 @@ extension Pattern.Parser {
         open.append(level)
     }
 
-    private mutating func look() -> Pattern.Look? {
-        if take("(?=") { return Pattern.Look(isBehind: false, isNegated: false) }
-        if take("(?!") { return Pattern.Look(isBehind: false, isNegated: true) }
-        if take("(?<=") { return Pattern.Look(isBehind: true, isNegated: false) }
-        return take("(?<!") ? Pattern.Look(isBehind: true, isNegated: true) : nil
+    private mutating func look() -> Pattern.Lookaround? {
+        if take("(?=") { return Pattern.Lookaround(isBehind: false, isNegated: false) }
+        if take("(?!") { return Pattern.Lookaround(isBehind: false, isNegated: true) }
+        if take("(?<=") { return Pattern.Lookaround(isBehind: true, isNegated: false) }
+        return take("(?<!") ? Pattern.Lookaround(isBehind: true, isNegated: true) : nil
     }
 
     private mutating func closeGroup() throws(PatternError) {

@@ -53,7 +53,7 @@ enum DocumentsPart: Part {
         if let again = Tree(Tree(document.root).bytes), again.bytes != Tree(document.root).bytes {
             return "printed and read again it is another value"
         }
-        let text = "/" + dice.pick(Trouble.strings) + "/" + dice.pick(["0", "1", "-1", "01", "99999999999999999999"])
+        let text = "/" + dice.pick(FailureStreak.strings) + "/" + dice.pick(["0", "1", "-1", "01", "99999999999999999999"])
         if let pointer = JSONPointer(text) { _ = document.root.at(pointer) }
         return nil
     }

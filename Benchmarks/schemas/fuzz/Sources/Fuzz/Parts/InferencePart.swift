@@ -24,7 +24,7 @@ enum InferencePart: Part {
             }
             return Outcome(isAccepted: true)
         } catch {
-            let isLimit = (error as? SchemaRefusal)?.problems.first?.reason == .limit
+            let isLimit = (error as? SchemaError)?.problems.first?.reason == .limit
             return isLimit ? Outcome() : .wrong("the draft is no schema: \(error): \(draft)")
         }
     }

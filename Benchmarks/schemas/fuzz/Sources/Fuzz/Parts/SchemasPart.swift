@@ -23,7 +23,7 @@ enum SchemasPart: Part {
         var options = SchemaOptions(dialect: dice.pick(Dialect.allCases), library: corpus.library)
         options.checksMetaschema = !dice.once(in: 3)
         options.assertsContent = dice.once(in: 2)
-        do throws(SchemaRefusal) {
+        do throws(SchemaError) {
             let schema = try Schema(document, options: options)
             guard schema.planBytes <= options.limits.planBytes else { return .wrong("the plan is too large") }
             return Outcome(isAccepted: true)

@@ -1,0 +1,79 @@
+public import JSON
+
+/// One result, or a group of them.
+public enum Measurement: Sendable {
+    case count(Int)
+    /// A measured number, with three decimals.
+    case number(Double)
+    case text(String)
+    case flag(Bool)
+    case group([Named])
+
+    /// A figure and what it is called in the JSON.
+    public struct Named: Sendable {
+        public let name: String
+        let figure: Measurement
+    }
+}
+
+/// What a measurement found.
+public struct BenchResult: Sendable {
+    public internal(set) var figures: [Measurement.Named] = []
+    /// Whether every event came once, in order, to everybody it was for.
+    public internal(set) var isClean = true
+
+    /// One JSON object.
+    public var json: JSONText {
+        JSONText { writer in Self.write(figures, to: &writer) }
+    }
+
+    /// The same as lines: names in groups are joined by a dot.
+    public var lines: [(name: String, value: String)] { Self.flat(figures, prefix: "") }
+
+    mutating func add(_ name: String, _ figure: Measurement) { figures.append(Measurement.Named(name: name, figure: figure)) }
+
+    private static func write(_ figures: [Measurement.Named], to writer: inout JSONWriter) {
+        writer.beginObject()
+        for named in figures {
+            writer.key(text: named.name)
+            switch named.figure {
+            case .count(let value): writer.integer(value)
+            case .number(let value): writer.raw(JSONText(trusted: Array(decimal(value).utf8)))
+            case .text(let value): writer.string(value)
+            case .flag(let value): writer.boolean(value)
+            case .group(let members): write(members, to: &writer)
+            }
+        }
+        writer.endObject()
+    }
+
+    private static func flat(_ figures: [Measurement.Named], prefix: String) -> [(name: String, value: String)] {
+        figures.flatMap { named -> [(name: String, value: String)] in
+            let name = prefix + named.name
+            switch named.figure {
+            case .count(let value): return [(name, String(value))]
+            case .number(let value): return [(name, decimal(value))]
+            case .text(let value): return [(name, value)]
+            case .flag(let value): return [(name, value ? "yes" : "no")]
+            case .group(let members): return flat(members, prefix: name + ".")
+            }
+        }
+    }
+
+    private static func decimal(_ value: Double) -> String {
+        guard value.isFinite, abs(value) < 1e15 else { return "0" }
+        let thousandths = Int((abs(value) * 1_000).rounded())
+        let digits = String(thousandths % 1_000 + 1_000).dropFirst()
+        return "\(value < 0 && thousandths > 0 ? "-" : "")\(thousandths / 1_000).\(digits)"
+    }
+}
+
+extension Histogram {
+    /// The usual percentiles, in milliseconds.
+    var figure: Measurement {
+        let shares = [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)]
+        var members = shares.map { Measurement.Named(name: $0.0, figure: .number(Double(nanoseconds(at: $0.1)) / 1e6)) }
+        members.append(Measurement.Named(name: "max", figure: .number(Double(largest) / 1e6)))
+        return .group(members)
+    }
+}

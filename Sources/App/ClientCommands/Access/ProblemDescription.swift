@@ -1,0 +1,72 @@
+package import HTTPClient
+package import JSON
+
+/// An answer that is no success, in the words of the person who asked.
+package enum ProblemDescription {
+    /// One sentence from a problem document (RFC 9457), its faults as details. Anything else is told by its status: a page
+    /// of HTML from some proxy helps nobody.
+    ///
+    /// - Parameter credential: where the credential comes from.
+    package static func failure(
+        status: Int, body: [UInt8], credential: String = "PARLEY_KEY"
+    ) -> CommandFailure {
+        guard let problem = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient).root,
+            let title = problem["title"]?.string ?? problem["detail"]?.string
+        else { return CommandFailure(foreign(status, credential)) }
+        return failure(problem, title: title, status: status, credential)
+    }
+
+    /// The same for a problem inside an answer, as batches have them.
+    package static func failure(_ problem: JSONValue?, status: Int) -> CommandFailure {
+        guard let problem, let title = problem["title"]?.string ?? problem["detail"]?.string else {
+            return CommandFailure(foreign(status))
+        }
+        return failure(problem, title: title, status: status)
+    }
+
+    private static func failure(
+        _ problem: JSONValue, title: String, status: Int, _ credential: String = "PARLEY_KEY"
+    ) -> CommandFailure {
+        let detail = problem["detail"]?.string
+        var sentence = title
+        if let detail, detail != title { sentence += ": \(detail)" }
+        sentence += " (\(status)\(problem["code"]?.string.map { " \($0)" } ?? ""))"
+        if status == 401 { sentence += "; check \(credential)" }
+        var details = (problem["errors"]?.elements ?? []).map(fault)
+        if status >= 500, let request = problem["request_id"]?.string { details.append("request \(request)") }
+        return CommandFailure(sentence, details: details)
+    }
+
+    private static func fault(_ fault: JSONValue) -> String {
+        let place = fault["pointer"]?.string
+        let text = fault["detail"]?.string ?? fault["keyword"]?.string ?? "is wrong"
+        return place.map { "\($0): \(text)" } ?? text
+    }
+
+    private static func foreign(_ status: Int, _ credential: String = "PARLEY_KEY") -> String {
+        switch status {
+        case 300..<400: "the address answered with a redirect (\(status)); PARLEY_URL must be the gateway's own address"
+        case 401: "the gateway does not accept the key (401); check \(credential)"
+        case 404: "no such thing there (404); is PARLEY_URL a Parley gateway?"
+        default: "the gateway answered \(status) without saying why"
+        }
+    }
+
+    /// Why there is no answer at all.
+    package static func sentence(_ failure: OutboundFailure, url: String) -> String {
+        switch failure.reason {
+        case .connectRefused:
+            "nothing answers at \(url); is the gateway running there ('parley serve'), is PARLEY_URL right?"
+        case .dns: "the host of \(url) has no address"
+        case .connectTimeout: "\(url) did not accept the connection in time"
+        case .timeout: "\(url) did not answer in time"
+        case .reset: "\(url) closed the connection before its answer was complete"
+        case .tls: "no trusted connection to \(url): \(failure.detail)"
+        case .responseInvalid: "what answers at \(url) does not speak HTTP"
+        case .requestInvalid: "the request to \(url) cannot be sent: \(failure.detail)"
+        case .blockedAddress: "connections to \(url) are not allowed"
+        case .cancelled: "the request to \(url) was cancelled"
+        case .overloaded: "too many requests are waiting in this process"
+        }
+    }
+}

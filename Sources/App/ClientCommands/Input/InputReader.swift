@@ -1,0 +1,102 @@
+import Glibc
+import Locking
+
+/// Reads a descriptor on a thread of its own and hands out batches of lines.
+///
+/// Reading stops while a few batches wait, so a file of any size costs the memory of those; what has come is not held
+/// back while the writer is silent, so `tail -f log | parley emit logs -` emits each line as it comes. For one reader.
+package final class InputReader: Sendable {
+    private struct State {
+        var waiting: [InputBatch] = []
+        var reader: CheckedContinuation<InputBatch?, Never>?
+        var isEnded = false
+        /// `errno` of a failed read.
+        var failure: Int32?
+    }
+
+    private let state = Monitor(State())
+    private static let waitingMost = 4
+    /// How long a batch that is not full waits for the next line.
+    private static let patienceMilliseconds: Int32 = 20
+
+    /// - Throws: when the system has no thread to give.
+    package init(descriptor: Int32, limits: BatchSplitter.Limits) throws(CommandFailure) {
+        let started = startThread(name: "parley-input") { [state] in
+            Self.read(descriptor, BatchSplitter(limits), into: state)
+        }
+        guard started else { throw CommandFailure("the system has no thread to read the input with") }
+    }
+
+    /// The next batch; nil when the input has ended.
+    ///
+    /// - Throws: when reading failed; what was read before has been handed out.
+    package func next() async throws(CommandFailure) -> InputBatch? {
+        let batch = await withCheckedContinuation { reader in
+            let ready: InputBatch?? = state.withLock { state in
+                if !state.waiting.isEmpty { return .some(state.waiting.removeFirst()) }
+                if state.isEnded { return .some(nil) }
+                state.reader = reader
+                return nil
+            }
+            if let ready { reader.resume(returning: ready) }
+        }
+        state.wakeOne()
+        if batch == nil, let failure = state.withLock({ $0.failure }) {
+            throw CommandFailure("the input cannot be read: \(String(cString: strerror(failure)))")
+        }
+        return batch
+    }
+
+    /// Makes the thread stop at the next thing it reads.
+    package func close() {
+        state.withLock { $0.isEnded = true }
+        state.wakeAll()
+    }
+
+    private static func read(_ descriptor: Int32, _ cutter: consuming BatchSplitter, into state: Monitor<State>) {
+        var cutter = cutter
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            var input = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&input, 1, cutter.isEmpty ? -1 : patienceMilliseconds)
+            if ready < 0, errno == EINTR { continue }
+            if ready == 0 {
+                if let batch = cutter.flush(), !offer(batch, to: state) { return }
+                continue
+            }
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            let failure = count < 0 ? errno : nil
+            let batches = count > 0 ? cutter.batches(from: Array(buffer[..<count])) : cutter.finish()
+            for batch in batches where !offer(batch, to: state) { return }
+            if count <= 0 { return end(state, failure) }
+        }
+    }
+
+    /// Waits until there is room; false when nobody wants any more.
+    private static func offer(_ batch: InputBatch, to state: Monitor<State>) -> Bool {
+        let reader: CheckedContinuation<InputBatch?, Never>?? = state.wait { state in
+            if state.isEnded { return .done(nil) }
+            if let reader = state.reader {
+                state.reader = nil
+                return .done(reader)
+            }
+            guard state.waiting.count < waitingMost else { return .sleep }
+            state.waiting.append(batch)
+            return .done(.some(nil))
+        }
+        guard let reader else { return false }
+        reader?.resume(returning: batch)
+        return true
+    }
+
+    private static func end(_ state: Monitor<State>, _ failure: Int32?) {
+        let reader = state.withLock { state in
+            state.isEnded = true
+            state.failure = failure
+            defer { state.reader = nil }
+            return state.reader
+        }
+        reader?.resume(returning: nil)
+    }
+}

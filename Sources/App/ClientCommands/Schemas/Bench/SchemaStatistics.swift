@@ -1,0 +1,179 @@
+import Glibc
+import JSON
+import JSONSchema
+
+/// CPU time of this process.
+enum CPUTime {
+    /// In nanoseconds. Unlike the time on the wall it leaves out whoever shares the processor.
+    static var now: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}
+
+/// CPU nanoseconds for each document.
+struct SampledTime {
+    let median: Double
+    let minimum: Double
+    /// Runs over all documents in one sample.
+    let iterations: Int
+
+    /// Finds how many iterations fill a sample, and takes the samples after one to warm up.
+    ///
+    /// - Parameter run: goes over all documents as often as told.
+    init(_ sampling: Sampling, documents: Int, _ run: (_ iterations: Int) -> Void) {
+        func sample(_ iterations: Int) -> Int {
+            let start = CPUTime.now
+            run(iterations)
+            return CPUTime.now - start
+        }
+        var iterations = 1
+        var taken = sample(iterations)
+        while taken < sampling.nanoseconds {
+            // A tenth more than it should need, and never more than tenfold on the word of a short sample.
+            let factor = min(10, 1.1 * Double(sampling.nanoseconds) / Double(max(taken, 1)))
+            iterations = max(iterations + 1, Int(Double(iterations) * factor))
+            taken = sample(iterations)
+        }
+        let times = (0..<sampling.count).map { _ in Double(sample(iterations)) }.sorted()
+        let middle = times.count / 2
+        let median = times.count % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2
+        let each = Double(iterations) * Double(documents)
+        self.median = median / each
+        minimum = (times.first ?? 0) / each
+        self.iterations = iterations
+    }
+}
+
+/// What a schema costs on documents: parsing them, validating them, and both together.
+struct SchemaStatistics {
+    let parse: SampledTime
+    let validate: SampledTime
+    let parseAndValidate: SampledTime
+    /// For each document `1` valid, `0` invalid, `p` refused by the parser, `b` beyond a budget or limit.
+    let verdicts: String
+    let bytes: Int
+    /// Calls of malloc and its like; nil where they cannot be counted.
+    let allocations: Double?
+
+    var times: [(name: String, time: SampledTime)] {
+        [("parse", parse), ("validate", validate), ("parse_validate", parseAndValidate)]
+    }
+
+    /// - Returns: nil when a document's verdict depends on whether it was parsed beforehand.
+    init?(_ schema: Schema, _ lines: [[UInt8]], _ reading: SchemaInputOptions, _ sampling: Sampling) {
+        let bench = Workload(schema, lines, reading)
+        var early = bench.noVerdicts
+        var late = bench.noVerdicts
+        var scratch = Scratch()
+        validate = SampledTime(sampling, documents: lines.count) { bench.validate($0, &scratch, into: &early) }
+        parse = SampledTime(sampling, documents: lines.count) { bench.parse($0) }
+        parseAndValidate = SampledTime(sampling, documents: lines.count) {
+            bench.parseAndValidate($0, &scratch, into: &late)
+        }
+        guard early == late else { return nil }
+        verdicts = String(decoding: early, as: UTF8.self)
+        bytes = lines.reduce(0) { $0 + $1.count }
+        allocations = AllocationCount.during { bench.validate(1, &scratch, into: &early) }.map {
+            Double($0) / Double(lines.count)
+        }
+    }
+
+    func count(of verdict: Unicode.Scalar) -> Int { verdicts.unicodeScalars.count { $0 == verdict } }
+}
+
+/// The documents of a bench, and what is done with them again and again.
+///
+/// A validation is so short that a retain around it would be a third of what is measured, and the gateway needs none: it
+/// holds the value anyway. Hence the odd way in which values are kept, and the scratch that is handed in.
+private struct Workload {
+    private final class Held {
+        let value: JSONValue
+
+        init(_ value: JSONValue) { self.value = value }
+    }
+
+    private let schema: Schema
+    private let lines: [[UInt8]]
+    private let reading: SchemaInputOptions
+    /// What the parser took, and where it stands among the lines.
+    private let values: [Held]
+    private let borrowed: [Unmanaged<Held>]
+    private let positions: [Int]
+    /// The verdicts of what it refused, zero for the others.
+    let noVerdicts: [UInt8]
+
+    init(_ schema: Schema, _ lines: [[UInt8]], _ reading: SchemaInputOptions) {
+        self.schema = schema
+        self.lines = lines
+        self.reading = reading
+        var values: [Held] = []
+        var positions: [Int] = []
+        var verdicts = [UInt8](repeating: 0, count: lines.count)
+        for (position, line) in lines.enumerated() {
+            do throws(JSONError) {
+                values.append(Held(try reading.value(line).root))
+                positions.append(position)
+            } catch {
+                verdicts[position] = Self.letter(error)
+            }
+        }
+        self.values = values
+        borrowed = values.map { Unmanaged.passUnretained($0) }
+        self.positions = positions
+        noVerdicts = verdicts
+    }
+
+    /// One iteration evaluates every document once, in the order of the file.
+    func validate(_ iterations: Int, _ scratch: inout Scratch, into verdicts: inout [UInt8]) {
+        withExtendedLifetime(values) {
+            for _ in 0..<iterations {
+                for index in borrowed.indices {
+                    let verdict = borrowed[index]._withUnsafeGuaranteedRef {
+                        schema.verdict(on: $0.value, scratch: &scratch)
+                    }
+                    verdicts[positions[index]] = Self.letter(verdict)
+                }
+            }
+        }
+    }
+
+    func parse(_ iterations: Int) {
+        for _ in 0..<iterations {
+            for line in lines {
+                // A text that the parser refuses costs what it costs; it has no value to look at.
+                withExtendedLifetime(try? reading.value(line)) {}
+            }
+        }
+    }
+
+    func parseAndValidate(_ iterations: Int, _ scratch: inout Scratch, into verdicts: inout [UInt8]) {
+        for _ in 0..<iterations {
+            for index in lines.indices { verdicts[index] = judge(lines[index], &scratch) }
+        }
+    }
+
+    private func judge(_ line: [UInt8], _ scratch: inout Scratch) -> UInt8 {
+        do throws(JSONError) {
+            return Self.letter(schema.verdict(on: try reading.value(line).root, scratch: &scratch))
+        } catch {
+            return Self.letter(error)
+        }
+    }
+
+    private static func letter(_ verdict: Verdict) -> UInt8 {
+        switch verdict {
+        case .valid: UInt8(ascii: "1")
+        case .invalid: UInt8(ascii: "0")
+        case .exhausted: UInt8(ascii: "b")
+        }
+    }
+
+    private static func letter(_ error: JSONError) -> UInt8 {
+        switch error.reason {
+        case .malformed, .duplicateName, .numberOutOfRange: UInt8(ascii: "p")
+        case .tooDeep, .tooLarge: UInt8(ascii: "b")
+        }
+    }
+}

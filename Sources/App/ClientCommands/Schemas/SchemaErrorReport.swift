@@ -1,0 +1,56 @@
+import JSON
+import JSONSchema
+
+/// What is wrong with a schema, ready to be told.
+struct SchemaErrorReport: Error {
+    let file: String
+    let problems: [SchemaError.Problem]
+    /// One sentence about all of it.
+    let message: String
+
+    init(file: String, problems: [SchemaError.Problem]) {
+        self.file = file
+        self.problems = problems
+        message = problems.count == 1 ? "the schema is refused" : "the schema is refused for \(problems.count) reasons"
+    }
+
+    init(file: String, notJSON error: JSONError) {
+        self.file = file
+        problems = []
+        message = "not JSON: \(error)"
+    }
+
+    func tell(_ sink: Sink) {
+        sink.line(sink.style.bad("error: ") + SanitizedText.safe("\(file): \(message)"))
+        for problem in problems {
+            sink.line("  \(sink.style.name(SanitizedText.safe(problem.pointer)))  \(SanitizedText.safe(problem.detail))")
+        }
+    }
+
+    /// As the gateway would answer a declaration (RFC 9457), without what only a request has.
+    var problem: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("title", "The schema is refused")
+            writer.member("code", "schema_invalid")
+            writer.member("detail", problems.first?.detail ?? message)
+            writer.key("errors")
+            printProblems(into: &writer)
+            writer.endObject()
+        }
+    }
+
+    func printProblems(into writer: inout JSONWriter) {
+        writer.beginArray()
+        for problem in problems {
+            writer.beginObject()
+            writer.member("pointer", problem.pointer)
+            writer.member("reason", problem.reason.rawValue)
+            writer.member("detail", problem.detail)
+            if let location = problem.keywordLocation { writer.member("keywordLocation", location) }
+            if let location = problem.absoluteKeywordLocation { writer.member("absoluteKeywordLocation", location) }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}

@@ -1,0 +1,96 @@
+import ArgumentParser
+import JSON
+import JSONSchema
+
+/// How schemas and documents are read: the options that all `schema` commands share.
+struct SchemaInputOptions: ParsableArguments {
+    enum Formats: String, ExpressibleByArgument, CaseIterable { case annotate, assert }
+    enum Numbers: String, ExpressibleByArgument, CaseIterable { case strict, lenient }
+
+    @Option(help: "For schemas without $schema.")
+    var dialect = Dialect.draft202012
+
+    @Option(help: "Whether 'format' is checked.")
+    var formats: Formats?
+
+    @Option(
+        help: ArgumentHelp(
+            "Schemas that others refer to, by their place below BASE (default: the folder's file: URI) and by their $id; may be given several times.",
+            valueName: "dir[=base]"))
+    var remotes: [String] = []
+
+    @Option(help: "Whether integers beyond 64 bits are refused or read as doubles.")
+    var numbers = Numbers.strict
+
+    @Option(name: .customLong("json-access"), help: "How the parser's values are read; 'auto' takes the faster way.")
+    var access = NodeAccessChoice.automatic
+
+    @Flag(name: .customLong("json"), help: "Print JSON for programs.")
+    var isJSON = false
+
+    /// - Parameters:
+    ///   - formats: what counts when the option is not given.
+    ///   - base: where folders are loaded that name no base.
+    func options(formats standard: Formats = .assert, base: String? = nil) throws(CommandFailure) -> SchemaOptions {
+        SchemaOptions(
+            dialect: dialect, formats: (formats ?? standard).policy, library: try library(base: base), access: access)
+    }
+
+    private func library(base standard: String?) throws(CommandFailure) -> SchemaLibrary {
+        var library = SchemaLibrary()
+        for remote in remotes {
+            let parts = remote.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let base = parts.count > 1 ? parts[1] : standard
+            do { try library.add(folder: parts[0], base: base) } catch { throw CommandFailure(error.description) }
+        }
+        return library
+    }
+
+    /// A value of a document, as the gateway would read it.
+    func value(_ bytes: [UInt8]) throws(JSONError) -> JSONDocument {
+        try JSONDocument(bytes, numbers: numbers.rule)
+    }
+
+    /// The schema in a file, or in the standard input (`-`).
+    ///
+    /// - Throws: `CommandFailure` when the file cannot be read, `SchemaErrorReport` for what is in it.
+    func schema(_ file: String, _ options: SchemaOptions) throws -> Schema {
+        let bytes = try InputText.source(file)
+        do {
+            // How deep a schema may be nested is for the schema's own limits to say.
+            let document = try JSONDocument(bytes, limits: JSONLimits(depth: 2048), numbers: numbers.rule)
+            return try Schema(document, options: options)
+        } catch let refusal as SchemaError {
+            throw SchemaErrorReport(file: file, problems: refusal.problems)
+        } catch let error as JSONError {
+            throw SchemaErrorReport(file: file, notJSON: error)
+        }
+    }
+
+    /// The same; a refusal is told on the error output and ends the command.
+    func usableSchema(_ file: String, _ options: SchemaOptions) throws -> Schema {
+        do { return try schema(file, options) } catch let refused as SchemaErrorReport {
+            let errors = CommandEnvironment.current.console.errors
+            if isJSON { errors.line(refused.problem.bytes) } else { refused.tell(errors) }
+            throw SchemaCommand.Answer.refused.exit
+        }
+    }
+}
+
+extension SchemaInputOptions.Formats {
+    var policy: FormatPolicy {
+        switch self {
+        case .annotate: .annotate
+        case .assert: .assert
+        }
+    }
+}
+
+extension SchemaInputOptions.Numbers {
+    var rule: JSONNumbers {
+        switch self {
+        case .strict: .strict
+        case .lenient: .lenient
+        }
+    }
+}

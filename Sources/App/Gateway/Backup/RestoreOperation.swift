@@ -1,0 +1,93 @@
+public import ChatModel
+import Glibc
+import SQLiteEngine
+
+/// Makes a data directory from a backup: verified before and after, and of no use to a gateway until it is whole.
+public struct RestoreOperation {
+    private let backup: Folder
+    private let data: Folder
+    private let clock: WallClock
+
+    public init(_ backup: String, into dataDirectory: String, clock: WallClock = .system) {
+        self.backup = Folder(backup)
+        data = Folder(dataDirectory)
+        self.clock = clock
+    }
+
+    /// - Throws: for a directory that is not empty, a backup that is damaged or of a newer program, or one that cannot be
+    ///   written. What was written then is removed, and where that fails no gateway starts on it
+    ///   (``DataDirectory/unfinishedName``).
+    public func run(progress: (BackupProgress) -> Void) throws(BackupFailure) -> BackupManifest {
+        let manifest = try BackupManifest(try backup.file(BackupManifest.fileName).bytes(limit: 64 * 1024))
+        guard manifest.schemaVersion <= StoreFile.knownVersion else {
+            throw BackupFailure(
+                "the backup has schema version \(manifest.schemaVersion), this program knows up to "
+                    + "\(StoreFile.knownVersion): restore it with Parley \(manifest.productVersion) or newer")
+        }
+        guard let file = manifest.files.first, manifest.files.count == 1 else {
+            throw BackupFailure("\(BackupManifest.fileName) names no database")
+        }
+        let isNew = try prepare(for: file)
+        let unfinished = data.file(DataDirectory.unfinishedName)
+        do throws(BackupFailure) {
+            try copy(file, to: unfinished, manifest, progress)
+            try BackupFailure.translating { () throws(SQLiteEngineFailure) in
+                try StoreFile(at: unfinished.path).noteRestore(at: clock.now)
+            }
+            try giveToOwner(unfinished)
+            let database = data.file(DataDirectory.databaseName)
+            guard rename(unfinished.path, database.path) == 0 else { throw .system("make", database.path) }
+            try data.sync()
+            return manifest
+        } catch {
+            unlink(unfinished.path)
+            if isNew { rmdir(data.path) }
+            throw error
+        }
+    }
+
+    /// - Returns: whether the directory had to be made.
+    private func prepare(for file: BackupManifest.File) throws(BackupFailure) -> Bool {
+        let isNew = !data.exists
+        if isNew {
+            do throws(SettingError) { _ = try DataDirectory(at: data.path) } catch {
+                throw BackupFailure(error.description)
+            }
+        }
+        let names = try data.names()
+        guard names.isEmpty else {
+            throw BackupFailure(
+                names.contains(DataDirectory.unfinishedName)
+                    ? "a restore into '\(data.path)' did not finish: empty the directory, then restore again"
+                    : "'\(data.path)' is not empty: name a new directory, or empty this one")
+        }
+        try data.demand(file.bytes)
+        return isNew
+    }
+
+    private func copy(
+        _ file: BackupManifest.File, to target: DurableFile, _ manifest: BackupManifest,
+        _ progress: (BackupProgress) -> Void
+    ) throws(BackupFailure) {
+        let source = backup.file(file.name)
+        let (bytes, sha256) = try source.copy(to: target.path) { progress(.copying(done: $0, of: file.bytes)) }
+        guard bytes == file.bytes, sha256 == file.sha256 else {
+            throw BackupFailure(
+                "'\(source.path)' is not what was backed up: its size or SHA-256 differs from the manifest")
+        }
+        progress(.checking)
+        let summary = try BackupFailure.translating { () throws(SQLiteEngineFailure) in
+            try StoreFile(at: target.path).verified()
+        }
+        guard manifest.describes(summary) else {
+            throw BackupFailure("'\(source.path)' holds something else than \(BackupManifest.fileName) says")
+        }
+    }
+
+    /// Who restores as the superuser does so for the account that the directory belongs to.
+    private func giveToOwner(_ file: DurableFile) throws(BackupFailure) {
+        var status = stat()
+        guard geteuid() == 0, stat(data.path, &status) == 0 else { return }
+        guard chown(file.path, status.st_uid, status.st_gid) == 0 else { throw .system("give away", file.path) }
+    }
+}

@@ -1,0 +1,56 @@
+import ChatCore
+import HTTPClient
+import HTTPServer
+import Locking
+import Logging
+
+/// SIGHUP: the settings were read again while everything runs.
+extension ServiceContainer {
+    static let notReloaded = "settings not reloaded: those in force stay"
+
+    /// Takes over what can be while it runs, all of it or nothing, and says what waits for a restart.
+    ///
+    /// What has begun (streams, requests, connections) goes on by what it began with.
+    func takeOver(_ later: Configuration, logger: Logger) async {
+        let current = inForce.withLock { $0 }
+        do {
+            let next = try current.takingOver(later)
+            let networks = try next.allowedNetworks()
+            // What may be refused comes first.
+            try await server.reloadCertificate()
+            try await declareTypes(of: next)
+            try await server.replace(cors: next.corsPolicy)
+            guarding.replace(allowed: networks)
+            service.liveLimits.replace(by: next.limits)
+            service.keyring.replace(limits: next.limits)
+            LineLogHandler.threshold.withLock { $0 = next.threshold }
+            LineLogHandler.format.withLock { $0 = next.logFormat }
+            inForce.withLock { $0 = next }
+            tell(current.differences(to: later), logger)
+        } catch {
+            logger.error("\(Self.notReloaded)", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Reads the files that declare event types, if there are any.
+    func declareTypes(of configuration: Configuration) async throws(DeclarationError) {
+        guard !configuration.schemaDirectory.isEmpty else { return }
+        try await SchemaFolder(path: configuration.schemaDirectory, limits: configuration.limits)
+            .apply(to: service, logger: Logger(label: "schemas"))
+    }
+
+    private func tell(_ differences: [SettingDifference], _ logger: Logger) {
+        func names(_ isReloadable: Bool) -> [String] {
+            differences.filter { $0.setting.isReloadable == isReloadable }.map(\.setting.name)
+        }
+        logger.notice("settings reloaded", metadata: ["changed": "\(names(true).joined(separator: ","))"])
+        let waiting = names(false)
+        guard !waiting.isEmpty else { return }
+        logger.warning(
+            "settings that changed but need a restart", metadata: ["settings": "\(waiting.joined(separator: ","))"])
+    }
+}
+
+extension Configuration {
+    var threshold: Logger.Level { Logger.Level(rawValue: logLevel) ?? .info }
+}

@@ -1,0 +1,140 @@
+import ChatCore
+import ChatModel
+import Dashboard
+import Following
+import HTTPClient
+import HTTPServer
+import InboundHooks
+import Locking
+import Logging
+import NativeAPI
+import PubNubAPI
+import Webhooks
+
+/// The rooms, introduced to each other. The only place that knows all of them.
+struct ServiceContainer: Sendable {
+    /// As at the start.
+    let configuration: Configuration
+    /// What counts now, after the settings were read again.
+    let inForce: Lock<Configuration>
+    let loop: Loop
+    let service: ChatService
+    let client: Client
+    let guarding: AddressGuard
+    let webhooks: WebhookService
+    let inbound: InboundService
+    let polls: LongPollTable
+    let api: NativeAPI
+    let server: Server
+    /// Sends spans to the operator's collector; nil: there is none.
+    let exporter: TraceExporter?
+
+    init(
+        _ configuration: Configuration, on claimed: ReservedAddress, engine: any Engine, loop: Loop, logger: Logger
+    ) throws {
+        self.configuration = configuration
+        inForce = Lock(configuration)
+        self.loop = loop
+        exporter = try configuration.traceExporter()
+        service = ChatService(
+            engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: loop,
+            tasks: LoopTasks(loop), tracer: exporter?.tracer)
+        service.eventTypes.observeUnusable { version in
+            logger.error(
+                "schema cannot be used: its event type is not checked, or refused",
+                metadata: [
+                    "app": "\(version.app.name)", "type": "\(version.type)", "version": "\(version.number)",
+                    "reason": "\(version.fault)",
+                ])
+        }
+        guarding = AddressGuard(allowing: try configuration.allowedNetworks())
+        let userAgent = "Parley/\(Product.version)"
+        let outbound = configuration.outboundConnections
+        client = try Client(
+            options: ClientOptions(
+                maxConnections: outbound, perHostConnections: max(16, outbound / 4), userAgent: userAgent,
+                addressGuard: guarding))
+        var options = WebhookOptions(addressGuard: guarding, userAgent: userAgent)
+        options.publicURL = configuration.publicURL
+        options.verification = WebhookVerification(rawValue: configuration.webhookVerification) ?? .none
+        webhooks = WebhookService(
+            service: service, client: client, options: options, logger: Logger(label: "webhooks"))
+        inbound = InboundService(service: service, logger: Logger(label: "sources"))
+        polls = LongPollTable(service: service, loop: loop)
+        api = NativeAPI(
+            service: service, webhooks: webhooks, inbound: inbound, polls: polls, publicURL: configuration.publicURL)
+        var router = Router(problemBaseURL: configuration.problemBaseURL, cors: configuration.corsPolicy)
+        router.middleware = RequestMiddleware(tracer: service.tracer, logger: Logger(label: "requests")).pass
+        api.addRoutes(to: &router)
+        router.hosts = configuration.hostPolicy
+        router.refusesCrossSite = configuration.isDevelopment
+        router.transportSecuritySeconds = Int(configuration.transportSecurity.components.seconds)
+        PubNubAPI(
+            service: service, polls: polls,
+            origins: configuration.isDevelopment ? configuration.corsPolicy.origins : .any
+        ).addRoutes(to: &router)
+        Dashboard.addRoutes(to: &router, isDevelopment: configuration.isDevelopment)
+        server = Server(
+            options: configuration.serverOptions, on: claimed, router: router, loop: loop, logger: Logger(label: "http")
+        )
+    }
+
+    /// Says on every stream that the gateway goes and that the client should come back.
+    var sayGoodbye: @Sendable () async -> Void {
+        { [api] in await api.drainStreams() }
+    }
+
+    func listen() async throws {
+        try await server.start()
+        api.watch(server, version: Product.version)
+    }
+
+    /// The address people and programs on this machine use.
+    var url: String { configuration.url(port: server.address?.port ?? UInt16(configuration.listenPort)) }
+}
+
+extension Configuration {
+    fileprivate func url(port: UInt16) -> String {
+        "\(tlsCertificate.isEmpty ? "http" : "https")://\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(port)"
+    }
+
+    /// What the types of problems begin with; a relative reference when neither address is known beforehand.
+    fileprivate var problemBaseURL: String {
+        guard publicURL.isEmpty, listenPort != 0 else { return publicURL }
+        return url(port: UInt16(listenPort))
+    }
+
+    /// In dev mode the keys are known to everybody: a page of another site must not come in by a name that leads here.
+    var hostPolicy: HostPolicy {
+        guard isDevelopment else { return .any }
+        let named = publicURL.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first
+        return .loopback(orListed: named.map { [$0.lowercased()] } ?? [])
+    }
+
+    var corsPolicy: CORSPolicy {
+        if corsOrigins.isEmpty { return CORSPolicy(origins: isDevelopment ? .loopback : .none) }
+        return CORSPolicy(origins: corsOrigins.contains("*") ? .any : .listed(Set(corsOrigins)))
+    }
+
+    fileprivate var serverOptions: ServerOptions {
+        var options = ServerOptions(host: listenHost, port: UInt16(listenPort))
+        if let proxies = try? proxyNetworks(), !proxies.isEmpty {
+            options.isTrustedProxy = { address in
+                IPAddress(address.description).map { address in proxies.contains { $0.contains(address) } } ?? false
+            }
+        }
+        options.limits.connections = connections
+        options.limits.connectionsPerAddress = Self.limit(connectionsPerAddress)
+        options.limits.streams = limits.streamsInGateway
+        options.limits.streamsPerAddress = Self.limit(limits.streamsPerAddress)
+        options.deadlines.drain = limits.drain
+        options.deadlines.silence = silence
+        if !tlsCertificate.isEmpty {
+            options.tls = ServerOptions.TLSFiles(certificatePath: tlsCertificate, keyPath: tlsKey)
+        }
+        return options
+    }
+
+    /// Zero in the settings means that there is no limit.
+    private static func limit(_ setting: Int) -> Int? { setting == 0 ? nil : setting }
+}

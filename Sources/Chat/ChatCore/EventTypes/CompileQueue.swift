@@ -1,0 +1,73 @@
+import ChatModel
+import Locking
+
+/// Where schemas are compiled, compared and stored: one piece of work at a time, and never on the loop. One at a time,
+/// because a compile may take a fifth of a second of CPU: declarations shall not take the machine from those who emit.
+/// Apps take turns, so that one with much to declare keeps the others waiting for one piece of work and not for all.
+final class CompileQueue: Sendable {
+    private struct State {
+        var isBusy = false
+        /// Who waits, by app, each in the order they came.
+        var waiting: [AppID: [CheckedContinuation<Void, Never>]] = [:]
+        /// The apps that wait, in the order of their turns.
+        var turns: [AppID] = []
+    }
+
+    static let abandoned = ChatError(.unavailable, "the request was given up before it was done; nothing was stored")
+
+    private let state = Lock(State())
+
+    /// How many wait for their turn.
+    var waitingCount: Int { state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } } }
+
+    /// - Throws: `abandoned` when the task was cancelled while it waited; what `work` throws.
+    func run<Result: Sendable>(
+        for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
+    ) async throws(ChatError) -> Result {
+        await enter(app)
+        defer { leave() }
+        guard !Task.isCancelled else { throw Self.abandoned }
+        return try await Self.aside(work)
+    }
+
+    /// Away from the loop as well, but at once: for what follows other nodes, which is one task and must not wait for those
+    /// who declare here.
+    static func aside<Result: Sendable>(
+        _ work: @Sendable () async throws(ChatError) -> Result
+    ) async throws(ChatError) -> Result {
+        try await asLongWork { () async throws(ChatError) in try await work() }
+    }
+
+    private func enter(_ app: AppID) async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                guard state.isBusy else {
+                    state.isBusy = true
+                    return true
+                }
+                if state.waiting[app] == nil { state.turns.append(app) }
+                state.waiting[app, default: []].append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    private func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard !state.turns.isEmpty else {
+                state.isBusy = false
+                return nil
+            }
+            let app = state.turns.removeFirst()
+            let next = state.waiting[app]?.removeFirst()
+            if state.waiting[app]?.isEmpty ?? true {
+                state.waiting[app] = nil
+            } else {
+                state.turns.append(app)
+            }
+            return next
+        }
+        next?.resume()
+    }
+}

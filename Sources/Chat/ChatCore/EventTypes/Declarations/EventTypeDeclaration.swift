@@ -1,0 +1,153 @@
+public import ChatModel
+import JSON
+
+/// An event type as a file declares it, for apps whose types are kept beside their code.
+///
+/// A folder holds one file for each type, named `<type>.json`. Its one object has the members of the API's calls:
+///
+/// ```json
+/// {
+///   "description": "An order was paid in full.",
+///   "owner": "payments",
+///   "mode": "enforce",
+///   "deprecated": null,
+///   "compatibility": "backward",
+///   "schema": {"type": "object", "required": ["amount"], "properties": {"amount": {"type": "integer"}}},
+///   "examples": [{"amount": 4200}],
+///   "counter_examples": [{"amount": "4200"}],
+///   "force": null
+/// }
+/// ```
+///
+/// Every member may be left out. Without `schema` the type is declared and nothing checked. A schema that differs in any
+/// byte from the newest version becomes the next one, under `compatibility`, or with the reason in `force` without regard
+/// to it. A file that is gone changes nothing: stored events name the versions.
+public struct EventTypeDeclaration: Sendable {
+    /// For messages.
+    public let file: String
+    public let name: String
+    public let settings: EventTypeSettings
+    /// Nil when the file has no schema.
+    public let proposal: SchemaProposal?
+
+    private static let members = [
+        "description", "owner", "mode", "deprecated", "compatibility", "retention_hours", "schema", "examples",
+        "counter_examples", "force",
+    ]
+
+    /// Reads a file.
+    ///
+    /// - Parameter file: its name in the folder, with `.json`.
+    public init(file: String, _ bytes: [UInt8], limits: Limits) throws(DeclarationError) {
+        self.file = file
+        name = String(file.dropLast(".json".count))
+        guard file.hasSuffix(".json"), (try? Names.check(type: name)) != nil else {
+            throw DeclarationError(file, "the file must be named after an event type, with .json at its end")
+        }
+        guard !EventTypes.isBuiltIn(name) else {
+            throw DeclarationError(file, BuiltInTypes.refusal(of: name).message)
+        }
+        let document: JSONDocument
+        do {
+            document = try JSONDocument(bytes, limits: JSONLimits(depth: 2000, bytes: Self.mostBytes(limits)))
+        } catch {
+            throw DeclarationError(file, "\(error)")
+        }
+        guard let members = document.rawMembers() else { throw DeclarationError(file, "must hold an object", at: "#") }
+        for member in members where !Self.members.contains(member.name) {
+            throw DeclarationError(
+                file, "unknown member; there are \(Self.members.joined(separator: ", "))", at: "#/\(member.name)")
+        }
+        settings = try Self.settings(document.root, file)
+        proposal = try Self.proposal(document, file)
+    }
+
+    /// How long a file may be: room for a schema, some examples and the rest.
+    public static func mostBytes(_ limits: Limits) -> Int { 4 * (limits.schemaBytes + limits.dataBytes) }
+
+    private static func settings(_ root: JSONValue, _ file: String) throws(DeclarationError) -> EventTypeSettings {
+        var settings = EventTypeSettings()
+        settings.description = try string("description", root, file) ?? ""
+        settings.owner = try string("owner", root, file) ?? ""
+        settings.deprecated = try string("deprecated", root, file)
+        if let text = try string("mode", root, file) {
+            guard let mode = EventType.Mode(rawValue: text) else {
+                throw DeclarationError(file, "must be enforce, warn or off", at: "#/mode")
+            }
+            settings.mode = mode
+        }
+        if let text = try string("compatibility", root, file) {
+            guard let rule = CompatibilityRule(text) else {
+                let known = CompatibilityRule.allTexts.joined(separator: ", ")
+                throw DeclarationError(file, "must be one of \(known)", at: "#/compatibility")
+            }
+            settings.compatibility = rule
+        }
+        if let value = root["retention_hours"], !value.isNull {
+            guard let hours = value.integer, EventTypeSettings.retentionHours.contains(Int(hours)) else {
+                throw DeclarationError(file, "must be a whole number of hours, 1 to 876000", at: "#/retention_hours")
+            }
+            settings.retention = .seconds(hours * 3600)
+        }
+        return settings
+    }
+
+    private static func proposal(_ document: JSONDocument, _ file: String) throws(DeclarationError) -> SchemaProposal? {
+        let root = document.root
+        guard let schema = document.text.rawMember("schema") else {
+            for name in ["examples", "counter_examples", "force"] where root[name] != nil {
+                throw DeclarationError(file, "stands beside a schema only", at: "#/\(name)")
+            }
+            return nil
+        }
+        var proposal = SchemaProposal(schema: schema)
+        proposal.examples = try values("examples", document, file)
+        proposal.counterExamples = try values("counter_examples", document, file)
+        proposal.forced = try string("force", root, file)
+        return proposal
+    }
+
+    private static func string(
+        _ name: String, _ root: JSONValue, _ file: String
+    ) throws(DeclarationError) -> String? {
+        guard let value = root[name], !value.isNull else { return nil }
+        guard let text = value.string else { throw DeclarationError(file, "must be a string", at: "#/\(name)") }
+        return text
+    }
+
+    private static func values(
+        _ name: String, _ document: JSONDocument, _ file: String
+    ) throws(DeclarationError) -> [JSONText] {
+        guard let value = document.root[name], !value.isNull else { return [] }
+        guard let values = document.text.rawMember(name)?.rawElements() else {
+            throw DeclarationError(file, "must be an array", at: "#/\(name)")
+        }
+        return values
+    }
+}
+
+/// Why a file's declaration is not taken.
+public struct DeclarationError: Error, CustomStringConvertible, Sendable {
+    public let file: String
+    /// Where in the file; nil when it is about all of it.
+    public let pointer: String?
+    public let message: String
+
+    public init(_ file: String, _ message: String, at pointer: String? = nil) {
+        self.file = file
+        self.pointer = pointer
+        self.message = message
+    }
+
+    /// - Parameter error: of the registry, whose faults point into the schema, or beside it into the examples.
+    init(_ file: String, _ error: ChatError) {
+        switch (error.slug, error.faults.first) {
+        case (_, nil): self.init(file, error.message)
+        case ("example_invalid", let fault?): self.init(file, fault.detail, at: fault.pointer)
+        case ("schema_invalid", let fault?): self.init(file, fault.detail, at: "#/schema" + fault.pointer.dropFirst())
+        case (_, let fault?): self.init(file, error.message, at: "#/schema" + fault.pointer.dropFirst())
+        }
+    }
+
+    public var description: String { file + ": " + (pointer.map { $0 + ": " } ?? "") + message }
+}

@@ -1,0 +1,53 @@
+import ChatModel
+import Locking
+
+/// Stored events that violate the schema of their type, until the operators are told: one entry for each type, with the
+/// last of its events. A type in mode `warn` may be violated ten thousand times a second.
+final class ViolationCounters: Sendable {
+    struct Tally: Sendable {
+        var count: Int
+        var last: Event
+    }
+
+    struct Name: Hashable, Sendable {
+        let app: AppID
+        @ExactText var type: String
+    }
+
+    private let tallies = Lock<[Name: Tally]>([:])
+    private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    func note(_ event: Event) { add(Tally(count: 1, last: event)) }
+
+    /// Also gives back what could not be told.
+    func add(_ tally: Tally) {
+        let name = Name(app: tally.last.channel.app, type: tally.last.type)
+        tallies.withLock { tallies in
+            guard let known = tallies[name] else {
+                tallies[name] = tally
+                return
+            }
+            let last = known.last.timetoken > tally.last.timetoken ? known.last : tally.last
+            tallies[name] = Tally(count: known.count + tally.count, last: last)
+        }
+        wakes.continuation.yield()
+    }
+
+    /// Takes out some of an app's types each, so that no app is told more than a few at a time.
+    func take(ofEachApp most: Int) -> [Tally] {
+        tallies.withLock { tallies in
+            var taken: [AppID: Int] = [:]
+            var due: [Tally] = []
+            for (name, tally) in tallies where taken[name.app, default: 0] < most {
+                taken[name.app, default: 0] += 1
+                due.append(tally)
+            }
+            for tally in due { tallies[Name(app: tally.last.channel.app, type: tally.last.type)] = nil }
+            if !tallies.isEmpty { wakes.continuation.yield() }
+            return due
+        }
+    }
+
+    /// Ends when the waiting task is cancelled. For one waiter.
+    var arrivals: AsyncStream<Void> { wakes.stream }
+}

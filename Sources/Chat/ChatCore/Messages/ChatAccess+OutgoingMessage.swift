@@ -1,0 +1,198 @@
+public import ChatModel
+import JSON
+
+/// What is known of a tied message before the decision.
+private struct LinkedPost: Sendable {
+    let draft: EventDraft
+    let ties: MessageLinks
+    /// The message replied to.
+    let root: Event?
+    let channelKey: RecordKey
+    let rootKey: RecordKey?
+    /// They decide whether its user may write.
+    let standingKeys: [RecordKey]
+
+    var channel: String { draft.channel.name }
+    /// The authors of the thread's replies, whom its event names.
+    let authorKeys: [RecordKey]
+
+    var keys: [RecordKey] {
+        [channelKey, MemberCounts.key(channel, in: draft.channel.app)] + (rootKey.map { [$0] } ?? []) + standingKeys
+            + memberships + authorKeys
+    }
+
+    /// They decide which of those the message mentions are told.
+    private var memberships: [RecordKey] {
+        guard !ties.mentioned.isEmpty else { return [] }
+        let app = draft.channel.app
+        return [CascadeDeletionRecord.key(channel, in: app)]
+            + ties.mentioned.flatMap {
+                [MembershipRecord.key($0, channel, in: app), RestrictionRecord.key($0, channel, in: app)]
+            }
+    }
+}
+
+extension ChatAccess {
+    /// Sends a message that quotes, replies or mentions; who is mentioned and the thread are told in the same step.
+    ///
+    /// - Throws: as `emit`; `.notFound` for a message that is to be quoted or replied to; `.gone` when it is deleted;
+    ///   `.conflict` when it is a reply itself.
+    public func post(
+        _ emission: Emission, _ ties: MessageLinks, claim: Claim? = nil
+    ) async throws(ChatError) -> AppendOutcome {
+        do throws(ChatError) {
+            if let claim, let earlier = try await earlier(claim) { return outcome(of: earlier, asking: [emission]) }
+            let post = try await tied(emission, ties)
+            if let meters = caller.meters { try meters.admit(events: 1, at: service.clock.now) }
+            let decided = try await decide(post.keys) { snapshot throws(ChatError) in
+                var decision = try self.posting(post, snapshot)
+                decision.claim = claim
+                return decision
+            }
+            return AppendOutcome(events: [Appended(event: decided.events[0], isDuplicate: false)])
+        } catch {
+            // Somebody made the same claim meanwhile.
+            guard error.code == .conflict, let claim, let earlier = try await earlier(claim) else { throw error }
+            return outcome(of: earlier, asking: [emission])
+        }
+    }
+
+    private func tied(_ emission: Emission, _ ties: MessageLinks) async throws(ChatError) -> LinkedPost {
+        try ties.check(limits)
+        // Rights first: what is quoted must not show to somebody who may not write here.
+        _ = try await admit(emission)
+        var quoted: Message?
+        if let quote = ties.quote { quoted = try await tied(to: quote, in: emission.channel) }
+        var root: Message?
+        if let threadOf = ties.threadOf { root = try await tied(to: threadOf, in: emission.channel) }
+        var emission = emission
+        emission.meta = try ties.meta(
+            beside: emission.meta, quoting: quoted, names: try await names(of: ties.mentioned))
+        return LinkedPost(
+            draft: try await admit(emission), ties: ties, root: root?.event,
+            channelKey: ChannelRecord.key(emission.channel, in: app),
+            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: app) },
+            standingKeys: standingKeys(of: emission.user ?? caller.user, in: emission.channel),
+            authorKeys: root.map { threadAuthorKeys($0.record, replying: emission.user ?? caller.user) } ?? [])
+    }
+
+    private func tied(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
+        let message = try await messages(of: [try await sent(timetoken, in: channel)])[0]
+        guard !message.isDeleted else { throw ChatError(.gone, "the message \(timetoken) is deleted") }
+        return message
+    }
+
+    private func names(of users: [String]) async throws(ChatError) -> [ExactText: String] {
+        guard !users.isEmpty else { return [:] }
+        var names: [ExactText: String] = [:]
+        for record in try await directory.read(users.map { UserRecord.key($0, in: app) }) {
+            guard let user = record.flatMap({ UserRecord($0) }) else { continue }
+            names[ExactText(user.id)] = user.name
+        }
+        return names
+    }
+
+    private func posting(_ post: LinkedPost, _ snapshot: RecordSnapshot) throws(ChatError) -> Decision<Void> {
+        try demand(.writing, of: post.draft.user, in: post.channel, snapshot)
+        let channel = snapshot[post.channelKey].flatMap { ChannelRecord($0) }
+        var message = post.draft
+        message.thread = post.root?.timetoken
+        if message.audience == .subscribers {
+            message.audience = channel.audience(members: .joinedButOrigin, inside: .participantsButOrigin)
+        }
+        var decision = Decision((), events: [message])
+        decision.requires = [post.ties.quote, post.ties.threadOf].compactMap(\.self).map { (message.channel, $0) }
+        var record = MessageRecord(channel: post.channel, timetoken: snapshot.next)
+        record.threadOf = post.root?.timetoken ?? .zero
+        mention(post, message, &record, in: channel, snapshot, &decision)
+        try reply(post, in: channel, snapshot, &decision)
+        if record != MessageRecord(channel: post.channel, timetoken: snapshot.next) {
+            decision.changes.append(record.change(in: app))
+        }
+        return decision
+    }
+
+    /// Adds an event for each mentioned user who belongs there, on the user's own channel; one on the channel where everybody
+    /// is mentioned.
+    private func mention(
+        _ post: LinkedPost, _ draft: EventDraft, _ record: inout MessageRecord, in channel: ChannelRecord?,
+        _ snapshot: RecordSnapshot, _ decision: inout Decision<Void>
+    ) {
+        let everybody = post.ties.mentions.map { if case .channel = $0 { true } else { false } } ?? false
+        let told = post.ties.mentioned.filter { user in
+            switch channel?.kind {
+            case .direct, .group, .public: snapshot.membership(of: user, in: post.channel, app) != nil
+            case .open: service.presence.isInside(user, self.channel(post.channel))
+            case nil: snapshot.restriction(of: user, in: post.channel, app)?.isBanned != true
+            }
+        }.prefix(limits.mentionsTold)
+        let targets: [(channel: String, audience: Audience)] =
+            everybody
+            ? [(post.channel, channel.audience(members: .joinedButOrigin, inside: .participants))]
+            : told.map { user in
+                let rule = channel?.kind == .open ? AudienceRule.mentioned : .mentionedButOrigin
+                return (user, .rule(rule, subjects: [user]))
+            }
+        // What is not kept is nowhere to be found when it is deleted.
+        let isKept = draft.retention == .kept
+        if isKept {
+            for (index, target) in targets.enumerated() {
+                record.mentions.append(.init(channel: target.channel, timetoken: snapshot.place(of: 1 + index)))
+            }
+        }
+        var shown = record
+        (shown.etag, shown.updated) = (snapshot.etag, snapshot.next)
+        let message = Message(Event(timetoken: snapshot.next, draft: draft), shown)
+        for target in targets {
+            // Who is only invited may not read the channel's messages yet.
+            let mayRead =
+                everybody || channel?.kind.isPrivate != true
+                || snapshot.membership(of: target.channel, in: post.channel, app)?.state == .joined
+            var event = self.draft(
+                "user.mentioned", on: target.channel, by: post.draft.user, audience: target.audience
+            ) { writer in
+                writer.key("message")
+                if isKept, mayRead { message.print(to: &writer) } else { message.printReference(to: &writer) }
+                if everybody { writer.member("mentions", "channel") } else { writer.member("mentions", told) }
+                printChannel(channel, snapshot, to: &writer)
+            }
+            event.end(with: draft)
+            decision.events.append(event)
+        }
+    }
+
+    private func reply(
+        _ post: LinkedPost, in channel: ChannelRecord?, _ snapshot: RecordSnapshot, _ decision: inout Decision<Void>
+    ) throws(ChatError) {
+        guard let key = post.rootKey, let event = post.root else { return }
+        var root =
+            snapshot[key].flatMap { MessageRecord($0) }
+            ?? MessageRecord(channel: post.channel, timetoken: event.timetoken)
+        guard root.deletion == nil else { throw ChatError(.gone, "the message \(root.timetoken) is deleted") }
+        guard root.threadOf == .zero else {
+            throw ChatError(.conflict, "the message is a reply itself; thread_of must name \(root.threadOf)")
+        }
+        root.thread.root = event.user
+        root.thread.add(by: post.draft.user, at: snapshot.next)
+        let naming = root.threadNamings == 0 ? self.naming(of: &root, by: post.draft.user, at: snapshot.next) : nil
+        decision.changes +=
+            [root.change(in: app)] + (naming.map { [RecordChange($0.key(in: app), body: $0.body)] } ?? [])
+        decision.events.append(
+            threadUpdated(
+                root, .replyCreated, snapshot.next, by: post.draft.user, in: channel, snapshot,
+                action: naming))
+    }
+
+    /// The action by which clients of another service find the thread's channel. It belongs to the author of the first reply.
+    private func naming(of root: inout MessageRecord, by user: String?, at place: Timetoken) -> MessageActionRecord {
+        let name = MappedThread(parent: root.channel, root: root.timetoken).name
+        var action = MessageActionRecord(
+            channel: root.channel, message: root.timetoken, type: BuiltInAction.threadRootId.rawValue, value: name,
+            user: user ?? "")
+        action.timetoken = place
+        root.thread.channel = name
+        root.threadNamings = 1
+        root.actions += 1
+        return action
+    }
+}

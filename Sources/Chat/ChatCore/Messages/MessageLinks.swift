@@ -1,0 +1,114 @@
+public import ChatModel
+import JSON
+
+/// What ties a message to other messages and to users. A message without any needs no look at records.
+///
+/// Ties stand in the message's `meta` under the names that chat clients of other gateways read and write there
+/// (`pubnub-wire.md` 23), so that a message says the same whichever way it came in.
+public struct MessageLinks: Sendable {
+    public enum Mentions: Sendable {
+        /// In the order of the text; those beyond `Limits.mentionsTold` are not told.
+        case users([String])
+        /// Everybody in the channel.
+        case channel
+    }
+
+    /// The message this one quotes.
+    public var quote: Timetoken?
+    /// The message this one replies to.
+    public var threadOf: Timetoken?
+    public var mentions: Mentions?
+    /// Whether `meta` may hold quotes and mentions already: clients of another service write them there, and publish the
+    /// mentions themselves.
+    public var keepsMeta = false
+
+    public init(quote: Timetoken? = nil, threadOf: Timetoken? = nil, mentions: Mentions? = nil) {
+        self.quote = quote
+        self.threadOf = threadOf
+        self.mentions = mentions
+    }
+
+    var mentioned: [String] {
+        guard case .users(let users) = mentions else { return [] }
+        return users
+    }
+
+    func check(_ limits: Limits) throws(ChatError) {
+        let users = mentioned
+        for user in users { try Names.check(user: user) }
+        guard users.count <= limits.mentionsPerMessage, !users.hasRepeats else {
+            throw ChatError(
+                .malformed, "mentions must name at most \(limits.mentionsPerMessage) different users", field: "mentions"
+            )
+        }
+    }
+
+    /// The sender's `meta` with the ties in it.
+    ///
+    /// - Parameters:
+    ///   - quoted: the message that is quoted, as it is now.
+    ///   - names: how mentioned users are called, as far as that is known.
+    func meta(
+        beside meta: JSONText?, quoting quoted: Message?, names: [ExactText: String]
+    ) throws(ChatError) -> JSONText {
+        let members = keepsMeta ? Self.kept(of: meta) : try Self.members(of: meta)
+        return JSONText(capacity: (meta?.count ?? 0) + 256) { writer in
+            writer.beginObject()
+            for (name, value) in members {
+                writer.key(text: name)
+                writer.raw(value)
+            }
+            if let quoted { Self.print(quoted, to: &writer) }
+            if let mentions { Self.print(mentions, names, to: &writer) }
+            if let threadOf { writer.member("threadOf", threadOf.description) }
+            writer.endObject()
+        }
+    }
+
+    private static let names = ["quotedMessage", "mentionedUsers", "mentionType", "threadOf"]
+
+    private static func kept(of meta: JSONText?) -> [(name: String, value: JSONText)] {
+        (meta?.rawMembers() ?? []).filter { $0.name != threadName }
+    }
+
+    /// The member of `meta` that names the message replied to.
+    public static let threadName = "threadOf"
+
+    private static func members(of meta: JSONText?) throws(ChatError) -> [(name: String, value: JSONText)] {
+        guard let meta, meta != .null else { return [] }
+        guard let members = meta.rawMembers() else {
+            throw ChatError(
+                .malformed, "meta must be an object beside quote, mentions and thread_of, which stand in it",
+                field: "meta")
+        }
+        if let taken = members.first(where: { names.contains($0.name) }) {
+            throw ChatError(
+                .malformed, "meta must not have '\(taken.name)' beside quote, mentions and thread_of, which make it",
+                field: "meta")
+        }
+        return members
+    }
+
+    private static func print(_ quoted: Message, to writer: inout JSONWriter) {
+        writer.key("quotedMessage")
+        writer.beginObject()
+        writer.member("timetoken", quoted.timetoken.description)
+        writer.member("text", quoted.text ?? "")
+        if let user = quoted.event.user { writer.member("userId", user) }
+        writer.endObject()
+    }
+
+    private static func print(_ mentions: Mentions, _ names: [ExactText: String], to writer: inout JSONWriter) {
+        guard case .users(let users) = mentions else { return writer.member("mentionType", "channel") }
+        writer.key("mentionedUsers")
+        writer.beginObject()
+        for (index, user) in users.enumerated() {
+            writer.key(text: String(index))
+            writer.beginObject()
+            writer.member("id", user)
+            writer.member("name", names[ExactText(user)] ?? user)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,78 @@
+import ChatModel
+
+/// A thread that loses replies, as a decision about them needs it.
+struct ThreadReplyRemoval: Sendable {
+    /// The record of the message replied to.
+    let root: RecordKey
+    /// The replies that go.
+    private let replies: Set<Timetoken>
+    /// The newest reply that stays, where the newest of all goes.
+    private let newest: Newest
+
+    private enum Newest: Sendable {
+        case notNeeded, none
+        case reply(RecordKey, Timetoken)
+    }
+
+    /// Thrown where the thread changed between the reading and the decision: read again.
+    static let isOutdated = ChatError(.conflict, "the thread has changed since it was read")
+    /// The answer where it changes again and again.
+    static let isBusy = ChatError(
+        .overloaded, "others change the same messages; send the request again", retryAfter: .seconds(1))
+
+    /// The authors of the thread's replies, whom its event names.
+    private let authors: [RecordKey]
+
+    /// What a decision looks at.
+    var keys: [RecordKey] {
+        if case .reply(let key, _) = newest { [root, key] + authors } else { [root] + authors }
+    }
+
+    /// Reads what there is to know of it.
+    init(of root: RecordKey, losing replies: Set<Timetoken>, in directory: any Directory) async throws(ChatError) {
+        self.root = root
+        self.replies = replies
+        let record = try await directory.read(root).flatMap { MessageRecord($0) }
+        authors = record?.thread.authors.map { UserRecord.key($0.user, in: root.app) } ?? []
+        guard let record, replies.contains(record.thread.last) else {
+            newest = .notNeeded
+            return
+        }
+        var query = RecordQuery(.message, in: root.app, limit: 100)
+        query.parent = MessageRecord.parent(ofRepliesTo: record.timetoken, in: record.channel)
+        query.sort = [(.id, false)]
+        repeat {
+            let page = try await directory.list(query)
+            for item in page.items {
+                guard let reply = MessageRecord(item), reply.deletion == nil, !replies.contains(reply.timetoken) else {
+                    continue
+                }
+                newest = .reply(item.key, reply.timetoken)
+                return
+            }
+            query.cursor = page.cursor
+        } while query.cursor != nil
+        newest = .none
+    }
+
+    /// The record of the message replied to without those replies, by the users who wrote them; nil where there is none.
+    ///
+    /// - Throws: ``isOutdated``.
+    func rest(_ snapshot: RecordSnapshot, without authors: [String?]) throws(ChatError) -> MessageRecord? {
+        guard var record = snapshot[root].flatMap({ MessageRecord($0) }), record.deletion?.isHard != true else {
+            return nil
+        }
+        for author in authors { record.thread.remove(by: author) }
+        guard replies.contains(record.thread.last) else { return record }
+        switch newest {
+        case .notNeeded: throw Self.isOutdated
+        case .none: record.thread.last = .zero
+        case .reply(let key, let timetoken):
+            guard let reply = snapshot[key].flatMap({ MessageRecord($0) }), reply.deletion == nil else {
+                throw Self.isOutdated
+            }
+            record.thread.last = timetoken
+        }
+        return record
+    }
+}

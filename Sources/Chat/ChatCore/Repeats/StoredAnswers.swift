@@ -1,0 +1,204 @@
+public import ChatModel
+import JSON
+import Synchronization
+
+/// The answers to requests with an `Idempotency-Key`, kept for as long as repeats are recognised.
+///
+/// The commit of a request's first change has a record that it was begun (``PendingAnswer``), or that record is written before
+/// the request is carried out (``write(_:)``); the answer follows in a commit of its own. Between the two, a repeat knows that
+/// it must not be carried out again.
+public final class StoredAnswers: Sendable {
+    /// An answer as it was sent.
+    public struct Answer: Sendable {
+        public var status: Int
+        public var headers: [(name: String, value: String)]
+        /// Text in UTF-8.
+        public var body: [UInt8]
+
+        public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
+            self.status = status
+            self.headers = headers
+            self.body = body
+        }
+    }
+
+    /// A state in which a request's key may be found.
+    public enum Earlier: Sendable {
+        /// Nothing: bind the note while the request is carried out, then conclude it.
+        case none(PendingAnswer)
+        /// It was used with another request.
+        case other
+        /// It was begun a moment ago, here or on another node.
+        case running
+        /// It was begun, and ended before its answer was kept.
+        case lost
+        case answered(Answer)
+    }
+
+    /// Larger answers are not kept: a repeat is told that its answer is lost.
+    static let answerBytes = 256 * 1024
+    /// A request that was begun longer ago is not running any more.
+    private static let patience: Duration = .seconds(60)
+
+    private let directory: any Directory
+    private let clock: WallClock
+    private let window: Duration
+    private let lost = Atomic<UInt64>(0)
+
+    init(directory: any Directory, clock: WallClock, window: Duration) {
+        self.directory = directory
+        self.clock = clock
+        self.window = window
+    }
+
+    /// Answers to stored requests that were not kept: larger than 256 KiB, or not taken by the store. Repeats of these
+    /// requests are answered with 409.
+    public var lostAnswers: UInt64 { lost.load(ordering: .relaxed) }
+
+    /// Looks a request's key up.
+    ///
+    /// - Parameters:
+    ///   - scope: app, credential, method, path and key, as a hash in hexadecimal.
+    ///   - fingerprint: the request, as a hash in hexadecimal.
+    /// - Throws: `.unavailable` when the store cannot be read.
+    public func begin(
+        _ scope: String, fingerprint: String, in app: AppID
+    ) async throws(ChatError) -> Earlier {
+        let key = RecordKey(.answer, scope, in: app)
+        let stored = try await directory.read(key)
+        let now = clock.now
+        if let stored, let entry = Entry(stored.body), now < entry.begun.adding(window) {
+            guard entry.fingerprint == fingerprint else { return .other }
+            if let answer = entry.answer { return .answered(answer) }
+            return now < entry.begun.adding(Self.patience) ? .running : .lost
+        }
+        let begun = Entry(fingerprint: fingerprint, begun: now)
+        return .none(
+            PendingAnswer(RecordChange(key, body: begun.body, demand: stored.map { .etag($0.etag) } ?? .absent)))
+    }
+
+    /// Writes the note in a commit of its own, before a request is carried out that does not write records. Nothing happens when it
+    /// is written.
+    ///
+    /// - Throws: `.conflict` or `.stale` when the same request was begun in this moment; `.unavailable`.
+    public func write(_ note: PendingAnswer) async throws(ChatError) {
+        guard let change = note.take() else { return }
+        do throws(ChatError) {
+            _ = try await directory.write([change])
+        } catch {
+            note.takeBack()
+            throw error
+        }
+    }
+
+    /// Removes the note of a request that was refused, so that its key is free. A note that cannot be removed is counted as a
+    /// lost answer.
+    public func withdraw(_ note: PendingAnswer) async {
+        do throws(ChatError) {
+            _ = try await directory.write([RecordChange(note.key, body: nil)])
+        } catch {
+            lost.add(1, ordering: .relaxed)
+        }
+    }
+
+    /// Keeps the answer, also of a request that had nothing to change: a repeat may come when there is something. The request is
+    /// done by then, so an answer that cannot be kept is counted (``lostAnswers``) and does not fail it.
+    ///
+    /// - Parameter answer: nil when its body is not at hand.
+    public func conclude(_ note: PendingAnswer, with answer: Answer?) async {
+        do throws(ChatError) {
+            try await write(note)
+            guard let answer, answer.body.count <= Self.answerBytes, let record = try await directory.read(note.key),
+                var entry = Entry(record.body)
+            else {
+                lost.add(1, ordering: .relaxed)
+                return
+            }
+            entry.answer = answer
+            _ = try await directory.write([
+                RecordChange(note.key, body: entry.body, parent: record.parent, demand: .etag(record.etag))
+            ])
+        } catch {
+            lost.add(1, ordering: .relaxed)
+        }
+    }
+
+    /// Removes the answers that hold what a message said. One that is not kept yet never will be.
+    func forget(about message: Timetoken, in channel: ChannelID) async throws(ChatError) {
+        var query = RecordQuery(.answer, in: channel.app, limit: 200)
+        query.parent = Self.parent(ofAnswersAbout: message, in: channel)
+        var page: Page<Record>
+        repeat {
+            page = try await directory.list(query)
+            if !page.items.isEmpty {
+                _ = try await directory.write(page.items.map { RecordChange($0.key, body: nil) })
+            }
+        } while page.hasMore
+    }
+
+    static func parent(ofAnswersAbout message: Timetoken, in channel: ChannelID) -> String {
+        MessageRecord.key(channel.name, message, in: channel.app).id
+    }
+
+    /// Removes what is too old to be asked for.
+    func sweep(_ app: AppID) async throws(ChatError) {
+        let edge = clock.now.adding(.zero - window)
+        var query = RecordQuery(.answer, in: app, limit: 200)
+        query.sort = [(.updated, true)]
+        while !Task.isCancelled {
+            let page = try await directory.list(query)
+            let doomed = page.items.prefix { $0.updated < edge }
+            guard !doomed.isEmpty else { return }
+            _ = try await directory.write(doomed.map { RecordChange($0.key, body: nil) })
+        }
+    }
+}
+
+/// The body of a record of the kind `answer`.
+private struct Entry {
+    var fingerprint: String
+    var begun: Timetoken
+    var answer: StoredAnswers.Answer?
+
+    init(fingerprint: String, begun: Timetoken) {
+        self.fingerprint = fingerprint
+        self.begun = begun
+    }
+
+    init?(_ body: JSONText) {
+        guard let root = try? JSONDocument(body).root, let fingerprint = root["request"]?.string,
+            let begun = root["begun"]?.string.flatMap({ Timetoken(text: $0) })
+        else { return nil }
+        self.init(fingerprint: fingerprint, begun: begun)
+        guard let status = root["status"]?.integer, let text = root["body"]?.string else { return }
+        let headers = root["headers"]?.elements ?? []
+        answer = StoredAnswers.Answer(
+            status: Int(status),
+            headers: headers.compactMap { pair in
+                guard let parts = pair.strings, parts.count == 2 else { return nil }
+                return (parts[0], parts[1])
+            }, body: Array(text.utf8))
+    }
+
+    var body: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("request", fingerprint)
+            writer.member("begun", begun.description)
+            if let answer {
+                writer.member("status", answer.status)
+                writer.key("headers")
+                writer.beginArray()
+                for (name, value) in answer.headers {
+                    writer.beginArray()
+                    writer.string(name)
+                    writer.string(value)
+                    writer.endArray()
+                }
+                writer.endArray()
+                writer.member("body", String(decoding: answer.body, as: UTF8.self))
+            }
+            writer.endObject()
+        }
+    }
+}

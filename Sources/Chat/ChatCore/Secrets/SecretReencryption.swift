@@ -1,0 +1,126 @@
+import ChatModel
+import JSON
+import Signing
+
+/// Brings every stored secret under the vault's first key: those from before there was a vault, and those under an older
+/// key, so that the older key can be dropped after a start with both.
+///
+/// It runs before anything else reads the records. So it is also where a key that is missing shows: without it an app or a
+/// webhook would silently be gone.
+struct SecretReencryption {
+    let directory: any Directory
+    let vault: Vault
+
+    /// - Returns: how many records were written again.
+    /// - Throws: `.unavailable` with the record and the id of the key that is missing; what the directory throws.
+    func run() async throws(ChatError) -> Int {
+        var count = try await reseal(.setting, in: .gateway)
+        var apps: [AppID] = []
+        count += try await reseal(.app, in: .gateway) { apps.append(AppID($0.key.id)) }
+        for app in apps {
+            count += try await reseal(.webhook, in: app)
+            count += try await reseal(.source, in: app)
+        }
+        return count
+    }
+
+    private func reseal(
+        _ kind: RecordKind, in app: AppID, _ visit: (Record) -> Void = { _ in }
+    ) async throws(ChatError) -> Int {
+        var query = RecordQuery(kind, in: app, limit: 500)
+        var count = 0
+        while true {
+            let page = try await directory.list(query)
+            for record in page.items {
+                visit(record)
+                let body = try resealed(record)
+                guard body != record.body else { continue }
+                do {
+                    let change = RecordChange(record.key, body: body, parent: record.parent, demand: .etag(record.etag))
+                    _ = try await directory.write([change])
+                    count += 1
+                } catch  where error.code == .stale || error.code == .notFound {
+                    // Written or removed meanwhile, by a node that has the first key too.
+                }
+            }
+            guard let cursor = page.cursor else { return count }
+            query.cursor = cursor
+        }
+    }
+
+    private func resealed(_ record: Record) throws(ChatError) -> JSONText {
+        guard let members = record.body.rawMembers() else { return record.body }
+        var writer = JSONWriter(capacity: record.body.count * 2)
+        writer.beginObject()
+        for (name, value) in members {
+            writer.key(text: name)
+            guard let place = SecretPlace(record.key.kind, name) else {
+                writer.raw(value)
+                continue
+            }
+            do throws(VaultError) {
+                writer.raw(try resealed(value, member: nil, place, record.key.vaultContext))
+            } catch {
+                throw ChatError(
+                    .unavailable, "\(record.key.vaultContext): \(name): \(error); is a key missing in secrets_key?")
+            }
+        }
+        writer.endObject()
+        return JSONText(trusted: writer.bytes)
+    }
+
+    private func resealed(
+        _ value: JSONText, member: String?, _ place: SecretPlace, _ context: String
+    ) throws(VaultError) -> JSONText {
+        if let members = value.rawMembers() {
+            var writer = JSONWriter(capacity: value.count * 2)
+            writer.beginObject()
+            for (name, inner) in members {
+                writer.key(text: name)
+                writer.raw(try resealed(inner, member: name, place, context))
+            }
+            writer.endObject()
+            return JSONText(trusted: writer.bytes)
+        }
+        if let elements = value.rawElements() {
+            var writer = JSONWriter(capacity: value.count * 2)
+            writer.beginArray()
+            for inner in elements { writer.raw(try resealed(inner, member: member, place, context)) }
+            writer.endArray()
+            return JSONText(trusted: writer.bytes)
+        }
+        guard value.bytes.first == UInt8(ascii: "\""), let text = (try? JSONDocument(value.bytes))?.root.string,
+            !vault.isCurrent(text), place.holds(text, as: member, vault)
+        else { return value }
+        return JSONText(string: vault.seal(try vault.open(text, context: context), context: context))
+    }
+}
+
+/// A member of a record that holds secrets, and which of the texts in it they are. Other texts there may be anything a user
+/// wrote, also what looks sealed.
+private struct SecretPlace {
+    /// The members of the objects in it that are secrets; nil: every text.
+    private let members: Set<String>?
+    /// Whether they were stored as they are before there was a vault.
+    private let wasClear: Bool
+
+    init?(_ kind: RecordKind, _ member: String) {
+        switch (kind, member) {
+        case (.app, "secret_key"), (.source, "secrets"): (members, wasClear) = (nil, true)
+        case (.webhook, "secrets"): (members, wasClear) = (["key"], true)
+        case (.app, "previous_secret_key"), (.webhook, "headers"), (.webhook, "app_key"),
+            (.webhook, "previous_app_key"), (.source, "verify_token"),
+            (.setting, "key"), (.setting, "previous_key"):
+            (members, wasClear) = (nil, false)
+        case (.webhook, "auth"): (members, wasClear) = (["password", "token", "client_secret"], false)
+        case (.webhook, "tls"): (members, wasClear) = (["private_key"], false)
+        default: return nil
+        }
+    }
+
+    /// Whether a text of this member is a secret that may be sealed now.
+    func holds(_ text: String, as member: String?, _ vault: Vault) -> Bool {
+        guard members?.contains(member ?? "") != false else { return false }
+        return Vault.isStoredForm(text) || (wasClear && vault.seals)
+    }
+}

@@ -1,0 +1,151 @@
+import ChatModel
+import JSON
+
+/// Numbers, each once. Most of these sets have one member, which costs no memory of its own.
+struct NumberSet: Sendable {
+    private static let none = UInt32.max
+
+    private var first = NumberSet.none
+    private var others: Set<UInt32> = []
+
+    var isEmpty: Bool { first == Self.none && others.isEmpty }
+    var count: Int { (first == Self.none ? 0 : 1) + others.count }
+
+    /// - Parameter number: not a member yet.
+    mutating func insert(_ number: UInt32) {
+        if first == Self.none { first = number } else { others.insert(number) }
+    }
+
+    /// Whether it was a member.
+    mutating func remove(_ number: UInt32) -> Bool {
+        if first == number {
+            first = Self.none
+            return true
+        }
+        return others.remove(number) != nil
+    }
+
+    func forEach(_ body: (UInt32) -> Void) {
+        if first != Self.none { body(first) }
+        for number in others { body(number) }
+    }
+}
+
+/// Members of a crowd by a fact that each of them requires. An event looks up each place once, however many members
+/// wait for a value there.
+///
+/// Each member stands under the requirement that fewest others share at that time: of `data.live == true &&
+/// data.customer == 'c17'` that is soon the customer.
+struct FieldIndex: Sendable {
+    /// So few are asked in turn: a table for them would cost more than it saves.
+    private static let few = 4
+    /// Elements of an event's list that are looked up; of a longer one everybody is asked, one after the other.
+    private static let elementsMost = 1_000
+
+    private var tables: [IndexedField.Place: [IndexedValue: NumberSet]] = [:]
+    /// Those to be asked every time.
+    private var others = NumberSet()
+    /// Whether one member may be found in several ways.
+    private var hasDetours = false
+
+    var isEmpty: Bool { tables.isEmpty && others.isEmpty }
+
+    mutating func insert(_ member: UInt32, _ requirement: Requirement?) {
+        guard let requirement, others.count >= Self.few else { return others.insert(member) }
+        let facts = Set(cheapest(requirement).facts)
+        for fact in facts { tables[fact.place, default: [:]][fact.value, default: NumberSet()].insert(member) }
+        let places = Set(facts.map(\.place))
+        let isFoundOnce = places.count == 1 && places.allSatisfy { $0.isMetOnce(ofSeveral: facts.count > 1) }
+        if !isFoundOnce { hasDetours = true }
+    }
+
+    mutating func remove(_ member: UInt32, _ requirement: Requirement?) {
+        guard !others.remove(member) else { return }
+        // Under which of them it stands was decided by a crowd that is gone.
+        requirement?.forEach { fact in remove(member, from: fact) }
+        if tables.isEmpty { hasDetours = false }
+    }
+
+    private mutating func remove(_ member: UInt32, from fact: IndexedField) {
+        guard var members = tables[fact.place]?[fact.value] else { return }
+        // Out of the table while it changes: what has two owners is copied.
+        tables[fact.place]?[fact.value] = nil
+        _ = members.remove(member)
+        if !members.isEmpty {
+            tables[fact.place]?[fact.value] = members
+        } else if tables[fact.place]?.isEmpty == true {
+            tables[fact.place] = nil
+        }
+    }
+
+    private func cheapest(_ requirement: Requirement) -> (facts: [IndexedField], subscribers: Int) {
+        switch requirement {
+        case .fact(let fact): return ([fact], tables[fact.place]?[fact.value]?.count ?? 0)
+        case .any(let parts):
+            return parts.reduce(into: ([], 0)) { sum, part in
+                let choice = cheapest(part)
+                sum = (sum.facts + choice.facts, sum.subscribers + choice.subscribers)
+            }
+        case .all(let parts): return parts.map(cheapest).min { $0.subscribers < $1.subscribers } ?? ([], 0)
+        }
+    }
+
+    /// Calls `body` once with each member whose requirement the event may meet.
+    func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
+        others.forEach(body)
+        guard hasDetours else { return look(subject, body) }
+        var seen: Set<UInt32> = []
+        look(subject) { member in if seen.insert(member).inserted { body(member) } }
+    }
+
+    private func look(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
+        for (place, table) in tables {
+            switch place {
+            case .value(let source):
+                if let value = subject.fact(of: source) { table[value]?.forEach(body) }
+            case .element(let source):
+                switch subject.value(of: source) {
+                case .array(let array):
+                    guard array.count <= Self.elementsMost else {
+                        for members in table.values { members.forEach(body) }
+                        continue
+                    }
+                    for value in subject.facts(of: array, source) { table[value]?.forEach(body) }
+                // A text contains its parts, of which there is no table.
+                case .string: for members in table.values { members.forEach(body) }
+                case .undefined, .null, .boolean, .number, .object, .set: break
+                }
+            case .atLeast(let source):
+                guard let number = subject.number(of: source)?.coarse else { continue }
+                Self.look(table, body) { $0 <= number }
+            case .atMost(let source):
+                guard let number = subject.number(of: source)?.coarse else { continue }
+                Self.look(table, body) { $0 >= number }
+            case .typePrefix:
+                guard let type = subject.event?.type else { continue }
+                for prefix in DottedPrefixes(of: type) { table[.text(prefix)]?.forEach(body) }
+            }
+        }
+    }
+}
+
+extension FieldIndex {
+    private static func look(
+        _ table: [IndexedValue: NumberSet], _ body: (UInt32) -> Void, _ isMet: (_ bound: Double) -> Bool
+    ) {
+        for (value, members) in table {
+            if case .number(let bound) = value, isMet(bound) { members.forEach(body) }
+        }
+    }
+}
+
+extension IndexedField.Place {
+    /// Whether an event meets at most one of a member's facts at this place, and that once.
+    fileprivate func isMetOnce(ofSeveral hasSeveral: Bool) -> Bool {
+        switch self {
+        case .value: true
+        case .atLeast, .atMost, .typePrefix: !hasSeveral
+        case .element: false
+        }
+    }
+}

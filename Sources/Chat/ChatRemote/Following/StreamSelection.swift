@@ -1,0 +1,91 @@
+import ChatKit
+import ChatModel
+
+/// What a listener of a shared stream takes out of it.
+struct ListenerSelection: Sendable {
+    /// Nil: every channel of the stream.
+    private let channels: [NamePattern]?
+    /// Every type, unless some are named.
+    private let types: [NamePattern]
+
+    init(_ selection: EventSelection) {
+        let isByName = StreamKey(selection).scope == .named
+        channels = isByName ? selection.channels.compactMap { NamePattern($0) } : nil
+        types = selection.types.isEmpty ? [.all] : selection.types.compactMap { NamePattern($0) }
+    }
+
+    /// Whether every channel that is wanted is among those followed.
+    func isCovered(by followed: [NamePattern]) -> Bool {
+        (channels ?? []).allSatisfy { wanted in followed.contains { $0.covers(wanted) } }
+    }
+
+    func admits(_ event: Event) -> Bool {
+        (channels?.match(event.channel.name) ?? true) && types.contains { $0.selects(type: event.type) }
+    }
+}
+
+/// What listeners have in common that share a stream.
+struct StreamKey: Hashable, Sendable {
+    enum Scope: Hashable, Sendable {
+        /// The channels that its listeners name.
+        case named
+        /// No channel is named: what concerns the device's user, or everything the credential reaches.
+        case everything
+        /// These channel groups and channels: a change of the channels would end following the groups.
+        case groups([String], channels: [String])
+    }
+
+    let isDevice: Bool
+    let filter: String?
+    let scope: Scope
+
+    init(_ selection: EventSelection) {
+        isDevice = selection.isDevice
+        filter = selection.filter
+        scope =
+            if !selection.groups.isEmpty {
+                .groups(selection.groups, channels: selection.channels)
+            } else {
+                selection.channels.isEmpty ? .everything : .named
+            }
+    }
+}
+
+/// What a shared stream follows: all that its listeners want.
+struct StreamSelection: Equatable, Sendable {
+    /// Where listeners name channels.
+    private(set) var channels: Set<ExactText> = []
+    /// `*` where a listener names none.
+    private var types: Set<ExactText> = []
+
+    init(_ selections: some Sequence<EventSelection>) {
+        for selection in selections {
+            channels.formUnion(selection.channels.map { ExactText($0) })
+            types.formUnion((selection.types.isEmpty ? ["*"] : selection.types).map { ExactText($0) })
+        }
+    }
+
+    var channelNames: [String] { channels.sorted().map(\.text) }
+    /// `*` stands for all but those that must be named.
+    var typeNames: [String] {
+        let isEvery = types.contains(ExactText("*"))
+        return types.sorted().map(\.text).filter { !isEvery || $0 == "*" || BuiltInTypes.namedOnly.contains($0) }
+    }
+}
+
+extension RequestPath {
+    /// The query of a stream or poll.
+    func following(_ events: StreamSelection, _ key: StreamKey, _ device: (user: String, id: String)) -> RequestPath {
+        var path = self
+        switch key.scope {
+        case .named: path = path.adding("channel", each: events.channelNames)
+        case .everything: break
+        case .groups(let groups, let channels):
+            path = path.adding("channel", each: channels).adding("group", each: groups)
+        }
+        let types = events.typeNames
+        // None stands for all that the credential reaches.
+        path = path.adding("type", each: types == ["*"] ? [] : types).adding("filter", key.filter)
+        return key.isDevice ? path.adding("user", device.user).adding("device", device.id) : path
+    }
+}

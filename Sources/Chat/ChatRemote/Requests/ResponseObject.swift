@@ -1,0 +1,160 @@
+import ChatKit
+import ChatModel
+import JSON
+
+/// A record, a message or another object of an answer.
+struct ResponseObject: Sendable {
+    let value: JSONValue
+    let text: JSONText
+
+    init(_ text: JSONText) throws(ChatError) {
+        guard let document = try? JSONDocument(text), document.root.kind == .object else { throw .foreignAnswer }
+        value = document.root
+        self.text = text
+    }
+
+    var etag: String { value["etag"]?.string ?? "" }
+
+    func timetoken(_ name: String) -> Timetoken { value[name]?.string.flatMap { Timetoken(text: $0) } ?? .zero }
+
+    /// A member that must be there.
+    func text(_ name: String) throws(ChatError) -> String {
+        guard let text = value[name]?.string else { throw .foreignAnswer }
+        return text
+    }
+
+    /// When the record changed last, to the microsecond.
+    private var updated: Timetoken { value["updated_at"]?.string.flatMap { Timetoken(timestamp: $0) } ?? .zero }
+
+    var user: UserRecord {
+        var record = UserRecord(id: value["id"]?.string ?? "", value, text)
+        record.etag = etag
+        record.updated = updated
+        return record
+    }
+
+    var channel: ChannelRecord {
+        get throws(ChatError) {
+            guard var record = ChannelRecord(id: value["id"]?.string ?? "", value, text) else { throw .foreignAnswer }
+            record.etag = etag
+            record.updated = updated
+            return record
+        }
+    }
+
+    var membership: MembershipRecord {
+        get throws(ChatError) {
+            guard var record = MembershipRecord(value, text) else { throw .foreignAnswer }
+            record.etag = etag
+            record.updated = updated
+            return record
+        }
+    }
+
+    var restriction: RestrictionRecord {
+        get throws(ChatError) {
+            guard var record = RestrictionRecord(value) else { throw .foreignAnswer }
+            record.etag = etag
+            record.updated = updated
+            return record
+        }
+    }
+
+    var group: GroupRecord {
+        get throws(ChatError) {
+            let channels = (value["channels"]?.elements ?? []).compactMap(\.string)
+            var record = GroupRecord(id: try text("id"), channels: channels)
+            record.etag = etag
+            record.updated = updated
+            return record
+        }
+    }
+
+    var action: MessageAction {
+        get throws(ChatError) {
+            MessageAction(
+                type: try text("type"), value: try text("value"), userId: try text("user"),
+                timetoken: timetoken("action_timetoken"))
+        }
+    }
+}
+
+extension GatewayResponse {
+    /// A number that must be there.
+    func count(_ name: String) throws(ChatError) -> Int {
+        guard let count = self[name]?.integer else { throw .foreignAnswer }
+        return Int(count)
+    }
+
+    /// The numbers of an object.
+    func counts(_ name: String) -> [String: Int] {
+        let members = (self[name]?.members ?? []).compactMap { member in
+            member.value.integer.map { (member.name, Int($0)) }
+        }
+        return Dictionary(members, uniquingKeysWith: { $1 })
+    }
+
+    /// The texts of an object.
+    func texts(_ name: String) -> [String: String] {
+        let members = (self[name]?.members ?? []).compactMap { member in
+            member.value.string.map { (member.name, $0) }
+        }
+        return Dictionary(members, uniquingKeysWith: { $1 })
+    }
+
+    var object: ResponseObject { get throws(ChatError) { try ResponseObject(text) } }
+
+    /// The objects of a list's page.
+    var items: [ResponseObject] {
+        get throws(ChatError) {
+            var items: [ResponseObject] = []
+            for text in text.rawMember("data")?.rawElements() ?? [] { items.append(try ResponseObject(text)) }
+            return items
+        }
+    }
+}
+
+// MARK: - What is sent
+
+extension UserFields {
+    func body(by user: String) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("by", user)
+            if let name { writer.member("name", name) }
+            if let externalID { writer.member("external_id", externalID) }
+            if let profileURL { writer.member("profile_url", profileURL) }
+            if let email { writer.member("email", email) }
+            if let custom { writer.member("custom", custom.text) }
+            if let status { writer.member("status", status) }
+            if let type { writer.member("type", type) }
+            writer.endObject()
+        }
+    }
+}
+
+extension ChannelFields {
+    func printMembers(to writer: inout JSONWriter) {
+        if let name { writer.member("name", name) }
+        if let description { writer.member("description", description) }
+        if let coverURL { writer.member("cover_url", coverURL) }
+        if let customType { writer.member("custom_type", customType) }
+        if let data { writer.member("data", data.text) }
+        if let custom { writer.member("custom", custom.text) }
+        if let status { writer.member("status", status) }
+    }
+}
+
+extension MembershipFields {
+    func body(by user: String) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("by", user)
+            if let custom { writer.member("custom", custom.text) }
+            if let status { writer.member("status", status) }
+            if let type { writer.member("type", type) }
+            if let push { writer.member("push", push.rawValue) }
+            writer.endObject()
+        }
+    }
+}

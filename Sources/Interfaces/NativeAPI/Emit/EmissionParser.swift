@@ -1,0 +1,113 @@
+import ChatCore
+import ChatModel
+import JSON
+
+/// What senders may write about one event, for each way in, and how it becomes an `Emission`.
+///
+/// `data` and `meta` keep the bytes of the request: they are cut out of the body, never printed again.
+enum EmissionParser {
+    static let messageMembers = [
+        "text", "data", "files", "user", "meta", "custom_type", "store", "ttl_hours", "quote", "thread_of", "mentions",
+    ]
+    static let signalMembers = ["data", "user", "custom_type"]
+    static let eventMembers = ["type", "data", "user", "meta", "store", "ttl_hours"]
+    static let fireMembers = ["type", "data", "user", "meta"]
+
+    /// A century: far beyond any retention, and far from overflowing a timetoken.
+    private static let ttlHours = 1...876_000
+
+    static func message(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
+        var emission = Emission.message(
+            channel: channel, data: try messageData(fields), user: try fields.string("user"), meta: meta(fields))
+        emission.customType = try fields.string("custom_type")
+        try readKeeping(fields, into: &emission)
+        return emission
+    }
+
+    /// A text becomes `{"text": …}` with the sender's spelling of the string; files stand beside it.
+    private static func messageData(_ fields: Fields) throws(ChatError) -> JSONText {
+        let text = try fields.string("text") == nil ? nil : fields.raw("text")
+        let files = try MessageFiles.read(fields)
+        guard text != nil || files != nil else {
+            guard let data = fields.raw("data") else { throw fields.missing("member 'text' or 'data'") }
+            return data
+        }
+        guard !fields.has("data") else {
+            throw fields.fault("data", "exclusive", "send either 'text' or 'data'")
+        }
+        return JSONText(capacity: (text?.count ?? 0) + (files?.count ?? 0) + 20) { writer in
+            writer.beginObject()
+            writer.member("text", text ?? JSONText(string: ""))
+            if let files { writer.member("files", files) }
+            writer.endObject()
+        }
+    }
+
+    /// What ties a message to others; nil for one without ties, which is most of them.
+    static func ties(_ fields: Fields) throws(ChatError) -> MessageLinks? {
+        guard fields.has("quote") || fields.has("thread_of") || fields.has("mentions") else { return nil }
+        let ties = MessageLinks(
+            quote: try fields.timetoken("quote"), threadOf: try fields.timetoken("thread_of"),
+            mentions: try mentions(fields))
+        return ties.quote == nil && ties.threadOf == nil && ties.mentions == nil ? nil : ties
+    }
+
+    private static func mentions(_ fields: Fields) throws(ChatError) -> MessageLinks.Mentions? {
+        if let word = fields.member("mentions")?.string {
+            guard word == "channel" else {
+                throw fields.fault("mentions", "enum", "must be an array of users, or 'channel'")
+            }
+            return .channel
+        }
+        guard let users = try fields.strings("mentions"), !users.isEmpty else { return nil }
+        return .users(users)
+    }
+
+    /// What a message is to say from now on.
+    static func content(_ fields: Fields) throws(ChatError) -> MessageContent {
+        guard try fields.string("text") != nil, let text = fields.raw("text") else {
+            guard let data = fields.raw("data") else { throw fields.missing("member 'text' or 'data'") }
+            return .data(data)
+        }
+        guard !fields.has("data") else { throw fields.fault("data", "exclusive", "send either 'text' or 'data'") }
+        return .text(text)
+    }
+
+    static func signal(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
+        var emission = Emission.signal(
+            channel: channel, data: try fields.required("data", fields.raw("data")), user: try fields.string("user"))
+        emission.customType = try fields.string("custom_type")
+        return emission
+    }
+
+    static func event(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
+        var emission = try typed(fields, channel: channel)
+        try readKeeping(fields, into: &emission)
+        return emission
+    }
+
+    /// For webhooks alone: no subscriber sees it and history does not have it (`events.md` 4).
+    static func fire(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
+        var emission = try typed(fields, channel: channel)
+        emission.retention = .passing
+        emission.audience = .webhooks
+        return emission
+    }
+
+    private static func typed(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
+        var emission = Emission(
+            channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom,
+            data: try fields.required("data", fields.raw("data")), user: try fields.string("user"), meta: meta(fields))
+        emission.value = fields.value["data"]
+        return emission
+    }
+
+    private static func meta(_ fields: Fields) -> JSONText? { fields.member("meta") == nil ? nil : fields.raw("meta") }
+
+    private static func readKeeping(_ fields: Fields, into emission: inout Emission) throws(ChatError) {
+        if try fields.boolean("store") == false { emission.retention = .passing }
+        if let hours = try fields.integer("ttl_hours", in: ttlHours) {
+            emission.timeToLive = .seconds(hours * 3600)
+        }
+    }
+}

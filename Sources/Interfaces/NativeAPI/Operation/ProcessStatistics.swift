@@ -1,0 +1,64 @@
+import Glibc
+
+/// What the operating system says about this process (`/proc/self`, Linux).
+struct ProcessStatistics {
+    var residentBytes = 0
+    var cpuSeconds = 0.0
+    var openFiles = 0
+    var openFilesMost = 0
+    /// Unix time.
+    var startedAt = 0.0
+
+    /// Reads files of `/proc` and lists the open descriptors: not for a thread that others wait for.
+    static func read() -> ProcessStatistics {
+        var figures = ProcessStatistics()
+        figures.residentBytes = residentPages() * sysconf(Int32(_SC_PAGESIZE))
+        var time = timespec()
+        if clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0 {
+            figures.cpuSeconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+        figures.openFiles = entries(of: "/proc/self/fd")
+        var limit = rlimit()
+        if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
+            figures.openFilesMost = Int(clamping: limit.rlim_cur)
+        }
+        figures.startedAt = startTime()
+        return figures
+    }
+
+    /// Of the 22nd number of `stat` (proc(5)), which counts ticks since the machine started; zero where there is no such
+    /// file.
+    private static func startTime() -> Double {
+        // The name of the program stands in brackets, and may hold spaces.
+        let fields = text(of: "/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
+        var (now, uptime) = (timespec(), timespec())
+        guard fields.count > 19, let ticks = Double(fields[19]), clock_gettime(CLOCK_REALTIME, &now) == 0,
+            clock_gettime(CLOCK_BOOTTIME, &uptime) == 0
+        else { return 0 }
+        let age = Double(uptime.tv_sec) - ticks / Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
+        return Double(now.tv_sec) - age
+    }
+
+    /// The second number of `statm` (proc(5)); zero where there is no such file.
+    private static func residentPages() -> Int {
+        let numbers = text(of: "/proc/self/statm").split(separator: " ")
+        return numbers.count > 1 ? Int(numbers[1]) ?? 0 : 0
+    }
+
+    private static func text(of path: String) -> String {
+        guard let file = fopen(path, "re") else { return "" }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 1024)
+        let count = fread(&buffer, 1, buffer.count, file)
+        return String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+
+    /// Without `.` and `..`, and without the descriptor that reading the folder takes.
+    private static func entries(of folder: String) -> Int {
+        guard let handle = opendir(folder) else { return 0 }
+        defer { closedir(handle) }
+        var count = 0
+        while readdir(handle) != nil { count += 1 }
+        return max(0, count - 3)
+    }
+}

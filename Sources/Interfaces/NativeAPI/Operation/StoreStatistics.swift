@@ -1,0 +1,74 @@
+import ChatCore
+import ChatModel
+
+/// What the store says of itself, asked at most every few seconds however often figures are wanted.
+actor StoreStatistics {
+    private static let holds = Duration.seconds(5)
+
+    private let service: ChatService
+    private var known: (figures: EngineStatistics, at: Timetoken)?
+
+    init(service: ChatService) { self.service = service }
+
+    /// Nil when the store cannot say.
+    func latest() async -> EngineStatistics? {
+        let now = service.clock.now
+        if let known, known.at <= now, now < known.at.adding(Self.holds) { return known.figures }
+        guard let figures = try? await service.engine.figures() else { return nil }
+        known = (figures, now)
+        return figures
+    }
+}
+
+extension NativeAPI {
+    static func print(_ figures: EngineStatistics, at now: Timetoken, to text: inout MetricsText) {
+        func age(of moment: Timetoken?) -> Double {
+            guard let moment, moment < now else { return 0 }
+            return Double(now.rawValue - moment.rawValue) / Double(Timetoken.ticksPerSecond)
+        }
+        if let bytes = figures.bytes { text.single("parley_store_bytes", .gauge, "Size of the database.", bytes) }
+        if let bytes = figures.walBytes {
+            text.single("parley_store_wal_bytes", .gauge, "Of that, the write-ahead log.", bytes)
+        }
+        if let waiting = figures.waitingEvents {
+            text.single("parley_store_waiting_events", .gauge, "Events accepted and not yet committed.", waiting)
+        }
+        text.single(
+            "parley_log_oldest_event_age_seconds", .gauge, "Age of the oldest kept event.",
+            age(of: figures.oldestEvent))
+        text.single(
+            "parley_log_newest_event_age_seconds", .gauge, "Time since the newest kept event.",
+            age(of: figures.newestEvent))
+        text.family("parley_webhook_deliveries", .gauge, "Deliveries that are not over, or dead, by state.")
+        for (state, queue) in figures.deliveries {
+            text.sample("parley_webhook_deliveries", [("state", state)], queue.count)
+        }
+        text.family(
+            "parley_webhook_delivery_oldest_age_seconds", .gauge, "Age of the oldest event among them, by state.")
+        for (state, queue) in figures.deliveries {
+            text.sample("parley_webhook_delivery_oldest_age_seconds", [("state", state)], age(of: queue.oldest))
+        }
+    }
+
+    func printOperation(to text: inout MetricsText) {
+        text.single(
+            "parley_http_too_many_requests_total", .counter, "Requests answered 429.", metrics.requests.tooMany)
+        text.single(
+            "parley_audit_entries_lost_total", .counter, "Entries the audit log lacks.", service.audit.lostEntries)
+        text.single(
+            "parley_idempotency_answers_lost_total", .counter, "Answers that repeats of a request cannot be given.",
+            service.answers.lostAnswers)
+        guard let tracer = service.tracer else { return }
+        text.single("parley_trace_spans_total", .counter, "Spans recorded.", tracer.counts.recorded)
+        text.single("parley_trace_spans_dropped_total", .counter, "Spans the collector lacks.", tracer.counts.dropped)
+    }
+
+    static func print(_ worst: SlowestStreams, to text: inout MetricsText) {
+        text.single(
+            "parley_stream_worst_lag_bytes", .gauge, "What waits for the slowest reader of a live stream.",
+            worst.lagBytes)
+        text.single(
+            "parley_stream_worst_catch_up_seconds", .gauge, "How far back the stream reads that is furthest behind.",
+            Double(worst.catchUpTicks) / Double(Timetoken.ticksPerSecond))
+    }
+}

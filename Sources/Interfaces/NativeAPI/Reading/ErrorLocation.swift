@@ -1,0 +1,65 @@
+import ChatModel
+import JSON
+
+/// Where in a body the member stands that an error of another module names: alone, under the name that the route has for it, or in
+/// a list of such, whose first element that the member's rule refuses is the place.
+struct ErrorLocation {
+    /// Other names than the plural.
+    private static let names = [
+        "channel": ["channels", "add", "remove"], "channels": ["add"], "user": ["users", "mentions", "by"],
+        "by": ["user"],
+    ]
+
+    private let field: String
+    private let body: JSONValue
+
+    /// - Parameter field: see `ChatError.field`.
+    init(_ field: String, in body: JSONValue) {
+        self.field = field
+        self.body = body
+    }
+
+    /// Nil where the body has no such member.
+    var pointer: String? {
+        if field.isEmpty { return "#" }
+        if let slash = field.firstIndex(of: "/") {
+            return body[String(field[..<slash])] == nil ? nil : "#/" + field
+        }
+        let found = ([field] + (Self.names[field] ?? [field + "s"])).compactMap { name in
+            body[name].map { (name, $0) }
+        }
+        for isPattern in [true, false] {
+            for (name, value) in found {
+                if let text = value.string, name != field, refuses(text, isPattern: isPattern) { return "#/" + name }
+                let index = value.elements?.firstIndex { $0.string.map { refuses($0, isPattern: isPattern) } ?? false }
+                if let index { return "#/\(name)/\(index)" }
+            }
+        }
+        return found.first { $0.0 == field || $0.1.elements != nil }.map { "#/" + $0.0 }
+    }
+
+    /// Whether the rule for the member refuses a text.
+    private func refuses(_ text: String, isPattern: Bool) -> Bool {
+        var name = text
+        if isPattern {
+            switch NamePattern(text) {
+            case nil: return true
+            case .all: return false
+            case .exact(let exact): name = exact
+            case .below(let prefix): name = String(prefix.dropLast())
+            }
+        }
+        do throws(ChatError) {
+            switch field {
+            case "channel": try Names.check(channel: name)
+            case "user", "by": try Names.check(user: name)
+            case "group": try Names.check(group: name)
+            case "type": try isPattern ? Names.check(type: name) : Names.check(customType: name)
+            default: break
+            }
+            return false
+        } catch {
+            return true
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/// Lets a number of tasks in at a time, the others in the order they came. Belongs to one actor.
+final class AsyncSemaphore {
+    let width: Int
+    private(set) var inside = 0
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var next = 0
+
+    init(width: Int) { self.width = width }
+
+    var waitingCount: Int { waiting.count - next }
+
+    /// Returns when it is the caller's turn; each return is followed by one `leave`.
+    func enter(isolation: isolated (any Actor)? = #isolation) async {
+        guard inside == width else {
+            inside += 1
+            return
+        }
+        await withCheckedContinuation(isolation: isolation) { waiting.append($0) }
+    }
+
+    /// Gives the place to whoever waits longest.
+    func leave() {
+        guard next < waiting.count else {
+            inside -= 1
+            return
+        }
+        waiting[next].resume()
+        next += 1
+        if next == waiting.count || next >= 1024 {
+            waiting.removeFirst(next)
+            next = 0
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ChatCore
+import ChatModel
+import Following
+import JSON
+
+/// Streams of one app that were closed because their reader was too slow, for its operators (`events.md` 3).
+struct SlowReaderReport: Sendable {
+    var count = 0
+    /// The last of them.
+    var stream: String
+    var key: String
+
+    var data: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("count", count)
+            writer.member("stream", stream)
+            writer.member("key", key)
+            writer.endObject()
+        }
+    }
+}
+
+extension LiveStreams {
+    func noteLag(_ stream: LiveStream) {
+        counters.slowCloses += 1
+        let owner = stream.owner.caller
+        var report = lagged[owner.app] ?? SlowReaderReport(stream: "", key: "")
+        report.count += 1
+        report.stream = id(of: stream.sequence)
+        report.key = owner.credential
+        lagged[owner.app] = report
+    }
+
+    /// Tells the operators, one event an app and second at most: readers that all become slow at once must not be
+    /// answered with as many writes. What cannot be stored is told with what comes next.
+    func reportLag() {
+        guard !lagged.isEmpty, reporting == nil else { return }
+        let reports = lagged
+        lagged = [:]
+        reporting = Task { await self.tell(reports) }
+    }
+
+    private func tell(_ reports: [AppID: SlowReaderReport]) async {
+        for (app, report) in reports {
+            do throws(ChatError) {
+                try await service.report("stream.lagged", data: report.data, in: app)
+            } catch {
+                lagged[app, default: SlowReaderReport(stream: report.stream, key: report.key)].count += report.count
+            }
+        }
+        reporting = nil
+    }
+}

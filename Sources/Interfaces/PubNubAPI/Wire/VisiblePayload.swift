@@ -1,0 +1,230 @@
+import ChatCore
+import ChatModel
+import JSON
+
+/// What this wire's readers see of an event (`events.md` 5, *And back*); nil for one they do not see.
+struct VisiblePayload {
+    /// The envelope's `e`; none for messages.
+    var kind: Int?
+    /// `d`
+    var payload: JSONText
+    /// `cmt`
+    var label: String?
+    /// `i`
+    var user: String?
+    /// `u`
+    var meta: JSONText?
+
+    /// What became of records and messages reaches every subscriber, whatever its filter says.
+    var isNeverFiltered: Bool { kind == Self.record || kind == Self.action }
+
+    init?(_ event: Event) {
+        self.init(payloadOf: event)
+        guard event.kind != .presence else { return }
+        if kind != Self.record { user = Self.typist(event) ?? event.user }
+        meta = event.draft.thread == nil ? event.meta : event.meta?.withoutThread
+    }
+
+    private init?(payloadOf event: Event) {
+        if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) {
+            guard wire != .null else { return nil }
+            payload = wire
+            kind = event.kind == .signal || Self.signals.contains(event.type) ? Self.signal : nil
+            label = Self.label(of: event)
+        } else if event.type == BuiltInTypes.messageCreated {
+            payload = Self.isNativeText(event.data) ? Self.textPayload(event.data) : event.data
+            kind = event.kind == .file ? Self.file : nil
+            label = event.customType.flatMap { Label.isLabel($0) ? $0 : nil }
+        } else if event.type == BuiltInTypes.signalSent || !BuiltInTypes.isReserved(event.type) {
+            payload = event.data
+            kind = event.kind == .signal ? Self.signal : nil
+            label = Self.label(of: event)
+        } else if let presence = PresencePayload(event) {
+            payload = presence.payload
+            meta = presence.meta
+        } else if let action = ActionPayload(event) {
+            payload = action.payload
+            kind = Self.action
+        } else if let object = ObjectPayload(event) {
+            payload = object.payload
+            kind = Self.record
+        } else if let shown = Self.chatEvent(event) {
+            self = shown
+        } else {
+            return nil
+        }
+    }
+
+    /// Whether they see it; for most without making what they see.
+    static func shows(_ event: Event) -> Bool {
+        showsAtOnce(event) || VisiblePayload(event) != nil
+    }
+
+    /// Whether it is of those that are always seen.
+    static func showsAtOnce(_ event: Event) -> Bool {
+        if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) { return wire != .null }
+        return event.type == BuiltInTypes.messageCreated || event.type == BuiltInTypes.signalSent
+            || !BuiltInTypes.isReserved(event.type) || PresencePayload.shows(event)
+    }
+
+    init(kind: Int? = nil, _ print: (inout JSONWriter) -> Void) {
+        self.kind = kind
+        payload = JSONText { writer in
+            writer.beginObject()
+            print(&writer)
+            writer.endObject()
+        }
+    }
+
+    /// Types that Chat SDKs send as signals.
+    private static let signals: Set<String> = ["typing.started", "typing.stopped", "receipt.read"]
+
+    /// The user whose typing ended by itself: such an event has no user of its own.
+    private static func typist(_ event: Event) -> String? {
+        guard event.type == "typing.stopped", event.user == nil else { return nil }
+        return (try? JSONDocument(event.data))?.root["user"]?["id"]?.string
+    }
+
+    static let signal = 1
+    static let record = 2
+    static let action = 3
+    static let file = 4
+
+    /// A type of an app's own is shown as the label, if it could be one.
+    private static func label(of event: Event) -> String? {
+        let isOwn = !BuiltInTypes.isReserved(event.type) && event.type != BuiltInTypes.custom
+        let label = isOwn ? event.type : event.customType
+        return label.flatMap { Label.isLabel($0) ? $0 : nil }
+    }
+
+    // MARK: Messages
+
+    /// Whether a message was made from a text, and not from a payload in the form of this wire: an object with a text and
+    /// without a type.
+    static func isNativeText(_ data: JSONText) -> Bool {
+        guard let text = data.rawMember("text"), text.bytes.first == UInt8(ascii: "\"") else { return false }
+        return data.rawMember("type") == nil
+    }
+
+    /// The text in its sender's spelling, as the Chat SDKs write one.
+    private static func textPayload(_ data: JSONText) -> JSONText {
+        JSONText(capacity: data.count + 40) { writer in
+            writer.beginObject()
+            writer.member("type", "text")
+            writer.member("text", data.rawMember("text") ?? .null)
+            writer.member("files", JSONText(trusted: Array("[]".utf8)))
+            writer.endObject()
+        }
+    }
+}
+
+// MARK: - Events of the chat that came another way
+
+extension VisiblePayload {
+    private static func chatEvent(_ event: Event) -> VisiblePayload? {
+        switch event.type {
+        case "typing.started", "typing.stopped":
+            VisiblePayload(kind: signal) { writer in
+                writer.member("type", "typing")
+                writer.member("value", event.type == "typing.started")
+            }
+        case "receipt.read": shown("receipt", kind: signal, event, [("messageTimetoken", ["read_timetoken"])])
+        case "user.mentioned": mention(event)
+        case "member.invited": invitation(event)
+        case "report.created": report(event)
+        case "user.banned", "user.muted", "user.unbanned", "user.unmuted": restriction(event)
+        default: nil
+        }
+    }
+
+    /// The members of the payload, each from one of the data's.
+    private static func shown(
+        _ type: String, kind: Int? = nil, _ event: Event, _ members: [(name: String, source: [String])]
+    ) -> VisiblePayload {
+        VisiblePayload(kind: kind) { writer in
+            writer.member("type", type)
+            for (name, source) in members {
+                writer.key(text: name)
+                writer.raw(source.reduce(event.data) { $0?.rawMember($1) } ?? .null)
+            }
+        }
+    }
+
+    /// The text stands in the message; where a client reported it, beside.
+    private static func report(_ event: Event) -> VisiblePayload {
+        let data = (try? JSONDocument(event.data))?.root
+        let said = data?["message"]?["data"]
+        let text = said?.string ?? said?["text"]?.string ?? data?["text"]?.string
+        return VisiblePayload { writer in
+            writer.member("type", "report")
+            if let text { writer.member("text", text) } else { writer.nullMember("text") }
+            for (name, source) in reportMembers {
+                writer.key(text: name)
+                writer.raw(source.reduce(event.data) { $0?.rawMember($1) } ?? .null)
+            }
+        }
+    }
+
+    private static let reportMembers = [
+        ("reason", ["reason"]), ("reportedMessageTimetoken", ["message", "timetoken"]),
+        ("reportedMessageChannelId", ["message", "channel"]), ("reportedUserId", ["author", "id"]),
+        ("autoModerationId", ["auto_moderation_id"]),
+    ]
+
+    /// Nil on the invitation's own channel, which gets the event too: that one is none of this wire's.
+    private static func invitation(_ event: Event) -> VisiblePayload? {
+        let channel = event.data.rawMember("channel")
+        guard let id = channel?.rawMember("id"), id != JSONText(string: event.channel.name) else { return nil }
+        return VisiblePayload { writer in
+            writer.member("type", "invite")
+            writer.member("channelType", channel?.rawMember("kind") ?? .null)
+            writer.member("channelId", id)
+        }
+    }
+
+    /// A message in a thread is on the thread's channel to this wire's readers.
+    private static func mention(_ event: Event) -> VisiblePayload {
+        let message = (try? JSONDocument(event.data))?.root["message"]
+        let (channel, root) = (message?["channel"]?.string ?? "", message?["thread_of"]?.string)
+        let thread = root.flatMap { Timetoken(text: $0) }.map { MappedThread(parent: channel, root: $0) }
+        return VisiblePayload { writer in
+            writer.member("type", "mention")
+            writer.member("messageTimetoken", message?["timetoken"]?.string ?? "")
+            writer.member("channel", thread?.name ?? channel)
+            if thread != nil { writer.member("parentChannel", channel) } else { writer.nullMember("parentChannel") }
+        }
+    }
+
+    /// Only on the channels where readers wait for it: the user's, and the moderation channel beside it.
+    private static func restriction(_ event: Event) -> VisiblePayload? {
+        guard let user = WireNames.user(ofModeration: event.channel.name),
+            let text = event.data.rawMember("restriction"), text.rawMember("user") == JSONText(string: user),
+            let data = try? JSONDocument(text).root
+        else { return nil }
+        let word = data["ban"]?.boolean == true ? "banned" : data["mute"]?.boolean == true ? "muted" : "lifted"
+        var shown = VisiblePayload { writer in
+            writer.member("type", "moderation")
+            writer.member("channelId", WireNames.moderationPrefix + (data["channel"]?.string ?? ""))
+            writer.member("restriction", word)
+            writer.member("reason", text.rawMember("reason") ?? .null)
+        }
+        shown.label = "moderated"
+        return shown
+    }
+}
+
+extension JSONText {
+    /// The metadata of a reply as its sender wrote it; nil for none.
+    fileprivate var withoutThread: JSONText? {
+        let members = (rawMembers() ?? []).filter { $0.name != MessageLinks.threadName }
+        guard !members.isEmpty else { return nil }
+        return JSONText { writer in
+            writer.beginObject()
+            for (name, value) in members {
+                writer.key(text: name)
+                writer.raw(value)
+            }
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import JSON
+
+extension ValueConstraints {
+    /// Draws the plain conclusions: which kinds are left, and how narrow the numbers really are.
+    mutating func settle() {
+        if steps.contains(where: \.isWhole) { kinds.subtract(.fraction) }
+        tightenRange()
+        if range.lowest > range.highest { kinds.subtract(.written) }
+        if range.low > range.high { kinds.subtract([.fraction, .integral]) }
+        if minLength > maxLength { kinds.subtract(.string) }
+        if minItems > maxItems { kinds.subtract(.array) }
+        if minProperties > maxProperties || required.count > maxProperties { kinds.subtract(.object) }
+        takeWords()
+        values = values?.filter { !KindSet(of: $0).isDisjoint(with: kinds) }
+        if let values {
+            kinds.formIntersection(values.reduce([]) { $0.union(KindSet(of: $1)) })
+        }
+        if kinds.isEmpty || values?.isEmpty == true { isNothing = true }
+    }
+
+    /// Integers begin and end at integers, and at multiples of what divides them.
+    private mutating func tightenRange() {
+        guard !kinds.contains(.fraction) else { return }
+        if range.low.isFinite { range.require(atLeast: .real(range.low.rounded(.up))) }
+        if range.high.isFinite { range.require(atMost: .real(range.high.rounded(.down))) }
+        for case .integer(let step) in steps where step > 1 {
+            if range.lowest != .min {
+                let rest = range.lowest % step
+                let up = rest == 0 ? 0 : rest > 0 ? step - rest : -rest
+                let (end, overflow) = range.lowest.addingReportingOverflow(up)
+                if !overflow { range.require(atLeast: .integer(end)) }
+            }
+            if range.highest != .max {
+                let rest = range.highest % step
+                let down = rest == 0 ? 0 : rest > 0 ? rest : step + rest
+                let (end, overflow) = range.highest.subtractingReportingOverflow(down)
+                if !overflow { range.require(atMost: .integer(end)) }
+            }
+        }
+    }
+
+    /// A string that must be one of a pattern's words is one of few values.
+    private mutating func takeWords() {
+        guard values == nil, kinds == .string, let words = patterns.lazy.compactMap(\.words).first else { return }
+        let texts = words.map { JSONText(string: String(decoding: $0, as: UTF8.self)) }
+        values = texts.compactMap { (try? JSONDocument($0.bytes))?.root }
+    }
+
+    /// Integers in a range this narrow are looked at one by one.
+    private static let fewIntegers: Int64 = 64
+
+    /// The same with values listed where there are few: `null`, the booleans, a narrow range of integers.
+    func listed() -> ValueConstraints {
+        guard values == nil, !isNothing else { return self }
+        var texts: [String] = []
+        if kinds.isSubset(of: [.null, .boolean]) {
+            if kinds.contains(.null) { texts.append("null") }
+            if !kinds.isDisjoint(with: .boolean) { texts += ["true", "false"] }
+        } else if kinds.isSubset(of: .integer), let integers = fewIntegers {
+            texts = integers.map { "\($0)" }
+        } else {
+            return self
+        }
+        var facts = self
+        facts.values = texts.compactMap { (try? JSONDocument(Array($0.utf8)))?.root }
+        return facts
+    }
+
+    private var fewIntegers: ClosedRange<Int64>? {
+        // Both ends of both forms: beyond 64 bits only doubles have integers.
+        guard range.low >= -0x1p53, range.high <= 0x1p53, range.lowest <= range.highest else { return nil }
+        let (width, overflow) = range.highest.subtractingReportingOverflow(range.lowest)
+        return !overflow && width <= Self.fewIntegers ? range.lowest...range.highest : nil
+    }
+}
+
+extension Number {
+    /// Whether it has no fraction.
+    var isWhole: Bool {
+        switch self {
+        case .integer: true
+        case .real(let real): Number.isWhole(real)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import JSON
+
+/// All that one value is known to satisfy at once, gathered from rules that may stand in both versions.
+///
+/// What stands on the narrow side of an inclusion: leaving a demand out only makes more values of it, so whatever this
+/// cannot hold is left out, and a proof stays a proof.
+struct ValueConstraints {
+    /// The rules that were taken in.
+    var rules: Set<RuleRef> = []
+    var isNothing = false
+    var kinds = KindSet.all
+    /// The only values there are; nil when they are not few.
+    var values: [JSONValue]?
+
+    var range = NumberRange()
+    var steps: [Number] = []
+    var minLength = 0
+    var maxLength = Int.max
+    var patterns: [TextPattern] = []
+    var formats: [Format] = []
+    var contents: [(base64: Bool, json: Bool)] = []
+
+    var objects: [MemberTable] = []
+    var minProperties = 0
+    var maxProperties = Int.max
+    /// Without repetition.
+    var required: [Name] = []
+    var propertyNames: [RuleRef] = []
+    var dependentNames: [(name: Name, needs: [Name])] = []
+    var dependentRules: [(name: Name, rule: RuleRef)] = []
+
+    var arrays: [ElementTable] = []
+    var minItems = 0
+    var maxItems = Int.max
+    var isUnique = false
+    var contains: [ContainsCheck] = []
+
+    /// Branches that are still open.
+    var choices: [Choice] = []
+    /// Rules that the value does not satisfy.
+    var nots: [RuleRef] = []
+
+    /// `properties`, `patternProperties` and `additionalProperties` of one schema.
+    struct MemberTable {
+        var names: [Name: RuleRef?] = [:]
+        var order: [Name] = []
+        var patterns: [(pattern: TextPattern, rule: RuleRef?)] = []
+        var additional: RuleRef?
+
+        mutating func add(_ name: Name, _ rule: RuleRef?) {
+            if names.updateValue(rule, forKey: name) == nil { order.append(name) }
+        }
+    }
+
+    /// The items keywords of one schema.
+    struct ElementTable {
+        var prefix: [RuleRef] = []
+        var rest: RuleRef?
+        var after = 0
+
+        func rules(at index: Int) -> [RuleRef] {
+            if index < prefix.count { return [prefix[index]] }
+            return index >= after ? rest.map { [$0] } ?? [] : []
+        }
+
+        var length: Int { max(prefix.count, after) }
+    }
+
+    struct ContainsCheck {
+        let rule: RuleRef
+        let minimum: Int
+        let maximum: Int
+    }
+
+    enum Choice {
+        case any([RuleRef])
+        case one([RuleRef])
+        case conditional(test: RuleRef, then: RuleRef?, otherwise: RuleRef?)
+    }
+}
+
+// MARK: - Looking
+
+extension ValueConstraints {
+    /// Names that some rule mentions, in the order of the schemas.
+    var knownNames: [Name] {
+        var seen: Set<Name> = []
+        return (objects.flatMap(\.order) + required).filter { seen.insert($0).inserted }
+    }
+
+    func mentions(_ name: Name) -> Bool { required.contains(name) || objects.contains { $0.names[name] != nil } }
+
+    /// What the member of that name satisfies.
+    func children(named name: Name) -> [RuleRef] {
+        var rules: Set<RuleRef> = []
+        for table in objects {
+            var isCovered = false
+            if let known = table.names[name] {
+                isCovered = true
+                if let known { rules.insert(known) }
+            }
+            for row in table.patterns {
+                // Without an answer neither this rule nor the one for the others can be told to apply.
+                guard let matches = row.pattern.matches(name.bytes) else {
+                    isCovered = true
+                    continue
+                }
+                isCovered = isCovered || matches
+                if matches, let rule = row.rule { rules.insert(rule) }
+            }
+            if !isCovered, let additional = table.additional { rules.insert(additional) }
+        }
+        return rules.sorted()
+    }
+
+    /// What the element at `index` satisfies.
+    func children(at index: Int) -> [RuleRef] { Set(arrays.flatMap { $0.rules(at: index) }).sorted() }
+
+    /// From here on all elements are alike.
+    var prefixLength: Int { arrays.map(\.length).max() ?? 0 }
+
+    /// The same value, known to be of these kinds.
+    func restricted(to kinds: KindSet) -> ValueConstraints {
+        var facts = self
+        facts.kinds.formIntersection(kinds)
+        facts.settle()
+        return facts
+    }
+}

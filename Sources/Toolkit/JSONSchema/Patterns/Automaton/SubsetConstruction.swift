@@ -1,0 +1,112 @@
+extension Pattern {
+    /// Turns a program into a table: a state for each set of instructions it may stand at together.
+    struct SubsetConstruction {
+        struct Table {
+            var cells: [UInt16]
+            let width: Int
+            let first: Int
+        }
+
+        /// What came before matters to edges, and so belongs to a state.
+        private enum Before: Int32 { case start, word, other }
+
+        private let machine: Machine
+        private let limits: PatternLimits
+        private let width: Int
+        private var frontier: StateSet
+        private var cells: [UInt16]
+        private var states: [(before: Before, members: [Int32])] = []
+        private var numbers: [[Int32]: Int] = [:]
+        private var work = 0
+
+        /// The table, unless it would take more room or time than the limits allow.
+        static func table(_ machine: Machine, limits: PatternLimits) -> Table? {
+            withUnsafeTemporaryAllocation(of: Int32.self, capacity: StateSet.room(machine.count)) { room in
+                guard let base = room.baseAddress else { return nil }
+                var determiniser = SubsetConstruction(machine, limits, StateSet(machine, base))
+                return determiniser.run()
+            }
+        }
+
+        private init(_ machine: Machine, _ limits: PatternLimits, _ frontier: StateSet) {
+            self.machine = machine
+            self.limits = limits
+            self.frontier = frontier
+            width = machine.alphabet.symbolCount + 1
+            cells = Array(repeating: 0, count: width) + Array(repeating: UInt16(clamping: width), count: width)
+        }
+
+        private mutating func run() -> Table? {
+            guard 2 * width <= limits.automatonCells else { return nil }
+            frontier.clear()
+            frontier.add(0, at: nil)
+            let first = state(.start)
+            var next = 0
+            while next < states.count {
+                guard fill(next) else { return nil }
+                next += 1
+            }
+            return Table(cells: cells, width: width, first: first)
+        }
+    }
+}
+
+extension Pattern.SubsetConstruction {
+    /// The row of what the frontier holds, as the place of its first cell. A new state gets an empty row.
+    private mutating func state(_ before: Before) -> Int {
+        if frontier.isMatched { return width }
+        var members: [Int32] = []
+        for index in 0..<frontier.count {
+            // In the middle of a text its start will not be met again.
+            if before != .start, machine.instructions[frontier[index]].code == .textStart { continue }
+            members.append(Int32(frontier[index]))
+        }
+        if members.isEmpty { return 0 }
+        members.sort()
+        let key = members + [before.rawValue]
+        if let known = numbers[key] { return known }
+        let row = cells.count
+        numbers[key] = row
+        states.append((before, members))
+        cells += Array(repeating: 0, count: width)
+        return row
+    }
+
+    /// Computes the row of a state; false if the table has become too large or took too long.
+    private mutating func fill(_ number: Int) -> Bool {
+        let row = (number + 2) * width
+        let (before, members) = states[number]
+        var moment = Pattern.TextBoundary(isStart: before == .start, wordBefore: before == .word)
+        let takesOther = takes(from: members, moment)
+        moment.wordAfter = true
+        let takesWord = machine.looksAtWords ? takes(from: members, moment) : takesOther
+        moment.wordAfter = false
+        moment.isEnd = true
+        cells[row + width - 1] = takes(from: members, moment) == nil ? UInt16(width) : 0
+        for symbol in 0..<(width - 1) {
+            let isWord = machine.looksAtWords && machine.isWord(symbol)
+            let target = target(isWord ? takesWord : takesOther, symbol, isWord ? .word : .other)
+            guard cells.count <= limits.automatonCells, work + frontier.work <= limits.automatonWork else {
+                return false
+            }
+            cells[row + symbol] = UInt16(target)
+        }
+        return true
+    }
+
+    /// What may take a character once the edges at this place are settled; nil if the match is complete.
+    private mutating func takes(from members: [Int32], _ moment: Pattern.TextBoundary) -> [Int]? {
+        frontier.clear()
+        for member in members { frontier.add(Int(member), at: moment) }
+        return frontier.isMatched ? nil : (0..<frontier.count).map { frontier[$0] }
+    }
+
+    private mutating func target(_ takes: [Int]?, _ symbol: Int, _ after: Before) -> Int {
+        guard let takes else { return width }
+        work += takes.count
+        frontier.clear()
+        for take in takes where machine.takes(take, symbol) { frontier.add(take + 1, at: nil) }
+        if !machine.isAnchored { frontier.add(0, at: nil) }
+        return state(machine.looksAtWords ? after : .other)
+    }
+}

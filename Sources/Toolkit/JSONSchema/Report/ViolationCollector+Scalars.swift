@@ -1,0 +1,152 @@
+import JSON
+
+extension ViolationCollector {
+    struct Failure {
+        var detail: String
+        var expected: String?
+    }
+
+    /// What a keyword that looks at one value alone has against it; nil when nothing, or when the keyword is of another sort.
+    mutating func scalarFailure(_ demand: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
+        switch demand {
+        case .kinds(let kinds):
+            if !kinds.isDisjoint(with: Self.exactKind(of: value)) { return nil }
+            return Failure(detail: "expected \(kinds.words), got \(Self.word(value))", expected: kinds.words)
+        case .equals(let wanted):
+            if PublicAccess.areEqual(wanted.node, value.node) { return nil }
+            return listed([wanted], value, place)
+        case .oneOfValues(let wanted):
+            guard spend(wanted.count >> 3) else { return nil }
+            if wanted.contains(where: { PublicAccess.areEqual($0.node, value.node) }) { return nil }
+            return listed(wanted, value, place)
+        case .minimum, .maximum, .multipleOf: return numberFailure(demand, value, place)
+        case .minLength, .maxLength, .pattern, .format, .content: return textFailure(demand, value)
+        default: return nil
+        }
+    }
+
+    private static func exactKind(of value: JSONValue) -> KindSet {
+        value.kind == .integer ? .written : KindSet(of: value, exactly: true)
+    }
+
+    static func word(_ value: JSONValue) -> String {
+        switch value.kind {
+        case .object: "object"
+        case .array: "array"
+        case .string: "string"
+        case .integer: "integer"
+        case .real: "number"
+        case .boolean: "boolean"
+        case .null: "null"
+        }
+    }
+
+    // MARK: - Numbers
+
+    private func numberFailure(_ demand: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
+        guard let number = Number(value.node) else { return nil }
+        var range = NumberRange()
+        switch demand {
+        case .minimum(let bound, let exclusive):
+            guard let least = Number(bound.node) else { return nil }
+            range.require(atLeast: least, exclusively: exclusive)
+            let wanted = "\(exclusive ? ">" : ">=") \(Self.printed(bound))"
+            return range.contains(number) ? nil : Failure(detail: "must be \(wanted)", expected: wanted)
+        case .maximum(let bound, let exclusive):
+            guard let most = Number(bound.node) else { return nil }
+            range.require(atMost: most, exclusively: exclusive)
+            let wanted = "\(exclusive ? "<" : "<=") \(Self.printed(bound))"
+            return range.contains(number) ? nil : Failure(detail: "must be \(wanted)", expected: wanted)
+        case .multipleOf(let bound):
+            guard let divisor = Number(bound.node).flatMap(Divisor.init) else { return nil }
+            let divides =
+                switch number {
+                case .integer(let integer): divisor.divides(integer)
+                case .real(let real): divisor.divides(real)
+                }
+            let wanted = "multiple of \(Self.printed(bound))"
+            return divides ? nil : Failure(detail: "must be a \(wanted)", expected: wanted)
+        default: return nil
+        }
+    }
+
+    /// A number as a schema's author would write it.
+    static func printed(_ number: JSONValue) -> String {
+        if let integer = number.integer { return String(integer) }
+        guard let double = number.double else { return "" }
+        return Int64(exactly: double).map(String.init) ?? double.description
+    }
+
+    // MARK: - Strings
+
+    private mutating func textFailure(_ demand: KeywordRequirement, _ value: JSONValue) -> Failure? {
+        guard value.kind == .string else { return nil }
+        let text = PublicAccess.text(ofString: value.node)
+        switch demand {
+        case .minLength(let least):
+            let count = CodePoints.count(text)
+            return count >= least
+                ? nil
+                : Failure(
+                    detail: "must have at least \(Self.counted(least, "character")), has \(count)",
+                    expected: "at least \(Self.counted(least, "character"))")
+        case .maxLength(let most):
+            let count = CodePoints.count(text)
+            return count <= most
+                ? nil
+                : Failure(
+                    detail: "must have at most \(Self.counted(most, "character")), has \(count)",
+                    expected: "at most \(Self.counted(most, "character"))")
+        case .pattern(let pattern):
+            let source = patternSources[pattern].quotable
+            return matches(pattern, text) ? nil : Failure(detail: "does not match \(source)", expected: source)
+        case .format(let format):
+            return format.accepts(text) ? nil : Failure(detail: "is no \(format.name)", expected: format.name)
+        case .content(let base64, let json):
+            let accepted = Content.accepts(text, (base64 ? 1 : 0) + (json ? 2 : 0))
+            return accepted
+                ? nil : Failure(detail: "is no \(json ? "JSON" : "base64")\(base64 && json ? " in base64" : "")")
+        default: return nil
+        }
+    }
+
+    mutating func matches(_ pattern: Int, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        _ = spend(text.count >> 8)
+        let verdict = patterns[pattern].matches(text, steps: &patternSteps)
+        if verdict == .exhausted { isExhausted = true }
+        return verdict == .match
+    }
+
+    static func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+}
+
+extension NumberRange {
+    func contains(_ number: Number) -> Bool {
+        switch number {
+        case .integer(let integer): contains(integer)
+        case .real(let real): contains(real)
+        }
+    }
+}
+
+extension KindSet {
+    /// The kind of a value, telling 1 from 1.0.
+    init(of value: JSONValue, exactly: Bool) {
+        self = value.kind == .real ? KindSet(real: value.double ?? 0) : KindSet(of: value)
+    }
+
+    /// `string`, `integer or null`.
+    var words: String {
+        var words: [String] = []
+        for (kinds, word) in [
+            (KindSet.object, "object"), (.array, "array"), (.string, "string"), (.boolean, "boolean"), (.null, "null"),
+        ] where isSuperset(of: kinds) { words.append(word) }
+        if isSuperset(of: .number) {
+            words.append("number")
+        } else if contains(.written) {
+            words.append("integer")
+        }
+        guard let last = words.popLast() else { return "nothing" }
+        return words.isEmpty ? last : words.joined(separator: ", ") + " or " + last
+    }
+}

@@ -1,0 +1,166 @@
+import JSON
+
+/// Says where and why a value fails: walks the rules, which still know their keywords, and gathers every violation.
+///
+/// Runs only after the plan has said no, so it may take its time, within the same budget of steps.
+struct ViolationCollector {
+    let rules: [Rule]
+    let index: SchemaIndex
+    let patterns: [Pattern]
+    let patternSources: [String]
+    let options: ReportOptions
+    var steps: Int
+    var patternSteps: Int
+    /// Names that may still be compared with misspelt ones: it is the dearest thing a report does, so the first
+    /// violations get it and the others do without.
+    var comparisons = 2_000
+    private var depth = 0
+    var isExhausted = false
+
+    init(_ compiled: SchemaCompiler.Result, _ options: ReportOptions, steps: Int, patternSteps: Int) {
+        rules = compiled.rules
+        index = compiled.index
+        patterns = compiled.patterns
+        patternSources = compiled.patternSources
+        self.options = options
+        self.steps = steps
+        self.patternSteps = patternSteps
+    }
+
+    /// Where the walk is: in the value, and on the way to the keyword.
+    struct Place {
+        var pointer = "#"
+        /// Numbers of the members and elements on the way: what sorts violations by the order of the value.
+        var order: [Int] = []
+        var isRedacted = false
+        var path = ""
+
+        func member(_ name: String, _ position: Int, redacted: Set<String>) -> Place {
+            var place = self
+            place.pointer += "/" + name.pointerToken
+            place.order.append(position)
+            place.isRedacted = isRedacted || redacted.contains(name.lowercased())
+            return place
+        }
+
+        func element(_ position: Int) -> Place {
+            var place = self
+            place.pointer += "/\(position)"
+            place.order.append(position)
+            return place
+        }
+
+        func keyword(_ tokens: String) -> Place {
+            var place = self
+            place.path += "/" + tokens
+            return place
+        }
+    }
+
+    struct Found {
+        var violation: Violation
+        var order: [Int]
+    }
+
+    /// What a rule says of a value, and what it evaluated.
+    struct Outcome {
+        var isValid = true
+        var found: [Found] = []
+        var parts = EvaluatedParts()
+
+        mutating func take(_ other: Outcome) {
+            isValid = isValid && other.isValid
+            found += other.found
+            parts.formUnion(other.parts)
+        }
+
+        /// Without what it evaluated: for values further down.
+        mutating func takeBelow(_ other: Outcome) {
+            isValid = isValid && other.isValid
+            found += other.found
+        }
+    }
+
+    /// Calls inside each other; a call takes more room than one of the plan's.
+    private static let nesting = 200
+
+    /// Takes one step of the budget. Out of steps everything passes, and the report is marked as cut short.
+    mutating func spend(_ count: Int = 1) -> Bool {
+        steps -= count
+        if steps < 0 { isExhausted = true }
+        return !isExhausted
+    }
+
+    /// Whether what else there is would not be listed. The answer is known then.
+    func isFull(_ outcome: Outcome) -> Bool { outcome.found.count > options.limit }
+
+    /// Which of some names was probably meant; nil also when enough were compared.
+    mutating func nearest(to given: String, among names: NameSuggester) -> String? {
+        guard names.count <= comparisons, spend(names.count) else { return nil }
+        comparisons -= names.count
+        return names.nearest(to: given)
+    }
+
+    mutating func apply(_ id: Rule.ID, _ value: JSONValue, _ place: Place) -> Outcome {
+        depth += 1
+        defer { depth -= 1 }
+        if depth > Self.nesting { isExhausted = true }
+        guard spend() else { return Outcome() }
+        let rule = rules[id]
+        var outcome = Outcome()
+        if rule.isFalse {
+            return violation(rule, "", value, place, "nothing is allowed here")
+        }
+        for check in rule.checks {
+            if isFull(outcome) { break }
+            let place = place.keyword(check.keyword)
+            outcome.take(judge(check, of: rule, value, place, outcome.parts))
+        }
+        // What a failed schema evaluated does not count.
+        if !outcome.isValid { outcome.parts = EvaluatedParts() }
+        return outcome
+    }
+
+    private mutating func judge(
+        _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
+    ) -> Outcome {
+        if let failure = scalarFailure(check.demand, value, place) {
+            return violation(rule, check.keyword, value, place, failure.detail, expected: failure.expected)
+        }
+        switch value.kind {
+        case .object:
+            if let outcome = judgeObject(check, of: rule, value, place, parts) { return outcome }
+        case .array:
+            if let outcome = judgeArray(check, of: rule, value, place, parts) { return outcome }
+        default: break
+        }
+        return judgeBranches(check, of: rule, value, place)
+    }
+
+    // MARK: - Making violations
+
+    func violation(
+        _ rule: Rule, _ keyword: String, _ value: JSONValue, _ place: Place, _ detail: String, expected: String? = nil
+    ) -> Outcome {
+        let suffix = keyword.isEmpty ? "" : "/" + keyword
+        let violation = Violation(
+            pointer: place.pointer, keyword: keyword, detail: detail, expected: expected, keywordLocation: place.path,
+            absoluteKeywordLocation: index.absoluteLocation(of: rule.subschema, suffix))
+        return Outcome(isValid: false, found: [Found(violation: violation, order: place.order)])
+    }
+}
+
+/// Which members and elements were evaluated, by their places.
+struct EvaluatedParts {
+    var all = false
+    var below = 0
+    var places: Set<Int> = []
+
+    func contains(_ place: Int) -> Bool { all || place < below || places.contains(place) }
+
+    mutating func formUnion(_ other: EvaluatedParts) {
+        all = all || other.all
+        below = max(below, other.below)
+        places.formUnion(other.places)
+    }
+}

@@ -1,0 +1,250 @@
+public import JSON
+
+/// One filling-in of templates with the values of one context, and the work it may still do.
+public struct TemplateRenderer {
+    private var context: any TemplateContext
+    private var steps: Int
+    /// The elements that the repetitions under way stand at, the outermost first.
+    private var elements: [JSONText] = []
+    private var gaps: [MissingValue] = []
+
+    public init(_ context: any TemplateContext, limits: TemplateLimits = TemplateLimits()) {
+        self.context = context
+        steps = limits.steps
+    }
+
+    /// Goes on in another context, with what work is left and some more.
+    public mutating func turn(to context: any TemplateContext, moreSteps: Int) {
+        self.context = context
+        steps += moreSteps
+    }
+
+    /// The template as JSON.
+    public mutating func value(of template: Template, limitBytes: Int) throws(TemplateError) -> JSONText {
+        gaps = []
+        // The whole of something: the same bytes, nothing copied.
+        if case .reference(let reference, let fallback, let conversion, let pointer) = template.node {
+            let value = try value(of: reference, fallback, conversion, at: pointer)
+            guard let value else { throw .missing(gaps) }
+            guard value.count <= limitBytes else { throw .tooLarge(limitBytes: limitBytes) }
+            return value
+        }
+        var writer = JSONWriter()
+        try print(template.node, to: &writer, limitBytes)
+        guard gaps.isEmpty else { throw .missing(gaps) }
+        guard writer.bytes.count <= limitBytes else { throw .tooLarge(limitBytes: limitBytes) }
+        return writer.text
+    }
+
+    /// The template as a text: what it gives must be a text, a number or a boolean.
+    /// - Parameter pointer: the template's place, for the gap when it is none of these.
+    public mutating func text(
+        of template: Template, at pointer: String, limitBytes: Int
+    ) throws(TemplateError) -> String {
+        let value = try value(of: template, limitBytes: limitBytes)
+        guard let text = value.scalarText else {
+            throw .missing([MissingValue(pointer: pointer, detail: "what it gives is no text")])
+        }
+        return text
+    }
+
+    public mutating func holds(_ condition: TemplateCondition) throws(TemplateError) -> Bool {
+        for alternative in condition.alternatives {
+            var holds = true
+            for (reference, test) in alternative where holds {
+                let value = try find(reference)
+                holds = test.holds(value?.scalarText, exists: value.map { !$0.isNull } ?? false)
+            }
+            if holds { return true }
+        }
+        return false
+    }
+
+    /// The branch that the context chooses.
+    public mutating func branch<Branch>(of choice: TemplateChoice<Branch>) throws(TemplateError) -> Branch {
+        gaps = []
+        guard let branch = try pick(choice) else { throw .missing(gaps) }
+        return branch
+    }
+
+    /// Runs `body` once for each element that the repetition's condition lets through.
+    public mutating func forEach(
+        _ repetition: TemplateRepetition, _ body: (inout TemplateRenderer) throws(TemplateError) -> Void
+    ) throws(TemplateError) {
+        guard let values = try find(repetition.array)?.rawElements() else {
+            throw .missing([Self.noArray(repetition)])
+        }
+        try visit(values, repetition, body)
+    }
+
+    // MARK: Printing
+
+    private mutating func print(
+        _ node: TemplateNode, to writer: inout JSONWriter, _ limitBytes: Int
+    ) throws(TemplateError) {
+        try spend(1)
+        switch node {
+        case .constant(let value): writer.raw(value)
+        case .text(let template, let pointer): writer.string(try text(template, at: pointer, limitBytes))
+        case .reference(let reference, let fallback, let conversion, let pointer):
+            writer.raw(try value(of: reference, fallback, conversion, at: pointer) ?? .null)
+        case .object(let members):
+            writer.beginObject()
+            for member in members {
+                writer.key(text: member.name)
+                try print(member.value, to: &writer, limitBytes)
+            }
+            writer.endObject()
+        case .array(let nodes):
+            writer.beginArray()
+            for node in nodes { try print(node, to: &writer, limitBytes) }
+            writer.endArray()
+        case .choice(let choice):
+            if let node = try pick(choice) { try print(node, to: &writer, limitBytes) } else { writer.null() }
+        case .each(let repetition, let node, let fallback):
+            try printEach(repetition, node, fallback, to: &writer, limitBytes)
+        case .join(let node, let separator, let pointer):
+            writer.string(try joined(node, separator, at: pointer, limitBytes))
+        }
+        guard writer.bytes.count <= limitBytes else { throw .tooLarge(limitBytes: limitBytes) }
+    }
+
+    private mutating func printEach(
+        _ repetition: TemplateRepetition, _ node: TemplateNode, _ fallback: JSONText?, to writer: inout JSONWriter,
+        _ limitBytes: Int
+    ) throws(TemplateError) {
+        guard let values = try find(repetition.array)?.rawElements() else {
+            if fallback == nil { gaps.append(Self.noArray(repetition)) }
+            return writer.raw(fallback ?? .null)
+        }
+        writer.beginArray()
+        // A writer cannot be captured: it is handed from round to round.
+        for value in values {
+            try spend(1)
+            elements.append(value)
+            defer { elements.removeLast() }
+            if let condition = repetition.condition {
+                guard try holds(condition) else { continue }
+            }
+            try print(node, to: &writer, limitBytes)
+        }
+        writer.endArray()
+    }
+
+    private mutating func visit(
+        _ values: [JSONText], _ repetition: TemplateRepetition,
+        _ body: (inout TemplateRenderer) throws(TemplateError) -> Void
+    ) throws(TemplateError) {
+        for value in values {
+            try spend(1)
+            elements.append(value)
+            defer { elements.removeLast() }
+            if let condition = repetition.condition {
+                guard try holds(condition) else { continue }
+            }
+            try body(&self)
+        }
+    }
+
+    private mutating func joined(
+        _ node: TemplateNode, _ separator: String, at pointer: String, _ limitBytes: Int
+    ) throws(TemplateError) -> String {
+        var writer = JSONWriter()
+        try print(node, to: &writer, limitBytes)
+        var texts: [String] = []
+        for element in writer.text.rawElements() ?? [] {
+            // Null is what a gap has left, and what a default of null means: nothing to join.
+            guard !element.isNull else { continue }
+            guard let text = element.scalarText else {
+                gaps.append(MissingValue(pointer: pointer, detail: "'$join' takes texts and numbers"))
+                return ""
+            }
+            texts.append(text)
+        }
+        let text = texts.joined(separator: separator)
+        guard text.utf8.count <= limitBytes else { throw .tooLarge(limitBytes: limitBytes) }
+        return text
+    }
+
+    private mutating func text(
+        _ template: TextTemplate, at pointer: String, _ limitBytes: Int
+    ) throws(TemplateError) -> String {
+        var text = ""
+        for part in template.parts {
+            switch part {
+            case .text(let piece): text += piece
+            case .reference(let reference, let fallback):
+                if let value = try find(reference)?.scalarText ?? fallback {
+                    text += value
+                } else {
+                    gaps.append(Self.noValue(reference, at: pointer))
+                }
+            }
+            guard text.utf8.count <= limitBytes else { throw .tooLarge(limitBytes: limitBytes) }
+        }
+        return text
+    }
+
+    // MARK: Values
+
+    private mutating func value(
+        of reference: TemplateReference, _ fallback: JSONText?, _ conversion: TemplateConversion?, at pointer: String
+    ) throws(TemplateError) -> JSONText? {
+        guard let found = try find(reference) else {
+            if fallback == nil { gaps.append(Self.noValue(reference, at: pointer)) }
+            return fallback
+        }
+        guard let conversion else { return found }
+        guard let value = conversion.apply(found) ?? fallback else {
+            gaps.append(
+                MissingValue(pointer: pointer, detail: "{\(reference)} cannot be made a \(conversion.rawValue)"))
+            return nil
+        }
+        return value
+    }
+
+    private mutating func pick<Branch>(
+        _ choice: TemplateChoice<Branch>
+    ) throws(TemplateError) -> Branch? {
+        let key = try find(choice.reference)?.scalarText
+        if let branch = key.flatMap({ choice.cases[$0] }) ?? choice.fallback { return branch }
+        guard let key else {
+            gaps.append(Self.noValue(choice.reference, at: choice.pointer))
+            return nil
+        }
+        gaps.append(
+            MissingValue(
+                pointer: choice.pointer,
+                detail: "{\(choice.reference)} is '\(key.prefix(64))', for which there is neither a case nor a default")
+        )
+        return nil
+    }
+
+    private mutating func find(_ reference: TemplateReference) throws(TemplateError) -> JSONText? {
+        switch reference.target {
+        case .document(let root, let pointer): try read(context.document(root), pointer)
+        case .element(let depth, let pointer): try read(elements[depth], pointer)
+        case .text(let root, let name):
+            try read(context.text(root, name).map { JSONText(string: $0) }, JSONPointer(tokens: []))
+        }
+    }
+
+    private mutating func read(_ document: JSONText?, _ pointer: JSONPointer) throws(TemplateError) -> JSONText? {
+        guard let document else { return nil }
+        try spend(1 + document.count / 1024)
+        return document.at(pointer)
+    }
+
+    private mutating func spend(_ count: Int) throws(TemplateError) {
+        steps -= count
+        guard steps >= 0 else { throw .tooMuchWork }
+    }
+
+    private static func noValue(_ reference: TemplateReference, at pointer: String) -> MissingValue {
+        MissingValue(pointer: pointer, detail: "{\(reference)} has no value")
+    }
+
+    private static func noArray(_ repetition: TemplateRepetition) -> MissingValue {
+        MissingValue(pointer: repetition.pointer, detail: "{\(repetition.array)} is no array")
+    }
+}
