@@ -14,7 +14,7 @@ import Testing
 
     private func take(_ sequences: [UInt32], from publisher: UInt32, reader: Int) {
         for sequence in sequences {
-            let mark = Mark(channel: 0, publisher: publisher, sequence: sequence, nanoseconds: 100)
+            let mark = PayloadMark(channel: 0, publisher: publisher, sequence: sequence, nanoseconds: 100)
             _ = ledger.take(mark, reader: reader, channel: 0, at: 350)
         }
     }
@@ -93,14 +93,14 @@ import Testing
         for number in 17...19 {
             bytes += Array(head.replacing("17", with: "\(number)").utf8) + Array("data: ".utf8)
             marks.append(bytes.count)
-            bytes += [UInt8](repeating: Mark.sign, count: Mark.length) + [0x0A, 0x0A]
+            bytes += [UInt8](repeating: PayloadMark.sign, count: PayloadMark.length) + [0x0A, 0x0A]
         }
         bytes.withUnsafeMutableBytes { buffer in
             guard let base = buffer.baseAddress else { return }
             var start = base
             for mark in marks {
                 found.append(ids.number(before: base + mark, from: start))
-                start = base + mark + Mark.length
+                start = base + mark + PayloadMark.length
             }
         }
         #expect(found == wanted)
@@ -108,7 +108,7 @@ import Testing
 
     @Test("finds an event of another channel")
     func misdirected() {
-        let mark = Mark(channel: 7, publisher: 0, sequence: 0, nanoseconds: 0)
+        let mark = PayloadMark(channel: 7, publisher: 0, sequence: 0, nanoseconds: 0)
         #expect(!ledger.take(mark, reader: 0, channel: 0, at: 1))
         #expect(ledger.misdirected == 1 && !ledger.isClean)
     }

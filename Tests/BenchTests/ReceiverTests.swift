@@ -22,9 +22,9 @@ import Testing
     }
 
     private func post(to webhook: Int) -> [UInt8] {
-        var mark = [UInt8](repeating: 0, count: Mark.length)
+        var mark = [UInt8](repeating: 0, count: PayloadMark.length)
         mark.withUnsafeMutableBytes {
-            Mark(channel: 0, publisher: 0, sequence: 0, nanoseconds: 1).write(to: $0.baseAddress!)
+            PayloadMark(channel: 0, publisher: 0, sequence: 0, nanoseconds: 1).write(to: $0.baseAddress!)
         }
         let body = "{\"data\":\"\(String(decoding: mark, as: UTF8.self))\"}"
         return Array("POST /hook/\(webhook) HTTP/1.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)

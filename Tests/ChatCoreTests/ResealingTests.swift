@@ -12,7 +12,7 @@ import Testing
     private static let old = Secret([UInt8](repeating: 1, count: 32))
     private static let new = Secret([UInt8](repeating: 2, count: 32))
     private static let app = AppRecord(
-        app: ChatFixture.app, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "sec-c-hush",
+        id: ChatFixture.app, name: "demo", publishKey: "pub", subscribeKey: "sub", secretKey: "sec-c-hush",
         created: .zero)
 
     private static func onEngine(_ body: (SQLiteEngine) async throws -> Void) async throws {

@@ -45,7 +45,7 @@ struct StreamHarness: Sendable {
                 on: engine, behind: wrap(engine), limits: limits, clock: clock.wallClock, executor: loop)
             let service = chat.service
             let client = try Client(options: ClientOptions())
-            let streams = LiveStreams(polls: LongPollTable(service: service, loop: loop, pulse: .byHand))
+            let streams = LiveStreams(polls: LongPollTable(service: service, loop: loop, secondTimer: .byHand))
             let api = NativeAPI(
                 service: service, webhooks: WebhookService(service: service, client: client, logger: logger),
                 inbound: InboundService(service: service, logger: logger), streams: streams)

@@ -9,9 +9,9 @@ import Testing
     func requests() async throws {
         try await PubNubHarness.run { gateway in
             let owner = try #require(gateway.service.keyring.app(PubNubHarness.app))
-            let caller = Caller(app: owner.app, credential: "test", scopes: [.admin], isOperator: true)
+            let caller = Caller(app: owner.id, credential: "test", scopes: [.admin], isOperator: true)
             let rates = RatePolicies(requests: RatePolicy(1, in: .seconds(60)))
-            try await gateway.service.change(owner.app, rates: { _ in rates }, by: caller)
+            try await gateway.service.change(owner.id, rates: { _ in rates }, by: caller)
             #expect(try await gateway.publish("a", "1").status == 200)
             let refused = try await gateway.publish("a", "2")
             #expect(refused.status == 429)

@@ -48,9 +48,9 @@ import Testing
         let demand = DeliveryScheduler.TakeRequest(limit: 100, capacity: 80)
         #expect(state.grant(demand, now: 1, uptime: 1).0.count == 70)
         let lanes = try #require(state.groups[AppID("app")])
-        let stood = lanes.agenda.count
+        let stood = lanes.timerQueue.count
         #expect(state.grant(demand, now: 1, uptime: 1).0.isEmpty)
-        #expect(lanes.agenda.count == stood && stood >= 430, "none was taken out and put back")
+        #expect(lanes.timerQueue.count == stood && stood >= 430, "none was taken out and put back")
         #expect(state.grant(DeliveryScheduler.TakeRequest(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
         // Nobody else's: another app gets what is left.
         let other = SubscriberID("wh", in: AppID("other"))
@@ -63,23 +63,23 @@ import Testing
     @Test("does not pile up entries of a lane that has a retry far ahead and much to do until then")
     func agendaStaysSmall() {
         final class Member: @unchecked Sendable, Scheduled { var agendaDue: UInt64? }
-        var agenda = TimerQueue<Member>()
+        var timerQueue = TimerQueue<Member>()
         let (busy, quiet) = (Member(), Member())
-        agenda.enlist(quiet, due: 4000)
+        timerQueue.enlist(quiet, due: 4000)
         for _ in 0..<10_000 {
-            agenda.enlist(busy, due: 5000)
-            agenda.enlist(busy, due: 1)
-            #expect(agenda.pop(by: 1) === busy)
+            timerQueue.enlist(busy, due: 5000)
+            timerQueue.enlist(busy, due: 1)
+            #expect(timerQueue.pop(by: 1) === busy)
         }
-        #expect(agenda.count <= 128)
-        #expect(agenda.pop(by: 4000) === quiet && agenda.pop(by: 4999) == nil)
-        agenda.enlist(busy, due: 5000)
-        #expect(agenda.pop(by: 5000) === busy && agenda.pop(by: .max) == nil)
+        #expect(timerQueue.count <= 128)
+        #expect(timerQueue.pop(by: 4000) === quiet && timerQueue.pop(by: 4999) == nil)
+        timerQueue.enlist(busy, due: 5000)
+        #expect(timerQueue.pop(by: 5000) === busy && timerQueue.pop(by: .max) == nil)
     }
 
     @Test("lets an attempt be recorded once, also when nobody could tell whether it was, and it is handed in again")
     func recordedOnce() async throws {
-        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":engineState:", clock: ManualClock()))
         let queue = try #require(engine.deliveries as? SQLiteDeliveries)
         let subscriber = SubscriberID("wh", in: AppID("app"))
         let item = PlannedDelivery(id: "dlv_1", subscriber: subscriber, event: 1, type: "t", channel: "c")
@@ -92,7 +92,7 @@ import Testing
         let second = queue.scheduler.beginFinish(handedIn)
         var recorded: [Bool] = []
         for keys in [first, second] {
-            recorded += try await queue.writing.run { [scheduler = queue.scheduler] (writer) throws(SQLiteFailure) in
+            recorded += try await queue.writerHandle.run { [scheduler = queue.scheduler] (writer) throws(SQLiteFailure) in
                 .success(try writer.finish(handedIn, keys, scheduler: scheduler))
             }
         }

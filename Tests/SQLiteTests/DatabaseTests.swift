@@ -202,7 +202,7 @@ import Testing
         let path = folder.path + "/lock"
         do {
             let first = try FileLock(path: path)
-            #expect(throws: FileLock.Refusal.held) { _ = try FileLock(path: path) }
+            #expect(throws: FileLock.LockError.held) { _ = try FileLock(path: path) }
             _ = consume first
         }
         _ = try FileLock(path: path)
@@ -210,6 +210,6 @@ import Testing
 
     @Test("tells what the system refused")
     func refused() {
-        #expect(throws: FileLock.Refusal.system(errno: 2)) { _ = try FileLock(path: "/nowhere/lock") }
+        #expect(throws: FileLock.LockError.system(errno: 2)) { _ = try FileLock(path: "/nowhere/lock") }
     }
 }

@@ -31,10 +31,10 @@ import Testing
         breaker.recordAnswer()
         Self.fail(&breaker, CircuitBreaker.failuresTolerated - 1)
         #expect(breaker.condition(at: Self.start) == .closed)
-        #expect(breaker.pace == CircuitBreaker.Pace())
+        #expect(breaker.pace == CircuitBreaker.LanePacing())
         Self.fail(&breaker)
         #expect(breaker.condition(at: Self.after(9)) == .open)
-        #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 1, notBefore: Self.after(10)))
+        #expect(breaker.pace == CircuitBreaker.LanePacing(concurrency: 1, notBefore: Self.after(10)))
         #expect(breaker.condition(at: Self.after(10)) == .halfOpen)
     }
 
@@ -48,7 +48,7 @@ import Testing
             #expect(breaker.openUntil == now.adding(.seconds(pause)))
         }
         breaker.recordAnswer()
-        #expect(breaker.condition(at: now) == .closed && breaker.pace == CircuitBreaker.Pace())
+        #expect(breaker.condition(at: now) == .closed && breaker.pace == CircuitBreaker.LanePacing())
         Self.fail(&breaker, CircuitBreaker.failuresTolerated, begun: now, at: now)
         #expect(breaker.openUntil == now.adding(.seconds(10)), "from the start again")
     }
@@ -86,9 +86,9 @@ import Testing
         Self.fail(&breaker, 2, isSlow: true)
         #expect(breaker.pace.concurrency == nil)
         Self.fail(&breaker, isSlow: true)
-        #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 1, notBefore: nil))
+        #expect(breaker.pace == CircuitBreaker.LanePacing(concurrency: 1, notBefore: nil))
         breaker.recordAnswer()
-        #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 2, notBefore: nil))
+        #expect(breaker.pace == CircuitBreaker.LanePacing(concurrency: 2, notBefore: nil))
     }
 
     @Test("gives a receiver that was overwhelmed its pace back step by step, and half of it when it was too much")
@@ -104,7 +104,7 @@ import Testing
         Self.fail(&breaker, 3, isSlow: true)
         #expect(breaker.pace.concurrency == 8)
         for _ in 0..<(8 + 16 + 32) { breaker.recordAnswer() }
-        #expect(breaker.isUntroubled && breaker.pace == CircuitBreaker.Pace())
+        #expect(breaker.isUntroubled && breaker.pace == CircuitBreaker.LanePacing())
     }
 
     @Test("notices a receiver that refuses some of many, though it takes the others")
@@ -123,10 +123,10 @@ import Testing
         Self.fail(&breaker, retryAfter: .seconds(30))
         #expect(breaker.openUntil == nil)
         Self.fail(&breaker, retryAfter: .seconds(30), isSlow: true)
-        #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 1, notBefore: Self.after(30)))
+        #expect(breaker.pace == CircuitBreaker.LanePacing(concurrency: 1, notBefore: Self.after(30)))
         Self.fail(&breaker, at: Self.after(1), retryAfter: .seconds(86_400), isSlow: true)
         #expect(breaker.openUntil == Self.after(301), "a single answer is no reason to wait for a day")
         breaker.recordAnswer()
-        #expect(breaker.pace == CircuitBreaker.Pace(concurrency: 2, notBefore: nil))
+        #expect(breaker.pace == CircuitBreaker.LanePacing(concurrency: 2, notBefore: nil))
     }
 }

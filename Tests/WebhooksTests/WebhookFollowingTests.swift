@@ -13,12 +13,12 @@ import Testing
         try await WebhookFixture.with { fixture in
             let operators = Caller(app: WebhookFixture.app, credential: "key_o", scopes: [.admin], isOperator: true)
             let app = try await fixture.service.keyring.issueApp(name: "other", retention: nil, by: operators)
-            let admin = Caller(app: app.id.app, credential: "key_x", scopes: [.admin])
+            let admin = Caller(app: app.app.id, credential: "key_x", scopes: [.admin])
             let webhook = try await fixture.registry.create(
                 WebhookSettings(url: "https://example.com/"), by: admin
             ).webhook
             fixture.refusals.refuseLanes(true)
-            try await fixture.service.keyring.removeApp(app.id.app.name, by: operators)
+            try await fixture.service.keyring.removeApp(app.app.id.name, by: operators)
             await waitUntil { fixture.refusals.count > 0 }
             fixture.refusals.refuseLanes(false)
             await waitUntil { fixture.refusals.states(of: webhook.subscriber).last == .closed }

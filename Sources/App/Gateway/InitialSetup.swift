@@ -43,7 +43,7 @@ struct InitialSetup {
         if let chosen = try configuration.firstAppKeys() { keys = chosen }
         let name = configuration.isDevelopment ? Self.demoApp : "default"
         return AppRecord(
-            app: AppID(name), name: name, publishKey: keys.publish, subscribeKey: keys.subscribe,
+            id: AppID(name), name: name, publishKey: keys.publish, subscribeKey: keys.subscribe,
             secretKey: keys.secret, isFirst: true, created: clock.now)
     }
 }

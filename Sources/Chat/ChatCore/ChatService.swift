@@ -113,7 +113,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.eventTypes.reportViolations() }
             let tokensRevision = try await revokedTokens.load()
             group.addTask { await self.revokedTokens.follow(from: tokensRevision) }
-            let sweepsRevision = try await pendingDeletions.load(keyring.apps.map(\.app))
+            let sweepsRevision = try await pendingDeletions.load(keyring.apps.map(\.id))
             group.addTask { await self.pendingDeletions.follow(from: sweepsRevision) }
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }

@@ -164,7 +164,7 @@ extension MembershipEdit {
     }
 }
 
-extension RecordChange.Demand {
+extension RecordChange.Precondition {
     fileprivate static func version(_ eTag: String?) -> Self { eTag.map { .etag($0) } ?? .none }
 }
 

@@ -17,8 +17,8 @@ public struct EngineBackend: ChatBackend {
     ) async throws(ChatError) {
         try Names.check(user: user)
         self.user = user
-        app = AppID(app)
-        host = try await ChatHost(engine, app: app, limits: limits, clock: clock)
+        self.app = AppID(app)
+        host = try await ChatHost(engine, app: self.app, limits: limits, clock: clock)
     }
 
     private init(_ other: EngineBackend, user: String) {

@@ -48,12 +48,12 @@ public actor LongPollTable {
         }
         self.secondTimer.observe { [weak self] beat in self?.assumeIsolated { $0.beat(beat) } ?? false }
         service.keyring.observe { [weak self] in self?.recheckLater($0.app) }
-        service.keyring.observeApps { [weak self] app in
+        service.keyring.observeApps { [weak self] id in
             guard let self else { return }
-            if let app = service.keyring.app(app), let (secret, until) = app.previousSecret {
-                self.owners.noteEnd(of: AppRecord.print(ofSecret: secret), in: app, until)
+            if let app = service.keyring.app(id), let (secret, until) = app.previousSecret {
+                self.owners.noteEnd(of: AppRecord.print(ofSecret: secret), in: id, until)
             }
-            recheckLater(app)
+            recheckLater(id)
         }
         service.observeRevocations { [weak self] in self?.recheckLater($0) }
     }

@@ -61,10 +61,10 @@ extension NativeAPI {
                 if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
                 let action = try once(repeating, request, action)
                 let place = place(of: request, repeating, isHeld: isHeld)
-                guard let counters = caller.counters else {
+                guard let meters = caller.meters else {
                     return try await place.run { try await action(request, caller) }
                 }
-                return try await held(to: counters, request) { try await place.run { try await action(request, caller) } }
+                return try await held(to: meters, request) { try await place.run { try await action(request, caller) } }
             } catch {
                 await noteFailedSignIn(request, error)
                 // The body is parsed once more, to point at the member at fault.

@@ -35,7 +35,7 @@ extension ChatError {
     func pointed(at pointer: String) -> ChatError {
         var error = self
         if code == .malformed { error.slug = slug ?? "bad_member" }
-        error.faults = [Fault(pointer: pointer, keyword: error.slug ?? code.slug, detail: message)]
+        error.faults = [FieldError(pointer: pointer, keyword: error.slug ?? code.slug, detail: message)]
         return error
     }
 }
@@ -63,7 +63,7 @@ extension Problem {
 }
 
 extension Problem.Violation {
-    fileprivate init(_ fault: ChatError.Fault) {
+    fileprivate init(_ fault: ChatError.FieldError) {
         let more = [("expected", fault.expected), ("schema", fault.schema)]
         self.init(
             pointer: fault.pointer, keyword: fault.keyword, detail: fault.detail,

@@ -5,7 +5,7 @@ extension SQLiteEngineSettings {
     /// The right to the file; nothing to hold in memory.
     func lock() throws(SQLiteEngineFailure) -> FileLock? {
         guard !isInMemory else { return nil }
-        do throws(FileLock.Refusal) {
+        do throws(FileLock.LockError) {
             return try FileLock(path: path + ".lock")
         } catch {
             switch error {

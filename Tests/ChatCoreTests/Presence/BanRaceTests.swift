@@ -27,7 +27,7 @@ import Testing
             front.held.released.open()
             #expect(await refusal?.slug == "banned")
             #expect(!chat.tracker.isInside("ben", chat.channel("lobby")))
-            #expect(try await chat.channelPosition(of: "ben").isEmpty)
+            #expect(try await chat.presentChannels(of: "ben").isEmpty)
             #expect(try await chat.tracker.board.channels(of: UserID("ben", in: chat.app), as: .typist).isEmpty)
         }
     }

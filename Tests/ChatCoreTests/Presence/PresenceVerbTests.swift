@@ -72,8 +72,8 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
             caller.channels = [.exact("room")]
             _ = try await house.chat(caller).appear("ana", on: "room")
             await house.refusal(.forbidden, nil) { _ = try await house.chat(caller).occupants(of: "crew", limit: 1) }
-            #expect(try await house.chat(caller).channelPosition(of: "ana") == ["room"])
-            #expect(try await house.chat.channelPosition(of: "ana") == ["crew", "room"])
+            #expect(try await house.chat(caller).presentChannels(of: "ana") == ["room"])
+            #expect(try await house.chat.presentChannels(of: "ana") == ["crew", "room"])
         }
     }
 }

@@ -191,8 +191,8 @@ import Testing
             }
             try await expect(.notFound) { _ = try await room.chat(of: "ben").event(said.timetoken) }
             #expect(try await room.chat(of: "ana").event(said.timetoken).timetoken == said.timetoken)
-            #expect(try await room.chat(of: "ben").channelPosition(of: "ana").isEmpty)
-            #expect(try await room.chat(of: "ana").channelPosition(of: "ana") == ["crew"])
+            #expect(try await room.chat(of: "ben").presentChannels(of: "ana").isEmpty)
+            #expect(try await room.chat(of: "ana").presentChannels(of: "ana") == ["crew"])
             // An invitation may be looked at: by whom, to what.
             #expect(try await room.chat(of: "ben").channelView("crew")?.channel.id == "crew")
             #expect(

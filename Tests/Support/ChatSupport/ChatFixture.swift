@@ -47,7 +47,7 @@ public struct ChatFixture: Sendable {
     /// An app's keys are `pub-<id>` and `sub-<id>`, its secret is `<id>-secret`.
     private func establish(_ id: String, isFirst: Bool, at now: Timetoken) async throws {
         let app = AppRecord(
-            app: AppID(id), name: id, publishKey: "pub-\(id)", subscribeKey: "sub-\(id)", secretKey: "\(id)-secret",
+            id: AppID(id), name: id, publishKey: "pub-\(id)", subscribeKey: "sub-\(id)", secretKey: "\(id)-secret",
             isFirst: isFirst, created: now)
         do throws(ChatError) {
             _ = try await service.keyring.establish(app, keyText: isFirst ? Self.adminKey : nil)

@@ -17,7 +17,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.notFound`; `.stale` when `demand` names another version.
     public func update(
-        channel name: String, _ edit: ChannelEdit, demand: RecordChange.Demand = .none, by named: String? = nil
+        channel name: String, _ edit: ChannelEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> ChannelView {
         try edit.check(limits)
         try demandRecord(of: name)
@@ -57,7 +57,7 @@ extension ChatAccess {
     /// - Returns: whether there was one.
     /// - Throws: `.stale` when `demand` names a version and there is another, or no record.
     @discardableResult public func delete(
-        channel name: String, demand: RecordChange.Demand = .none, by named: String? = nil
+        channel name: String, demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Bool {
         try demandRecord(of: name)
         let actor = try actor(named)
@@ -86,7 +86,7 @@ extension ChatAccess {
 
     /// Changes a record that is there, and tells who is in the channel what is different.
     func change(
-        channel name: String, demand: RecordChange.Demand, by actor: Actor,
+        channel name: String, demand: RecordChange.Precondition, by actor: Actor,
         _ edit: @escaping @Sendable (inout ChannelRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> ChannelView {
         let (key, countsKey) = (ChannelRecord.key(name, in: app), MemberCounts.key(name, in: app))

@@ -24,9 +24,9 @@ extension ChatAccess {
     /// operator; replacing is for operators.
     ///
     /// - Parameter kind: `group` and `public` may take each other's place; others stay what they are.
-    /// - Throws: `.conflict`, slug `kind_fixed`; as `RecordChange.Demand.check` says.
+    /// - Throws: `.conflict`, slug `kind_fixed`; as `RecordChange.Precondition.check` says.
     public func put(
-        channel name: String, kind: ChannelKind, _ edit: ChannelEdit, demand: RecordChange.Demand = .none,
+        channel name: String, kind: ChannelKind, _ edit: ChannelEdit, demand: RecordChange.Precondition = .none,
         by named: String? = nil
     ) async throws(ChatError) -> Written<ChannelView> {
         try edit.check(limits)

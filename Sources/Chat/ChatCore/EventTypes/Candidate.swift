@@ -75,7 +75,7 @@ final class Candidate: Sendable {
     private func note(_ report: Report, _ event: Event) {
         counts.withLock { counts in
             counts.refused += 1
-            guard let first = report.violations.first.map({ ChatError.Fault($0) }) else { return }
+            guard let first = report.violations.first.map({ ChatError.FieldError($0) }) else { return }
             if let known = counts.samples.firstIndex(where: { $0.fault.isAlike(first) }) {
                 counts.samples[known].count += 1
             } else if counts.samples.count < Self.mostSamples {
@@ -93,7 +93,7 @@ final class Candidate: Sendable {
     }
 }
 
-extension ChatError.Fault {
+extension ChatError.FieldError {
     /// The same demand of the schema, wherever in the payload it was broken.
     fileprivate func isAlike(_ other: Self) -> Bool { schema == other.schema && keyword == other.keyword }
 }
@@ -102,7 +102,7 @@ extension ChatError.Fault {
 public struct CandidateReport: Sendable {
     /// A fault that was found first in some events.
     public struct Sample: Sendable {
-        public var fault: ChatError.Fault
+        public var fault: ChatError.FieldError
         public var count: Int
         /// The first such event.
         public var event: String

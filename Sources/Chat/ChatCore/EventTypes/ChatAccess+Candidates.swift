@@ -9,9 +9,9 @@ extension ChatAccess {
     /// count (`candidateReport`). Takes the place of an earlier candidate, and begins to count anew.
     ///
     /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with the
-    ///   slug `schema_invalid`; as `RecordChange.Demand.check` says.
+    ///   slug `schema_invalid`; as `RecordChange.Precondition.check` says.
     public func setCandidate(
-        _ schema: JSONText, for name: String, demand: RecordChange.Demand = .none
+        _ schema: JSONText, for name: String, demand: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
         try demandManaging(name)
         return try await types.compileQueue.run(for: app) { [types, app] () async throws(ChatError) in

@@ -23,9 +23,9 @@ extension ChatAccess {
     /// A type that was removed is declared anew with the versions it had.
     /// - Returns: the type, and whether it is new.
     /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed`; `.invalid` past `Limits.typesPerApp`; as
-    ///   `RecordChange.Demand.check` says.
+    ///   `RecordChange.Precondition.check` says.
     public func declare(
-        _ name: String, _ settings: EventTypeSettings, demand: RecordChange.Demand = .none
+        _ name: String, _ settings: EventTypeSettings, demand: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
         try demandManaging(name)
         try Names.check(type: name)
@@ -44,7 +44,7 @@ extension ChatAccess {
     /// - Parameter edit: makes the new settings of the present ones; called again when another's change came between.
     /// - Throws: `.notFound`; as `declare`.
     public func change(
-        eventType name: String, demand: RecordChange.Demand = .none,
+        eventType name: String, demand: RecordChange.Precondition = .none,
         _ edit: @escaping @Sendable (EventTypeSettings) throws(ChatError) -> EventTypeSettings
     ) async throws(ChatError) -> EventType {
         try demandManaging(name)

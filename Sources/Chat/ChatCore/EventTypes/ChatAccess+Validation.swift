@@ -8,7 +8,7 @@ public struct Validation: Sendable {
     /// Nil when the type has no schema: then everything is valid.
     public var version: Int?
     public var isValid: Bool
-    public var faults: [ChatError.Fault] = []
+    public var faults: [ChatError.FieldError] = []
     /// Whether there are more faults than are listed.
     public var isTruncated = false
     private var violations: [Violation] = []
@@ -26,11 +26,11 @@ public struct Validation: Sendable {
         case .invalid(let report):
             isValid = false
             violations = report.violations
-            faults = report.violations.map { ChatError.Fault($0) }
+            faults = report.violations.map { ChatError.FieldError($0) }
             isTruncated = report.isTruncated
         case .exhausted(let budget):
             isValid = false
-            faults = [ChatError.Fault(pointer: "#", keyword: "limit", detail: budget.sentence)]
+            faults = [ChatError.FieldError(pointer: "#", keyword: "limit", detail: budget.sentence)]
         }
     }
 

@@ -12,7 +12,7 @@ extension EventTypes {
 
     /// Does `work` in the workshop; again when another node wrote in between, unless the caller demanded a version.
     func settling<Result: Sendable>(
-        _ demand: RecordChange.Demand, in app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
+        _ demand: RecordChange.Precondition, in app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
         for _ in 0..<8 {
             do {

@@ -43,7 +43,7 @@ struct SchemaCheck: Sendable {
 
     private static func refusal(_ refusal: SchemaError) -> ChatError {
         let faults = refusal.problems.map { problem in
-            ChatError.Fault(
+            ChatError.FieldError(
                 pointer: problem.pointer, keyword: problem.reason.rawValue, detail: problem.detail,
                 schema: problem.absoluteKeywordLocation)
         }
@@ -68,7 +68,7 @@ struct SchemaCheck: Sendable {
             throw ChatError(
                 .malformed, "\(member): at most \(limits.schemaExamples) are kept with a version", field: member)
         }
-        var faults: [ChatError.Fault] = []
+        var faults: [ChatError.FieldError] = []
         for (index, example) in examples.enumerated() {
             let place = "#/\(member)/\(index)"
             guard example.count <= limits.dataBytes else {
@@ -87,25 +87,25 @@ struct SchemaCheck: Sendable {
     private static func faults(
         of example: JSONText, at place: String, on schema: Schema, wanted: Bool, depth: Int,
         within work: inout ValidationBudget
-    ) -> [ChatError.Fault] {
+    ) -> [ChatError.FieldError] {
         let value: JSONValue
         do {
             value = try JSONDocument(example.bytes, limits: JSONLimits(depth: depth)).root
         } catch {
-            return [ChatError.Fault(pointer: place, keyword: "json", detail: "not acceptable JSON: \(error)")]
+            return [ChatError.FieldError(pointer: place, keyword: "json", detail: "not acceptable JSON: \(error)")]
         }
         switch (ValidationResult(of: value, by: schema, within: &work), wanted) {
         case (.valid, true), (.invalid, false): return []
         case (.valid, false):
-            return [ChatError.Fault(pointer: place, keyword: "counter_example", detail: "the schema accepts it")]
+            return [ChatError.FieldError(pointer: place, keyword: "counter_example", detail: "the schema accepts it")]
         case (.invalid(let report), true):
             return report.violations.map { violation in
-                var fault = ChatError.Fault(violation)
+                var fault = ChatError.FieldError(violation)
                 fault.pointer = place + violation.pointer.dropFirst()
                 return fault
             }
         case (.exhausted(let budget), _):
-            return [ChatError.Fault(pointer: place, keyword: "limit", detail: budget.sentence)]
+            return [ChatError.FieldError(pointer: place, keyword: "limit", detail: budget.sentence)]
         }
     }
 }

@@ -87,7 +87,7 @@ final class SchemaValidator: Sendable {
         switch ValidationResult(verdict, of: value, bytes: bytes, by: schema, within: &work) {
         case .valid: return nil
         case .invalid(let report):
-            let faults = report.violations.map { ChatError.Fault($0) }
+            let faults = report.violations.map { ChatError.FieldError($0) }
             let first = faults.first.map { "\($0.pointer): \($0.detail)" } ?? "it is refused"
             let more = report.isTruncated ? " (and more)" : faults.count > 1 ? " (and \(faults.count - 1) more)" : ""
             return error(
@@ -100,7 +100,7 @@ final class SchemaValidator: Sendable {
     private func undecided(_ detail: String, keyword: String) -> ChatError {
         error(
             "data cannot be held against version \(reference.version) of '\(reference.type)': \(detail)",
-            [ChatError.Fault(pointer: "#", keyword: keyword, detail: detail)])
+            [ChatError.FieldError(pointer: "#", keyword: keyword, detail: detail)])
     }
 
     /// The payload with its integers as they are: a body that was read leniently has them all as doubles.
@@ -113,7 +113,7 @@ final class SchemaValidator: Sendable {
         }
     }
 
-    private func error(_ message: String, _ faults: [ChatError.Fault]) -> ChatError {
+    private func error(_ message: String, _ faults: [ChatError.FieldError]) -> ChatError {
         var error = ChatError(.invalid, message, slug: "schema_violation")
         error.faults = faults
         error.members = [

@@ -52,7 +52,7 @@ extension Verdict.Budget {
     }
 }
 
-extension ChatError.Fault {
+extension ChatError.FieldError {
     init(_ violation: Violation) {
         self.init(
             pointer: violation.pointer, keyword: violation.keyword, detail: violation.detail,

@@ -54,11 +54,11 @@ struct VersionComparison {
             case .forward: [.forward]
             case .none, .full: [.backward, .forward]
             }
-        let faults = comparison.changes.compactMap { change -> ChatError.Fault? in
+        let faults = comparison.changes.compactMap { change -> ChatError.FieldError? in
             let breaks = change.breaks.filter(asked.contains)
             let undecided = change.undecided.filter(asked.contains)
             guard let direction = (breaks + undecided).first else { return nil }
-            return ChatError.Fault(
+            return ChatError.FieldError(
                 pointer: change.pointer, keyword: direction.rawValue,
                 detail: breaks.isEmpty ? "\(change.change); what that breaks cannot be decided" : change.change)
         }

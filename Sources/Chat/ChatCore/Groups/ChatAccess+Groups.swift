@@ -59,9 +59,9 @@ extension ChatAccess {
     ///
     /// - Parameter isMaking: whether a group is made where there is none.
     /// - Throws: `.notFound` where there is none and none is made; `.forbidden` for a group that is not all within reach; `.invalid`, slug `group_full`, over
-    ///   `Limits.groupChannels`; as `RecordChange.Demand.check` says.
+    ///   `Limits.groupChannels`; as `RecordChange.Precondition.check` says.
     public func write(
-        group name: String, _ edit: GroupEdit, demand: RecordChange.Demand = .none, isMaking: Bool = true
+        group name: String, _ edit: GroupEdit, demand: RecordChange.Precondition = .none, isMaking: Bool = true
     ) async throws(ChatError) -> Written<GroupRecord> {
         try caller.demand(.manage)
         try Names.check(group: name)
@@ -93,7 +93,7 @@ extension ChatAccess {
     /// - Returns: whether there was one.
     /// - Throws: as `write`.
     @discardableResult
-    public func delete(group name: String, demand: RecordChange.Demand = .none) async throws(ChatError) -> Bool {
+    public func delete(group name: String, demand: RecordChange.Precondition = .none) async throws(ChatError) -> Bool {
         try caller.demand(.manage)
         try Names.check(group: name)
         let key = GroupRecord.key(name, in: app)

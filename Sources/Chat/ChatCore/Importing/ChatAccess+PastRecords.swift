@@ -22,7 +22,7 @@ extension ChatAccess {
         try caller.demandNoUser()
         var chat = self
         chat.isQuiet = true
-        let demand: RecordChange.Demand = isReplacing ? .none : .absent
+        let demand: RecordChange.Precondition = isReplacing ? .none : .absent
         do throws(ChatError) {
             switch record {
             case .user(let id, let edit):

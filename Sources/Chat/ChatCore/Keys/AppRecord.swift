@@ -59,7 +59,7 @@ extension AppRecord {
     /// Tells secrets apart, and tells nothing of them.
     public static func print(ofSecret key: String) -> String { String(Keyring.digest(of: key).prefix(16)) }
 
-    var recordKey: RecordKey { RecordKey(.app, app.name, in: .gateway) }
+    var recordKey: RecordKey { RecordKey(.app, id.name, in: .gateway) }
 
     func body(sealedBy vault: Vault) -> JSONText {
         JSONText { writer in
@@ -90,7 +90,7 @@ extension AppRecord {
             let secret = try? vault.openText(sealed, context: record.key.vaultContext)
         else { return nil }
         self.init(
-            app: AppID(record.key.id), name: root["name"]?.string ?? "",
+            id: AppID(record.key.id), name: root["name"]?.string ?? "",
             publishKey: root["publish_key"]?.string ?? "", subscribeKey: root["subscribe_key"]?.string ?? "",
             secretKey: secret, isFirst: root["first"]?.boolean ?? false,
             retention: root["retention_hours"]?.integer.map { .seconds($0 * 3600) },

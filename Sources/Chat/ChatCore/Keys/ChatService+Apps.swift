@@ -68,7 +68,7 @@ extension ChatService {
             if let rates { app.rates = try rates(app.rates) }
         }
         // What the log does is what counts; the record says it, and has it done again at the next start.
-        if let retention = change.retention { try await engine.log.setRetention(retention.age, of: app) }
+        if let retention = change.retention { try await engine.log.setRetention(retention.age, of: app.id) }
         return app
     }
 

@@ -62,7 +62,7 @@ extension Keyring {
 
     /// Reads what earlier runs have written; behind the keys.
     func loadUses() async throws(ChatError) {
-        let apps = apps.map(\.app)
+        let apps = apps.map(\.id)
         for start in stride(from: 0, to: apps.count, by: Self.writtenAtOnce) {
             let part = apps[start...].prefix(Self.writtenAtOnce)
             for record in try await directory.read(part.map(KeyUses.recordKey)).compactMap(\.self) {

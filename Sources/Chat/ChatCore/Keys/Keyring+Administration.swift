@@ -100,7 +100,7 @@ extension Keyring {
         guard id != caller.credential else {
             throw ChatError(.conflict, "a key cannot remove itself; use another admin key")
         }
-        let demand = etag.map { RecordChange.Demand.etag($0) } ?? .present
+        let demand = etag.map { RecordChange.Precondition.etag($0) } ?? .present
         do {
             try await write([RecordChange(RecordKey(.key, id, in: caller.app), body: nil, demand: demand)])
         } catch  where error.code == .notFound {
@@ -121,26 +121,26 @@ extension Keyring {
             throw ChatError(
                 .forbidden, "the app's admin key would outlive this one; make apps with a key that does not expire")
         }
-        let app = AppID(SystemRandomSource().identifier(prefix: "app_"))
-        return try await establish(newApp(app, name: name, retention: retention), keyText: nil)
+        let id = AppID(SystemRandomSource().identifier(prefix: "app_"))
+        return try await establish(newApp(id, name: name, retention: retention), keyText: nil)
     }
 
     /// Makes an app when it is not there, for a program that has the chat inside: it needs no key.
-    public func ensure(_ app: AppID) async throws(ChatError) {
-        guard app(app) == nil else { return }
-        guard (1...200).contains(app.name.utf8.count) else {
+    public func ensure(_ id: AppID) async throws(ChatError) {
+        guard app(id) == nil else { return }
+        guard (1...200).contains(id.name.utf8.count) else {
             throw ChatError(.malformed, "an app's id must be 1 to 200 bytes long")
         }
-        let app = newApp(app, name: app.name, isFirst: apps.isEmpty)
+        let app = newApp(id, name: id.name, isFirst: apps.isEmpty)
         try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent)])
     }
 
     private func newApp(
-        _ app: AppID, name: String, isFirst: Bool = false, retention: Duration? = nil
+        _ id: AppID, name: String, isFirst: Bool = false, retention: Duration? = nil
     ) -> AppRecord {
         let random = SystemRandomSource()
         return AppRecord(
-            app: app, name: name, publishKey: random.identifier(prefix: "pub-c-"),
+            id: id, name: name, publishKey: random.identifier(prefix: "pub-c-"),
             subscribeKey: random.identifier(prefix: "sub-c-"), secretKey: random.token(prefix: "sec-c-"),
             isFirst: isFirst, retention: retention, created: clock.now)
     }
@@ -186,10 +186,10 @@ extension Keyring {
     ///
     /// - Throws: `.notFound`; `.stale` when it is at another version than `etag`.
     func change(
-        _ app: AppID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
+        _ id: AppID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> AppRecord {
         while true {
-            guard let known = app(app), let record = try await directory.read(known.recordKey),
+            guard let known = app(id), let record = try await directory.read(known.recordKey),
                 var app = AppRecord(record, vault)
             else { throw ChatError(.notFound, "no such app") }
             guard etag ?? app.etag == app.etag else { throw Self.stale }

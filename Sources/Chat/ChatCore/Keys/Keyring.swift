@@ -72,17 +72,17 @@ public final class Keyring: Sendable {
                 && key.types.contains(.all)
         }
 
-        mutating func put(_ app: AppRecord?, for app: AppID) {
+        mutating func put(_ app: AppRecord?, for id: AppID) {
             callers.removeAll()
-            let former = apps[app]
-            if let former, bySubscribeKey[ExactText(former.subscribeKey)] == app {
+            let former = apps[id]
+            if let former, bySubscribeKey[ExactText(former.subscribeKey)] == id {
                 bySubscribeKey[ExactText(former.subscribeKey)] = nil
             }
             let app = app.map { metered($0, former: former) }
-            apps[app] = app
-            if let app { bySubscribeKey[ExactText(app.subscribeKey)] = app }
+            apps[id] = app
+            if let app { bySubscribeKey[ExactText(app.subscribeKey)] = id }
             if app?.meters != nil || former?.meters != nil {
-                for key in keys.values where key.app == app { meter(key) }
+                for key in keys.values where key.app == id { meter(key) }
             }
         }
 
@@ -208,7 +208,7 @@ public final class Keyring: Sendable {
 
     /// In the order of their ids.
     public var apps: [AppRecord] {
-        contents.withLock { contents in contents.apps.values.sorted { $0.app.name < $1.app.name } }
+        contents.withLock { contents in contents.apps.values.sorted { $0.id.name < $1.id.name } }
     }
 
     /// Calls `body` whenever a key was removed or changed: what it opened must be looked at again.

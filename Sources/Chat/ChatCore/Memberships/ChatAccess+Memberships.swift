@@ -10,7 +10,7 @@ extension ChatAccess {
     ///   `no_members`, for an open channel.
     public func join(
         _ user: String, to channel: String, _ edit: MembershipEdit = MembershipEdit(),
-        demand: RecordChange.Demand = .none, by named: String? = nil
+        demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Written<MembershipRecord> {
         try edit.check(limits)
         return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
@@ -67,7 +67,7 @@ extension ChatAccess {
             try change.actor.demand(over: user, in: change.channel)
             try change.demandRole(edit.role, of: user)
             try change.demandPush(edit, of: user)
-            if let etag { try RecordChange.Demand.etag(etag).check(before.etag) }
+            if let etag { try RecordChange.Precondition.etag(etag).check(before.etag) }
             var membership = before
             edit.apply(to: &membership)
             try limits.check(value: membership.custom, "custom")
@@ -85,7 +85,7 @@ extension ChatAccess {
     /// - Throws: `.stale` when `demand` names a version and there is another, or no membership.
     @discardableResult
     public func leave(
-        _ user: String, from channel: String, reason: String? = nil, demand: RecordChange.Demand = .none,
+        _ user: String, from channel: String, reason: String? = nil, demand: RecordChange.Precondition = .none,
         by named: String? = nil
     ) async throws(ChatError) -> Bool {
         try limits.check(reason, "reason")

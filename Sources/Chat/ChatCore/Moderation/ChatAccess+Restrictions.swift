@@ -10,9 +10,9 @@ extension ChatAccess {
     ///   - named: the moderator, where the credential may name somebody.
     ///   - announces: whether the wire's readers get an event of their own; false for a client that publishes it itself.
     /// - Throws: `.malformed` for a sanction that is none, or is over before it begins; `.forbidden`, slug `not_operator`; as
-    ///   `RecordChange.Demand.check` says.
+    ///   `RecordChange.Precondition.check` says.
     public func restrict(
-        _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest, demand: RecordChange.Demand = .none,
+        _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest, demand: RecordChange.Precondition = .none,
         by named: String? = nil, announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Written<RestrictionRecord> {
         try check(restrictionRequest)
@@ -35,7 +35,7 @@ extension ChatAccess {
     /// Ends a restriction before its time; nothing when there is none.
     @discardableResult
     public func lift(
-        restrictionOf user: String, in channel: String, demand: RecordChange.Demand = .none, by named: String? = nil,
+        restrictionOf user: String, in channel: String, demand: RecordChange.Precondition = .none, by named: String? = nil,
         announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Bool {
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in

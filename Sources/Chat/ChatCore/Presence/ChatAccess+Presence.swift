@@ -69,7 +69,7 @@ extension ChatAccess {
     }
 
     /// The channels a user is present on, as far as the caller may know of them.
-    public func channelPosition(of user: String) async throws(ChatError) -> [String] {
+    public func presentChannels(of user: String) async throws(ChatError) -> [String] {
         try caller.demand(.read)
         try Names.check(user: user)
         var channels: [String] = []

@@ -11,9 +11,9 @@ extension ChatAccess {
 
     /// Makes a user's record, or replaces all of it; for the user, and for programs of the app.
     ///
-    /// - Throws: as `RecordChange.Demand.check` says.
+    /// - Throws: as `RecordChange.Precondition.check` says.
     public func put(
-        user id: String, _ edit: UserEdit, demand: RecordChange.Demand = .none, by named: String? = nil
+        user id: String, _ edit: UserEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Written<UserRecord> {
         try await write(user: id, edit, demand, by: named) { before, now in
             var user = UserRecord(id: id)
@@ -26,7 +26,7 @@ extension ChatAccess {
     ///
     /// - Throws: `.notFound` where there is none; `.stale` when `demand` names another version.
     public func update(
-        user id: String, _ edit: UserEdit, demand: RecordChange.Demand = .none, by named: String? = nil
+        user id: String, _ edit: UserEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> UserRecord {
         try await write(user: id, edit, demand, by: named) { before, _ throws(ChatError) in
             guard let before else {
@@ -42,7 +42,7 @@ extension ChatAccess {
     /// - Returns: whether there was one.
     /// - Throws: `.stale` when `demand` names a version and there is another, or no record.
     @discardableResult public func delete(
-        user id: String, demand: RecordChange.Demand = .none, by named: String? = nil, revokesTokens: Bool = false
+        user id: String, demand: RecordChange.Precondition = .none, by named: String? = nil, revokesTokens: Bool = false
     ) async throws(ChatError) -> Bool {
         if revokesTokens { try caller.demandEveryChannel() }
         let actor = try owner(of: id, by: named)
@@ -66,7 +66,7 @@ extension ChatAccess {
 
     /// - Parameter base: what the edit applies to, given what there is and the time.
     private func write(
-        user id: String, _ edit: UserEdit, _ demand: RecordChange.Demand, by named: String?,
+        user id: String, _ edit: UserEdit, _ demand: RecordChange.Precondition, by named: String?,
         _ base: @escaping @Sendable (UserRecord?, Timetoken) throws(ChatError) -> UserRecord
     ) async throws(ChatError) -> Written<UserRecord> {
         try edit.check(limits)

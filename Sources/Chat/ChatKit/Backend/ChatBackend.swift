@@ -2,7 +2,7 @@
 ///
 /// Written with the nouns of `ChatModel`; everything a user of the library touches stands on these verbs, so that both
 /// ways behave alike.
-public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, UserMembershipsBackend, ReceiptBackend,
+public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, PresenceBackend, ReceiptBackend,
     ValueBackend, GroupBackend
 {
     /// Who acts. Every verb is done in this user's name.

@@ -58,7 +58,7 @@ extension Channel {
 
 extension User {
     /// The channels on which the user is present.
-    public func wherePresent() async throws(ChatError) -> [String] { try await chat.backend.whereabouts(of: id) }
+    public func wherePresent() async throws(ChatError) -> [String] { try await chat.backend.presentChannels(of: id) }
 
     public func isPresentOn(channelId: String) async throws(ChatError) -> Bool {
         try await chat.channel(channelId).isPresent(userId: id)

@@ -216,15 +216,15 @@ public struct Record: Sendable {
 }
 
 public struct RecordChange: Sendable {
-    public enum LeaseDemand: Sendable { case none, absent, present, etag(String) }
+    public enum Precondition: Sendable { case none, absent, present, etag(String) }
 
     public var key: RecordKey
     /// Nil removes the record.
     public var body: JSONText?
     public var parent: String?
-    public var demand: LeaseDemand
+    public var demand: Precondition
 
-    public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, demand: LeaseDemand = .none) {
+    public init(_ key: RecordKey, body: JSONText?, parent: String? = nil, demand: Precondition = .none) {
         self.key = key
         self.body = body
         self.parent = parent
@@ -232,7 +232,7 @@ public struct RecordChange: Sendable {
     }
 }
 
-extension RecordChange.LeaseDemand {
+extension RecordChange.Precondition {
     /// Compares a record with the demand; for decisions, which may have nothing to change where there is no record.
     ///
     /// - Parameters:

@@ -206,13 +206,21 @@ extension Fields {
     public static let positionRule =
         "must be a timetoken of 17 digits, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 
-    /// The patterns of a list.
+    /// The member as a list of 1 to `most` patterns of channels; nil when it is absent.
     ///
-    /// - Parameters:
-    ///   - most: how many there may be; at least one.
-    ///   - check: the rule for the names the patterns are over.
     /// - Throws: `.malformed` with a fault for each pattern that cannot be used.
-    public func namePatterns(
+    public func channelPatterns(_ name: String, most: Int) throws(ChatError) -> [NamePattern]? {
+        try namePatterns(name, most: most) { name throws(ChatError) in try Names.check(channel: name) }
+    }
+
+    /// The member as a list of 1 to `most` patterns of event types; nil when it is absent.
+    ///
+    /// - Throws: `.malformed` with a fault for each pattern that cannot be used.
+    public func typePatterns(_ name: String, most: Int) throws(ChatError) -> [NamePattern]? {
+        try namePatterns(name, most: most) { name throws(ChatError) in try Names.check(type: name) }
+    }
+
+    private func namePatterns(
         _ name: String, most: Int, of check: (String) throws(ChatError) -> Void
     ) throws(ChatError) -> [NamePattern]? {
         guard let texts = try strings(name, count: 1...most) else { return nil }

@@ -11,7 +11,7 @@ extension ChatError {
         let problem = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient).root
         if let problem, let title = problem["title"]?.string {
             self.init(code, problem["detail"]?.string ?? title, slug: problem["code"]?.string)
-            faults = (problem["errors"]?.elements ?? []).map { Fault($0) }
+            faults = (problem["errors"]?.elements ?? []).map { FieldError($0) }
         } else if code == .notFound {
             self.init(.unavailable, "no gateway answers there: 404 without a problem document")
         } else {
@@ -83,7 +83,7 @@ extension ChatError.Code {
     }
 }
 
-extension ChatError.Fault {
+extension ChatError.FieldError {
     fileprivate init(_ value: JSONValue) {
         self.init(
             pointer: value["pointer"]?.string ?? "#", keyword: value["keyword"]?.string ?? "",

@@ -11,8 +11,8 @@ struct MappingCompiler {
 
     var rootsUsed: Set<String> { templates.rootsUsed }
 
-    var faults: [ChatError.Fault] {
-        templates.faults.map { ChatError.Fault(pointer: "#" + $0.pointer, keyword: $0.keyword, detail: $0.detail) }
+    var faults: [ChatError.FieldError] {
+        templates.faults.map { ChatError.FieldError(pointer: "#" + $0.pointer, keyword: $0.keyword, detail: $0.detail) }
     }
 
     /// The whole mapping; nil after a fault that leaves nothing to go on with.

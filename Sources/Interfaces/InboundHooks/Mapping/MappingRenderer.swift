@@ -167,7 +167,7 @@ extension ChatError {
             let first = gaps.first.map { "\($0.pointer.dropFirst()): \($0.detail)" } ?? ""
             self.init(.invalid, "the mapping cannot be filled in: \(first)", slug: "mapping_failed")
             faults = gaps.map {
-                Fault(pointer: "#" + $0.pointer, keyword: "reference", detail: "\($0.detail) in this post")
+                FieldError(pointer: "#" + $0.pointer, keyword: "reference", detail: "\($0.detail) in this post")
             }
         case .tooLarge(let limit):
             self.init(.tooLarge, "the mapped \(member) is larger than the \(limit) bytes accepted")

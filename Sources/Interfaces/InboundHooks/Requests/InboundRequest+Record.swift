@@ -68,7 +68,7 @@ extension InboundRequest {
         self.outcome = outcome
         reason = root["reason"]?.string
         faults = (root["faults"]?.elements ?? []).map { fault in
-            ChatError.Fault(
+            ChatError.FieldError(
                 pointer: fault["pointer"]?.string ?? "#", keyword: fault["keyword"]?.string ?? "",
                 detail: fault["detail"]?.string ?? "", expected: fault["expected"]?.string,
                 schema: fault["schema"]?.string)

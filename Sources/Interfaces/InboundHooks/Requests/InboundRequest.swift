@@ -33,7 +33,7 @@ public struct InboundRequest: Sendable {
     public var outcome = Outcome.failed
     /// Why it was not taken. For the source's owner; its sender learns less.
     public var reason: String?
-    public var faults: [ChatError.Fault] = []
+    public var faults: [ChatError.FieldError] = []
     /// The ids of its events.
     public var events: [String] = []
     /// Which of the source's secrets it was signed with, from 0; nil when it was not verified, or nothing is checked.

@@ -67,9 +67,9 @@ public final class SourceRegistry: Sendable {
     ///   - body: as `SourceSettings` reads it.
     ///   - isPatch: changes a source that is there; what the body leaves out stays.
     /// - Returns: the source, and whether it is new.
-    /// - Throws: `.notFound` for a patch where there is none; `.malformed` with faults; `.invalid` past `Limits.sourcesPerApp`; as `RecordChange.Demand.check` says.
+    /// - Throws: `.notFound` for a patch where there is none; `.malformed` with faults; `.invalid` past `Limits.sourcesPerApp`; as `RecordChange.Precondition.check` says.
     public func put(
-        _ id: String, _ body: JSONDocument, isPatch: Bool = false, demand: RecordChange.Demand = .none,
+        _ id: String, _ body: JSONDocument, isPatch: Bool = false, demand: RecordChange.Precondition = .none,
         by caller: Caller
     ) async throws(ChatError) -> (source: Source, isNew: Bool) {
         try caller.demand(.manage)
@@ -201,7 +201,7 @@ extension SourceRegistry {
     /// Reads every source. Returns the revision from which `follow` goes on.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
-        state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.app }
+        state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.id }
         for app in service.keyring.apps {
             try await mirror.load(.source, in: app.id, take)
             try await restoreRequests(in: app.id)

@@ -14,7 +14,7 @@ extension NativeAPI {
     func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
         try demandOperator(caller)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
-        let page = try listing.page(of: service.keyring.apps, id: \.app.name, time: { $0.created })
+        let page = try listing.page(of: service.keyring.apps, id: \.id.name, time: { $0.created })
         return Listing.response(page, to: request) { app, writer in
             writer.beginObject()
             app.printMembers(to: &writer)
@@ -90,15 +90,15 @@ extension NativeAPI {
         let rates: ChatService.RatesEdit = { former throws(ChatError) in try RatePolicies(fields, former: former) }
         let hasRates = try rates(former.rates) != former.rates
         let etag = try await Precondition(request.headers).etag { former.etag }
-        let app = try await service.change(app, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
+        let changed = try await service.change(app, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
         // The operator's log has it; the app's own admins are to see it too.
         if app != caller.app { await service.audit.write(AuditOperation("app.update", request, caller), in: app) }
         return .json(
             JSONText { writer in
                 writer.beginObject()
-                app.printMembers(to: &writer)
+                changed.printMembers(to: &writer)
                 writer.endObject()
-            }.bytes, headers: [("ETag", EntityTag.quoted(app.etag))])
+            }.bytes, headers: [("ETag", EntityTag.quoted(changed.etag))])
     }
 
     /// Nil where the body leaves them as they are; null is the default.
@@ -151,7 +151,7 @@ extension NativeAPI {
 
 extension AppRecord {
     fileprivate func printMembers(to writer: inout JSONWriter) {
-        writer.member("id", app.name)
+        writer.member("id", id.name)
         writer.member("name", name)
         if let retention {
             writer.member("retention_hours", retention.components.seconds / 3600)

@@ -108,12 +108,8 @@ extension NativeAPI {
         }
         scope.after = try fields.position("after") ?? scope.after
         scope.before = try fields.position("before") ?? scope.before
-        scope.types = try fields.namePatterns("types", most: limits.streamChannels) { name throws(ChatError) in
-            try Names.check(type: name)
-        }
-        scope.channels = try fields.namePatterns("channels", most: limits.streamChannels) { name throws(ChatError) in
-            try Names.check(channel: name)
-        }
+        scope.types = try fields.typePatterns("types", most: limits.streamChannels)
+        scope.channels = try fields.channelPatterns("channels", most: limits.streamChannels)
         if let text = try fields.string("filter") {
             do throws(ChatError) {
                 scope.filter = try Filter(text, limits: limits)

@@ -36,15 +36,15 @@ extension NativeAPI {
         let signature = try signature(fields)
         let key = try await service.keyring.addKey(
             name: try fields.string("name") ?? "", proof: signature ?? .text(digest: Keyring.digest(of: text)),
-            scopes: try scopes(fields), channels: try keyPatterns("channels", fields) ?? [.all],
-            types: try keyPatterns("types", fields) ?? [.all], expires: try expiry(fields),
+            scopes: try scopes(fields), channels: try fields.channelPatterns("channels", most: limits.streamChannels) ?? [.all],
+            types: try fields.typePatterns("types", most: limits.streamChannels) ?? [.all], expires: try expiry(fields),
             rates: try RatePolicies(fields), by: caller)
         let body = JSONText { print(key, text: signature == nil ? text : nil, to: &$0) }
         return .json(body.bytes, status: 201, headers: [("Location", "/v1/keys/" + key.id), Self.noStore])
     }
 
     /// A public key in the place of a text: what it signs are tokens of users.
-    private func signature(_ fields: Fields) throws(ChatError) -> APIKey.Proof? {
+    private func signature(_ fields: Fields) throws(ChatError) -> APIKey.TokenEvidence? {
         guard let jwt = try fields.object("jwt", known: ["alg", "public_key"]) else { return nil }
         let name = try jwt.required("alg", try jwt.string("alg"))
         guard let algorithm = WebTokenKey.Algorithm(rawValue: name), algorithm != .hs256 else {
@@ -122,22 +122,6 @@ extension NativeAPI {
             throw fields.fault("scopes", "items", "must have one or several of \(known)")
         }
         return scopes
-    }
-
-    /// Left out means all of them, as far as the caller itself reaches.
-    func keyPatterns(_ name: String, _ fields: Fields) throws(ChatError) -> [NamePattern]? {
-        guard let texts = try fields.strings(name) else { return nil }
-        guard (1...limits.streamChannels).contains(texts.count) else {
-            throw fields.fault(name, "items", "must have 1 to \(limits.streamChannels) patterns")
-        }
-        var patterns: [NamePattern] = []
-        for (index, text) in texts.enumerated() {
-            guard text.utf8.count <= 255, let pattern = NamePattern(text) else {
-                throw fields.fault("\(name)", "format", "item \(index) is no pattern: a name, 'a.b.*', or '*'")
-            }
-            patterns.append(pattern)
-        }
-        return patterns
     }
 
     private func expiry(_ fields: Fields) throws(ChatError) -> Timetoken? {

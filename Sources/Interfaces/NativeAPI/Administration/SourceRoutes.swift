@@ -42,7 +42,7 @@ extension NativeAPI {
     /// What a PUT or a PATCH of a source has.
     private func sourceChange(
         _ request: Request, _ caller: Caller
-    ) async throws -> (id: String, body: JSONDocument, demand: RecordChange.Demand) {
+    ) async throws -> (id: String, body: JSONDocument, demand: RecordChange.Precondition) {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }

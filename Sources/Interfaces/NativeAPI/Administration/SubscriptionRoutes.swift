@@ -186,16 +186,10 @@ extension SubscriptionSettings {
     fileprivate mutating func merge(_ fields: Fields, limits: Limits) throws(ChatError) {
         let defaults = SubscriptionSettings()
         if fields.has("types") {
-            types =
-                try fields.namePatterns("types", most: limits.streamChannels) { name throws(ChatError) in
-                    try Names.check(type: name)
-                } ?? [.all]
+            types = try fields.typePatterns("types", most: limits.streamChannels) ?? [.all]
         }
         if fields.has("channels") {
-            channels =
-                try fields.namePatterns("channels", most: limits.streamChannels) { name throws(ChatError) in
-                    try Names.check(channel: name)
-                } ?? [.all]
+            channels = try fields.channelPatterns("channels", most: limits.streamChannels) ?? [.all]
         }
         if fields.has(Parameters.include) { included = try Self.included(fields) }
         if fields.has("filter") { filter = try Self.filter(fields, limits) }

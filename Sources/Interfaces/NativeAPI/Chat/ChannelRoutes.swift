@@ -128,7 +128,7 @@ extension NativeAPI {
         shown(etag: view.channel.etag, createdAt: location) { view.show(to: &$0) }
     }
 
-    private func channelDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {
+    private func channelDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
         try await Self.demand(of: request) { try await chat.channelView(request.name("channel"))?.channel.etag }
     }
 }

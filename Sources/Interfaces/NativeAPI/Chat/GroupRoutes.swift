@@ -105,7 +105,7 @@ extension NativeAPI {
         }
     }
 
-    private func groupDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {
+    private func groupDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
         try await Self.demand(of: request) { try await chat.group(request.name("group"))?.etag }
     }
 }

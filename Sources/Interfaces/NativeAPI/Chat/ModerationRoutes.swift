@@ -94,7 +94,7 @@ extension NativeAPI {
         return .json(body.bytes, headers: [("ETag", EntityTag.quoted(channel.etag))])
     }
 
-    private func demandedRestriction(_ request: Request, _ caller: Caller) async throws -> RecordChange.Demand {
+    private func demandedRestriction(_ request: Request, _ caller: Caller) async throws -> RecordChange.Precondition {
         try await Self.demand(of: request) {
             try await chat(for: caller, request).restriction(of: request.name("user"), in: request.name("channel")).etag
         }

@@ -71,7 +71,7 @@ extension NativeAPI {
     /// `GET /v1/users/{user}/presence`
     private func getWhereabouts(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.parameterNames), of: request, limits: limits)
-        let channels = try await chat(for: caller, request).channelPosition(of: request.name("user"))
+        let channels = try await chat(for: caller, request).presentChannels(of: request.name("user"))
         return Listing.response(try listing.page(of: channels, id: { $0 }), to: request) { channel, writer in
             writer.beginObject()
             writer.member("channel", channel)

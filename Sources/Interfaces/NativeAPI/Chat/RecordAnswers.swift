@@ -28,7 +28,7 @@ extension NativeAPI {
     /// (RFC 9110, 13.1).
     static func demand(
         of request: Request, current: () async throws -> String?
-    ) async throws -> RecordChange.Demand {
+    ) async throws -> RecordChange.Precondition {
         if request.headers[all: "If-None-Match"].contains("*") { return .absent }
         return try await Precondition(request.headers).demand {
             do {
@@ -41,7 +41,7 @@ extension NativeAPI {
 
     /// Runs a write; what an `If-None-Match: *` forbids is a failed precondition.
     static func meeting<Value>(
-        _ demand: RecordChange.Demand, _ write: () async throws(ChatError) -> Value
+        _ demand: RecordChange.Precondition, _ write: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
         do throws(ChatError) {
             return try await write()

@@ -147,7 +147,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    private func userDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Demand {
+    private func userDemand(_ request: Request, _ chat: ChatAccess) async throws -> RecordChange.Precondition {
         try await Self.demand(of: request) { try await chat.user(request.name("user"))?.etag }
     }
 }

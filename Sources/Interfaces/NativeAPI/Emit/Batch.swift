@@ -165,7 +165,7 @@ extension ChatError {
         if faults.isEmpty, let field {
             error = pointed(at: field.isEmpty ? pointer : pointer + "/" + field)
         } else if faults.isEmpty {
-            error.faults = [Fault(pointer: pointer, keyword: slug ?? code.slug, detail: message)]
+            error.faults = [FieldError(pointer: pointer, keyword: slug ?? code.slug, detail: message)]
         } else {
             for index in faults.indices {
                 error.faults[index].pointer = pointer + "/data" + faults[index].pointer.dropFirst()

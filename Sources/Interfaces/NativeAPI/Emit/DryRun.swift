@@ -46,7 +46,7 @@ private struct DryRunResult {
     /// The version of the schema that the event was held against; nil when there is none.
     var version: JSONText?
     /// What that schema has against an event which passes nevertheless.
-    var warnings: [ChatError.Fault] = []
+    var warnings: [ChatError.FieldError] = []
     var reach = Recipients()
 
     func print(to writer: inout JSONWriter) {
@@ -69,7 +69,7 @@ extension ChatError {
     func printFaults(to writer: inout JSONWriter) {
         let whole =
             field.map { pointed(at: "#/" + $0).faults }
-            ?? [Fault(pointer: "#", keyword: slug ?? code.slug, detail: message)]
+            ?? [FieldError(pointer: "#", keyword: slug ?? code.slug, detail: message)]
         for fault in faults.isEmpty ? whole : faults { fault.print(to: &writer) }
     }
 }

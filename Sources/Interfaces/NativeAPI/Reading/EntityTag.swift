@@ -53,7 +53,7 @@ struct Precondition {
     ///
     /// - Parameter current: reads the record's present etag, nil where there is none; called only when the client named several.
     /// - Throws: `.stale` when no record could meet the demand.
-    func demand(current: () async throws -> String?) async throws -> RecordChange.Demand {
+    func demand(current: () async throws -> String?) async throws -> RecordChange.Precondition {
         guard isGiven else { return .none }
         if tags.contains("*") { return .present }
         let strong = tags.compactMap(Self.opaque)

@@ -31,7 +31,7 @@ extension NativeAPI {
                 let (present, tag) = try await presentState(read, request, caller)
             else { return try await write(request, caller) }
             var kept: [(name: String, value: JSONText)] = []
-            var faults: [ChatError.Fault] = []
+            var faults: [ChatError.FieldError] = []
             var request = request
             for member in members {
                 guard !writable.contains(member.name), let value = present[member.name] else {
@@ -56,7 +56,7 @@ extension NativeAPI {
                     )
                 }
                 faults.append(
-                    ChatError.Fault(
+                    ChatError.FieldError(
                         pointer: "#/\(member.name)", keyword: "readOnly",
                         detail: "is read-only and differs from the present value; leave it out"))
             }

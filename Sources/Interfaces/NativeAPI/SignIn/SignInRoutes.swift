@@ -24,7 +24,7 @@ extension NativeAPI {
             await noteFailedSignIn(request, refusal)
             throw refusal
         }
-        try caller.counters?.admitRequest(at: service.clock.now)
+        try caller.meters?.admitRequest(at: service.clock.now)
         let latest = service.clock.now.adding(BrowserSession.lifetime)
         let session = BrowserSession(
             app: caller.app, key: caller.credential, expires: min(latest, caller.expires ?? latest))

@@ -27,7 +27,7 @@ struct CatchUpPage: Sendable {
     ///   - inclusion: the objects to print beside each event; nil for none.
     @concurrent
     static func read(
-        _ catchUp: CatchUp, in chat: ChatAccess, _ inclusion: Inclusion?, format: StreamFormat, limit: Int
+        _ catchUp: CatchUp, in chat: ChatAccess, _ inclusion: IncludePolicy?, format: StreamFormat, limit: Int
     ) async throws(ChatError) -> CatchUpPage {
         var catchUp = catchUp
         var page = CatchUpPage(after: catchUp.position)

@@ -12,7 +12,7 @@ actor IncludeLoader {
 
     private struct Question {
         let events: [Event]
-        let inclusion: Inclusion
+        let inclusion: IncludePolicy
         let answer: Answer
     }
 
@@ -32,7 +32,7 @@ actor IncludeLoader {
     }
 
     /// Reads the objects beside events of an app that are handed out now. Answers come in the order of the questions.
-    func read(_ events: [Event], _ inclusion: Inclusion, in app: AppID, _ answer: @escaping Answer) {
+    func read(_ events: [Event], _ inclusion: IncludePolicy, in app: AppID, _ answer: @escaping Answer) {
         waiting[app, default: []].append(Question(events: events, inclusion: inclusion, answer: answer))
         guard reading.insert(app).inserted else { return }
         // Behind the turn of the hub, in which others ask for the same.

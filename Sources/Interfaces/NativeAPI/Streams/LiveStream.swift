@@ -9,7 +9,7 @@ struct StreamRequest: Sendable {
     var selection: Selection
     var format: StreamFormat
     /// The objects beside each event; nil for none.
-    var inclusion: Inclusion?
+    var inclusion: IncludePolicy?
     var resumption: ResumePosition
     /// Where the client is told that it starts: there too, or later with nothing between.
     var shownStart: Timetoken

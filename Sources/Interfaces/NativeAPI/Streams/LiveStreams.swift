@@ -60,7 +60,7 @@ actor LiveStreams {
     private struct FeedKey: Hashable {
         var selection: Selection
         var format: StreamFormat
-        var inclusion: Inclusion?
+        var inclusion: IncludePolicy?
         /// A log holds its frames as they go over the wire, so clients of HTTP/1.0 have one of their own.
         var isChunked: Bool
     }
@@ -239,7 +239,7 @@ extension LiveStreams {
 extension LiveStreams {
     /// The feed of a selection with one stream more; from now on it has everything above the hub's position.
     func enterFeed(
-        _ selection: Selection, _ format: StreamFormat, _ inclusion: Inclusion?, isChunked: Bool
+        _ selection: Selection, _ format: StreamFormat, _ inclusion: IncludePolicy?, isChunked: Bool
     ) -> StreamFeed {
         let key = FeedKey(selection: selection, format: format, inclusion: inclusion, isChunked: isChunked)
         let known = feeds[key]

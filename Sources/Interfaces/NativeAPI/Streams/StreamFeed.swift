@@ -14,7 +14,7 @@ actor StreamFeed: StreamCounting {
     nonisolated let selection: Selection
     nonisolated let format: StreamFormat
     /// The objects beside each event; nil for none.
-    nonisolated let inclusion: Inclusion?
+    nonisolated let inclusion: IncludePolicy?
     nonisolated let log: Broadcast
     private let reads: IncludeLoader
     private let press: FrameEncoder
@@ -42,7 +42,7 @@ actor StreamFeed: StreamCounting {
     private let onLoss: @Sendable (StreamFeed) -> Void
 
     init(
-        _ selection: Selection, _ format: StreamFormat, _ inclusion: Inclusion?, reads: IncludeLoader,
+        _ selection: Selection, _ format: StreamFormat, _ inclusion: IncludePolicy?, reads: IncludeLoader,
         press: FrameEncoder, beats: SecondTimer, log: Broadcast, onHold: @escaping @Sendable (StreamFeed) -> Void,
         onLoss: @escaping @Sendable (StreamFeed) -> Void
     ) {

@@ -96,7 +96,7 @@ extension NativeAPI {
             await noteFailedSignIn(request, error)
             throw error
         }
-        try caller.counters?.admitRequest(at: service.clock.now)
+        try caller.meters?.admitRequest(at: service.clock.now)
         return (caller, ticket)
     }
 
@@ -182,7 +182,7 @@ private struct NativePollFormatter: PollFormatter {
     /// By which the poll's user is present while it waits, and a while after.
     let holder: HolderID?
     /// The objects beside each event; nil for none.
-    let inclusion: Inclusion?
+    let inclusion: IncludePolicy?
 
     func shows(_ event: Event) -> Bool { true }
 

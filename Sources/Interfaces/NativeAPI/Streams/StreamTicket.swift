@@ -52,7 +52,7 @@ struct StreamTicket: Sendable, Equatable {
             types: types, user: user, expires: [until, key.expires].compactMap(\.self).min())
         // A ticket of an API key is taken back with its user's tokens of that time.
         caller.proof = proof ?? TokenProof(issued: issued)
-        caller.counters = key.counters
+        caller.meters = key.meters
         return caller.readingOwnChannel(within: key)
     }
 }

@@ -19,9 +19,11 @@ extension NativeAPI {
         for word in Scopes.words where scopes.contains(word.scope) { try caller.demand(word.scope) }
         // A token says its end in whole seconds.
         let expires = service.clock.now.adding(try lifetime(fields)).secondsUp
+        let channels = try fields.channelPatterns("channels", most: limits.streamChannels)
+        let types = try fields.typePatterns("types", most: limits.streamChannels)
         let token = UserToken(
-            user: user, scopes: scopes, channels: try reached("channels", fields, caller.channels),
-            types: try reached("types", fields, caller.types), expires: min(expires, caller.expires ?? .distantFuture))
+            user: user, scopes: scopes, channels: try Self.reached(channels, "channels", caller.channels),
+            types: try Self.reached(types, "types", caller.types), expires: min(expires, caller.expires ?? .distantFuture))
         let text = try tokens.issue(token, by: caller)
         let body = JSONText { writer in
             writer.beginObject()
@@ -37,9 +39,10 @@ extension NativeAPI {
         return try fields.integer("expires_in_seconds", in: 1...most).map { .seconds($0) } ?? UserTokens.usualLife
     }
 
-    /// Patterns as they were asked for. Nobody hands on more than they reach.
-    private func reached(_ name: String, _ fields: Fields, _ own: [NamePattern]) throws(ChatError) -> [NamePattern]? {
-        let patterns = try keyPatterns(name, fields)
+    /// The requested patterns, each of which the caller must reach.
+    private static func reached(
+        _ patterns: [NamePattern]?, _ name: String, _ own: [NamePattern]
+    ) throws(ChatError) -> [NamePattern]? {
         for pattern in patterns ?? [] where !own.contains(where: { $0.covers(pattern) }) {
             throw ChatError(.forbidden, "this credential does not reach \(name) '\(pattern)'")
         }

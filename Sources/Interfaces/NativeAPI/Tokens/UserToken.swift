@@ -40,7 +40,7 @@ struct UserToken: Sendable, Equatable {
             app: key.app, credential: key.credential, scopes: Scopes(words), channels: channels ?? key.channels,
             types: types ?? key.types, user: user,
             expires: min(end, key.expires ?? .distantFuture))
-        caller.counters = key.counters
+        caller.meters = key.meters
         return caller.readingOwnChannel(within: key)
     }
 

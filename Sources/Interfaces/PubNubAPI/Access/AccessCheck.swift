@@ -44,7 +44,7 @@ extension PubNubAPI {
 
     /// - Throws: `denied` unless the request is signed with the app's secret key, whatever the app demands of others.
     func demandSignature(_ request: WireRequest, _ keyset: Keyset) throws(WireError) {
-        guard RequestSignature.check(request, of: keyset.app, at: service.clock.now) == true else { throw .denied }
+        guard RequestSignature.check(request, of: keyset.record, at: service.clock.now) == true else { throw .denied }
     }
 }
 

@@ -28,7 +28,7 @@ extension PubNubAPI {
     private func deleteGrant(_ request: WireRequest) async throws -> Response {
         let keyset = try signedKeyset(of: request)
         let text = request.segment(4) ?? ""
-        guard let token = tokens.token(text, of: keyset.app, at: service.clock.now) else {
+        guard let token = tokens.token(text, of: keyset.record, at: service.clock.now) else {
             throw WireError.invalidToken("Token is invalid.")
         }
         guard token.expires > service.clock.now else { throw WireError.invalidToken("Token is expired.") }

@@ -61,7 +61,7 @@ extension PubNubAPI {
         let chat = chat(keyset, for: request)
         let tag = request.ifMatch
         try await Self.writing("Channel") { () async throws(ChatError) in
-            var demand = RecordChange.Demand.none
+            var demand = RecordChange.Precondition.none
             if let tag {
                 demand = try Self.demand(
                     tag, try await chat.channelView(id).map { ($0.channel.updated, $0.channel.etag) })

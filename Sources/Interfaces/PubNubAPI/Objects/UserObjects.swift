@@ -77,7 +77,7 @@ extension PubNubAPI {
         let chat = chat(keyset, for: request)
         let tag = request.ifMatch
         try await Self.writing("User") { () async throws(ChatError) in
-            var demand = RecordChange.Demand.none
+            var demand = RecordChange.Precondition.none
             if let tag { demand = try Self.demand(tag, try await chat.user(id).map { ($0.updated, $0.etag) }) }
             try await chat.delete(user: id, demand: demand)
         }
@@ -101,14 +101,14 @@ extension Keyset {
     /// A user's record as a list shows it to whoever asks.
     func shown(_ user: UserRecord, to request: WireRequest) -> UserRecord {
         guard let token = request.token, !token.allows(.get, .user, user.id) else { return user }
-        return app.publicUserFields.shown(user)
+        return record.publicUserFields.shown(user)
     }
 
     /// What whoever asks may filter and sort a list by.
     ///
     /// - Parameter prefix: see `RecordFields.showing`.
     func fields(_ fields: RecordFields, prefix: String = "", to request: WireRequest) -> RecordFields {
-        request.token == nil ? fields : fields.showing(app.publicUserFields, prefix: prefix)
+        request.token == nil ? fields : fields.showing(record.publicUserFields, prefix: prefix)
     }
 }
 
@@ -145,7 +145,7 @@ extension PubNubAPI {
     /// - Throws: `.stale` when the record has another one, or is not there.
     static func demand(
         _ tag: String, _ record: (updated: Timetoken, etag: String)?
-    ) throws(ChatError) -> RecordChange.Demand {
+    ) throws(ChatError) -> RecordChange.Precondition {
         guard let record, ObjectTag.text(record.updated) == tag else {
             throw ChatError(.stale, "the record has been changed since it was read")
         }

@@ -52,7 +52,7 @@ extension PubNubAPI {
 
     private func getWhereNow(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
-        let channels = try await chat(keyset, for: request).channelPosition(of: request.segment(5) ?? "")
+        let channels = try await chat(keyset, for: request).presentChannels(of: request.segment(5) ?? "")
             .filter { request.mayRead(.channel, $0) }
         return .presence { writer in
             writer.key("payload")

@@ -96,7 +96,7 @@ private final class SubscribeFormatter: PollFormatter {
     var isToBeAskedAgain: Bool { shown == nil && app?.demandsTokens == true }
 
     private var app: AppRecord? {
-        service.keyring.app(subscribeKey: reader.subscribeKey).flatMap { $0.app == reader.app ? $0 : nil }
+        service.keyring.app(subscribeKey: reader.subscribeKey).flatMap { $0.id == reader.app ? $0 : nil }
     }
 
     private var tokenFault: WireError? { app.flatMap { shown?.fault(in: $0, service) } }

@@ -9,7 +9,7 @@ extension ChatService {
     ///   - envelopes: plain envelopes of one app's events, with their places.
     /// - Throws: what the store throws.
     func including(
-        _ inclusion: Inclusion, in envelopes: [(event: Timetoken, envelope: [UInt8])], of app: AppID
+        _ inclusion: IncludePolicy, in envelopes: [(event: Timetoken, envelope: [UInt8])], of app: AppID
     ) async throws(ChatError) -> [[UInt8]] {
         var events: [Event] = []
         for (timetoken, envelope) in envelopes {
@@ -40,7 +40,7 @@ extension PreparedDelivery {
     ///
     /// - Throws: what the store throws.
     func including(_ objects: Set<IncludedObject>, from service: ChatService) async throws(ChatError) -> PreparedDelivery {
-        guard let inclusion = Inclusion.ofApp(objects), PostContent.isEnvelope(body) else { return self }
+        guard let inclusion = IncludePolicy.ofApp(objects), PostContent.isEnvelope(body) else { return self }
         let delivery = lease.delivery
         let envelope = try await service.including(
             inclusion, in: [(event: delivery.event, envelope: body)], of: delivery.subscriber.app)[0]

@@ -52,7 +52,7 @@ final class Planner: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, wake) }
             var positions: [AppID: Position] = [:]
-            for app in registry.snapshot.withLock({ $0.apps }) { await catchUp(app, &positions) }
+            for app in registry.snapshot.withLock({ $0.appIDs }) { await catchUp(app, &positions) }
             whenReady()
             while let apps = await wake.next() {
                 for (app, heardOf) in apps {

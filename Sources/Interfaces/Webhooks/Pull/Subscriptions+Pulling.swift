@@ -181,7 +181,7 @@ extension Subscriptions {
             }
             found.append((lease, envelope))
         }
-        if let inclusion = Inclusion.ofApp(included), let app = leases.first?.delivery.subscriber.app {
+        if let inclusion = IncludePolicy.ofApp(included), let app = leases.first?.delivery.subscriber.app {
             let envelopes = try await registry.service.including(
                 inclusion, in: found.map { (event: $0.lease.delivery.event, envelope: $0.envelope) }, of: app)
             found = zip(found, envelopes).map { ($0.lease, $1) }

@@ -191,7 +191,7 @@ public final class Subscriptions: Sendable {
     }
 
     private func write(
-        _ subscription: Subscription, demand: RecordChange.Demand
+        _ subscription: Subscription, demand: RecordChange.Precondition
     ) async throws(ChatError) -> Subscription {
         let key = Subscription.recordKey(of: subscription.subscriber)
         let record = try await mirror.write([RecordChange(key, body: subscription.body, demand: demand)], take)[0]

@@ -136,7 +136,7 @@ extension WebhookRegistry {
     }
 
     private func write(
-        _ key: AppSigningKey, to recordKey: RecordKey, demand: RecordChange.Demand
+        _ key: AppSigningKey, to recordKey: RecordKey, demand: RecordChange.Precondition
     ) async throws(ChatError) {
         let body = JSONText { writer in
             writer.beginObject()

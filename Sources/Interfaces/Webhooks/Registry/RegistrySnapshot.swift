@@ -9,7 +9,7 @@ struct RegistrySnapshot: Sendable {
         /// was before or as much as can be read: what is owed to it is planned on, and held.
         var unreadable: Set<String> = []
         /// Made when first asked for after a change: a thousand changes in a row cost one compilation.
-        var told: AppSubscribers?
+        var compiled: AppSubscribers?
 
         var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
     }
@@ -40,8 +40,8 @@ struct RegistrySnapshot: Sendable {
 
     /// Webhooks of an app, those that cannot be read among them.
     func subscribers(in app: AppID) -> [SubscriberID] {
-        guard let app = apps[app] else { return [] }
-        return app.unreadable.union(app.webhooks.keys).map { SubscriberID($0, in: app) }
+        guard let entry = apps[app] else { return [] }
+        return entry.unreadable.union(entry.webhooks.keys).map { SubscriberID($0, in: app) }
     }
 
     func subscription(_ subscriber: SubscriberID) -> Subscription? { apps[subscriber.app]?.subscriptions[subscriber.name] }
@@ -60,34 +60,34 @@ struct RegistrySnapshot: Sendable {
 
     var unreadableCount: Int { apps.values.reduce(0) { $0 + $1.unreadable.count } }
 
-    /// Apps that are to be told of something.
-    var apps: [AppID] { Array(apps.keys) }
+    /// The apps that have subscribers.
+    var appIDs: [AppID] { Array(apps.keys) }
 
     var all: [Webhook] { apps.values.flatMap { $0.webhooks.values.map(\.webhook) } }
 
     /// Before this nothing of the app can match; nil where there is nobody to tell.
-    mutating func earliestSince(in app: AppID) -> Timetoken? { told(in: app)?.since }
+    mutating func earliestSince(in app: AppID) -> Timetoken? { compiled(in: app)?.since }
 
     /// The channels of webhooks that are enabled, and of subscriptions, which have named `channel.activity`.
     func activityChannels(in app: AppID) -> [ChannelSet] {
-        guard let app = apps[app] else { return [] }
-        let webhooks = app.webhooks.values.map(\.webhook).filter { $0.status == .enabled }.map(\.settings)
-        let settings = webhooks + app.subscriptions.values.map(\.settings.selection)
+        guard let entry = apps[app] else { return [] }
+        let webhooks = entry.webhooks.values.map(\.webhook).filter { $0.status == .enabled }.map(\.settings)
+        let settings = webhooks + entry.subscriptions.values.map(\.settings.selection)
         return settings.filter { $0.types.contains(where: \.isNamedOnly) }
             .map { ChannelSet(app: app, patterns: $0.channels) }
     }
 
-    mutating func matcher(for app: AppID) -> WebhookMatcher? { told(in: app)?.matcher }
+    mutating func matcher(for app: AppID) -> WebhookMatcher? { compiled(in: app)?.matcher }
 
-    private mutating func told(in app: AppID) -> AppSubscribers? {
-        if let told = apps[app]?.told { return told }
-        guard let app = apps[app] else { return nil }
-        let webhooks = app.webhooks.values.map(\.webhook)
-        let told = AppSubscribers(
-            matcher: WebhookMatcher(webhooks, app.subscriptions.values),
-            since: (webhooks.map(\.since) + app.subscriptions.values.map(\.since)).min())
-        apps[app]?.told = told
-        return told
+    private mutating func compiled(in app: AppID) -> AppSubscribers? {
+        if let compiled = apps[app]?.compiled { return compiled }
+        guard let entry = apps[app] else { return nil }
+        let webhooks = entry.webhooks.values.map(\.webhook)
+        let subscribers = AppSubscribers(
+            matcher: WebhookMatcher(webhooks, entry.subscriptions.values),
+            since: (webhooks.map(\.since) + entry.subscriptions.values.map(\.since)).min())
+        apps[app]?.compiled = subscribers
+        return subscribers
     }
 
     /// Takes a webhook as it is now; nil when it was removed.
@@ -95,7 +95,7 @@ struct RegistrySnapshot: Sendable {
         var app = apps[subscriber.app] ?? App()
         app.webhooks[subscriber.name] = webhook.map(CachedWebhook.init)
         app.unreadable.remove(subscriber.name)
-        app.told = nil
+        app.compiled = nil
         apps[subscriber.app] = app.isEmpty ? nil : app
     }
 
@@ -103,7 +103,7 @@ struct RegistrySnapshot: Sendable {
     mutating func apply(_ subscriber: SubscriberID, subscription: Subscription?) {
         var app = apps[subscriber.app] ?? App()
         app.subscriptions[subscriber.name] = subscription
-        app.told = nil
+        app.compiled = nil
         apps[subscriber.app] = app.isEmpty ? nil : app
     }
 
@@ -114,7 +114,7 @@ struct RegistrySnapshot: Sendable {
         app.unreadable.insert(subscriber.name)
         if let selection, app.webhooks[subscriber.name] == nil {
             app.webhooks[subscriber.name] = CachedWebhook(selection)
-            app.told = nil
+            app.compiled = nil
         }
         apps[subscriber.app] = app
     }

@@ -56,7 +56,7 @@ extension WebhookRegistry {
     }
 
     func write(
-        _ webhook: Webhook, demand: RecordChange.Demand, from old: Webhook? = nil
+        _ webhook: Webhook, demand: RecordChange.Precondition, from old: Webhook? = nil
     ) async throws(ChatError) -> Webhook {
         var changes = [
             RecordChange(Webhook.recordKey(of: webhook.subscriber), body: webhook.body(service.vault), demand: demand)
@@ -220,7 +220,7 @@ extension WebhookRegistry {
 
     private static func refusal(_ member: String, _ keyword: String, _ detail: String, _ slug: String) -> ChatError {
         var refusal = ChatError(.malformed, detail, slug: slug)
-        refusal.faults = [ChatError.Fault(pointer: "#/" + member, keyword: keyword, detail: detail)]
+        refusal.faults = [ChatError.FieldError(pointer: "#/" + member, keyword: keyword, detail: detail)]
         return refusal
     }
 

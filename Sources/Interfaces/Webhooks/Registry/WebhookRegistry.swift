@@ -155,7 +155,7 @@ public final class WebhookRegistry: Sendable {
     ) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
         let present = try await webhook(id, by: caller)
-        if let etag { try RecordChange.Demand.etag(etag).check(present.etag) }
+        if let etag { try RecordChange.Precondition.etag(etag).check(present.etag) }
         if held == .giveUp, present.status != .enabled {
             try demandReach(of: present.settings, by: caller)
             guard hasConsent(present) else {

@@ -58,15 +58,9 @@ struct WebhookSettingsReader {
         switch name {
         case "url": try readURL()
         case "types":
-            settings.types =
-                try fields.namePatterns(name, most: limits.streamChannels) { name throws(ChatError) in
-                    try Names.check(type: name)
-                } ?? [.all]
+            settings.types = try fields.typePatterns(name, most: limits.streamChannels) ?? [.all]
         case "channels":
-            settings.channels =
-                try fields.namePatterns(name, most: limits.streamChannels) { name throws(ChatError) in
-                    try Names.check(channel: name)
-                } ?? [.all]
+            settings.channels = try fields.channelPatterns(name, most: limits.streamChannels) ?? [.all]
         case "filter": try readFilter()
         case "description":
             settings.description = try fields.string(name, bytes: Self.descriptionBytes) ?? ""

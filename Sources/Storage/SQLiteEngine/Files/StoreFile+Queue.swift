@@ -17,7 +17,7 @@ extension StoreFile {
     /// Whether an engine has the file, in whatever process. Makes nothing where there is nothing.
     public var isInUse: Bool {
         guard StoreFile(at: path + ".lock").exists else { return false }
-        do throws(FileLock.Refusal) {
+        do throws(FileLock.LockError) {
             _ = try FileLock(path: path + ".lock")
             return false
         } catch { return error == .held }

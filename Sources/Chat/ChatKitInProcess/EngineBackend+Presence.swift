@@ -37,8 +37,8 @@ extension EngineBackend {
         try await access.occupant(user, of: channel).map { PresentUser($0) }
     }
 
-    public func whereabouts(of user: String) async throws(ChatError) -> [String] {
-        try await access.whereabouts(of: user)
+    public func presentChannels(of user: String) async throws(ChatError) -> [String] {
+        try await access.presentChannels(of: user)
     }
 
     public func enter(_ channel: String) async throws(ChatError) -> Int {

@@ -42,7 +42,7 @@ extension GatewayBackend {
         try await found(Call("GET", RequestPath("channels", channel, "presence", user)))?.presentUser
     }
 
-    public func whereabouts(of user: String) async throws(ChatError) -> [String] {
+    public func presentChannels(of user: String) async throws(ChatError) -> [String] {
         var channels: [String] = []
         var cursor: String?
         repeat {

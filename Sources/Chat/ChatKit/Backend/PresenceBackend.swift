@@ -1,7 +1,7 @@
 public import ChatModel
 
 /// Who is where on a ``ChatBackend``, and who types. What is said, is said of the backend's user.
-public protocol UserMembershipsBackend: Sendable {
+public protocol PresenceBackend: Sendable {
     func setTyping(_ isTyping: Bool, in channel: String) async throws(ChatError)
     /// The ids of the users who type now; the page's total is their number.
     func typists(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
@@ -19,7 +19,7 @@ public protocol UserMembershipsBackend: Sendable {
     /// Nil when the user is not there.
     func presence(of user: String, in channel: String) async throws(ChatError) -> PresentUser?
     /// The channels a user is present on.
-    func whereabouts(of user: String) async throws(ChatError) -> [String]
+    func presentChannels(of user: String) async throws(ChatError) -> [String]
 
     /// Goes into an open channel.
     ///

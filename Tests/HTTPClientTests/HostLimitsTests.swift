@@ -3,20 +3,20 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite("Lanes") struct LanesTests {
+@Suite("Lanes") struct HostLimitsTests {
     private final class Item {
         let name: String
         init(_ name: String) { self.name = name }
     }
 
-    private func lane(_ admission: HostLimits<Item>.Admission) -> HostLimits<Item>.Lane? {
+    private func lane(_ admission: HostLimits<Item>.LaneAdmission) -> HostLimits<Item>.Lane? {
         switch admission {
         case .start(let lane), .wait(let lane): lane
         case .refuse: nil
         }
     }
 
-    private func starts(_ admission: HostLimits<Item>.Admission) -> Bool {
+    private func starts(_ admission: HostLimits<Item>.LaneAdmission) -> Bool {
         if case .start = admission { true } else { false }
     }
 
