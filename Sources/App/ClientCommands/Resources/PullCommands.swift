@@ -19,18 +19,18 @@ extension SubscriptionsCommand {
 
         @Flag(help: "Go on until interrupted.") var follow = false
 
-        @Option(help: ArgumentHelp("At most so many at a time.", valueName: "n")) var max = 100
+        @Option(help: ArgumentHelp("At most so many at a time.", valueName: "n")) var limit = 100
 
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {
-            guard (1...250).contains(max) else { throw ValidationError("--max must be from 1 to 250.") }
+            guard (1...250).contains(limit) else { throw ValidationError("--limit must be from 1 to 250.") }
         }
 
         func run() async throws {
             let body = JSONText { writer in
                 writer.beginObject()
-                writer.member("limit", max)
+                writer.member("limit", limit)
                 writer.member("wait_seconds", follow ? Self.waitSeconds : 0)
                 writer.endObject()
             }
