@@ -7,20 +7,29 @@ struct KeyUses {
     /// The resolution of the stored times: a later use within it is not recorded.
     private static let grain: Duration = .seconds(60)
 
-    private(set) var times: [RecordKey: Timetoken] = [:]
+    /// The times by app, so that writing those of one app looks at no other app's keys.
+    private var times: [AppID: [RecordKey: Timetoken]] = [:]
     /// Apps with times that are not written yet.
     private var unwritten: Set<AppID> = []
 
     /// - Returns: the time until which further uses of the key need not be noted.
     mutating func note(_ key: RecordKey, at now: Timetoken) -> Timetoken {
-        let next = times[key].map { $0.adding(Self.grain) } ?? .zero
+        let next = self[key].map { $0.adding(Self.grain) } ?? .zero
         guard now >= next else { return next }
-        times[key] = now
+        times[key.app, default: [:]][key] = now
         unwritten.insert(key.app)
         return now.adding(Self.grain)
     }
 
-    mutating func forget(_ key: RecordKey) { times[key] = nil }
+    mutating func forget(_ key: RecordKey) {
+        times[key.app]?[key] = nil
+        if times[key.app]?.isEmpty == true { times[key.app] = nil }
+    }
+
+    subscript(key: RecordKey) -> Timetoken? { times[key.app]?[key] }
+
+    /// The times of an app's keys; a copy that shares its storage.
+    subscript(app: AppID) -> [RecordKey: Timetoken] { times[app] ?? [:] }
 
     /// Takes what is stored of an app's keys: what was noted meanwhile is newer.
     ///
@@ -29,7 +38,7 @@ struct KeyUses {
         for member in stored.body.rawMembers() ?? [] {
             guard let time = Timetoken(text: member.value.description) else { continue }
             let key = RecordKey(.key, member.name, in: stored.key.app)
-            if isKnown(key) { times[key] = max(times[key] ?? .zero, time) }
+            if isKnown(key) { times[key.app, default: [:]][key] = max(self[key] ?? .zero, time) }
         }
     }
 
@@ -50,7 +59,7 @@ extension Keyring {
     private static let writtenAtOnce = 100
 
     /// When a key, or a token of a user that it stands behind, was shown last, to a minute; nil for one that never was.
-    public func lastUse(of key: APIKey) -> Timetoken? { contents.withLock { $0.uses.times[key.recordKey] } }
+    public func lastUse(of key: APIKey) -> Timetoken? { contents.withLock { $0.uses[key.recordKey] } }
 
     /// Notes that a token was shown that a key stands behind. Nothing happens where there is no such key.
     public func noteUse(ofKey id: String, in app: AppID) {
@@ -96,11 +105,9 @@ extension Keyring {
         }
     }
 
-    /// Those of keys that are still there.
+    /// The times of an app's keys. A deleted key has none: its time goes with it.
     private func uses(in app: AppID) -> JSONText {
-        let times = contents.withLock { contents in
-            contents.uses.times.filter { $0.key.app == app && contents.keys[$0.key] != nil }
-        }
+        let times = contents.withLock { $0.uses[app] }
         return JSONText { writer in
             writer.beginObject()
             for (key, time) in times {
