@@ -125,6 +125,23 @@ extension Room {
         }
     }
 
+    @Test("is caught up with without a message that a deletion by range has removed")
+    func caughtUpBehindRange() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", members: ["ana"])
+            let (sink, selection) = try await room.follow(["crew"])
+            let start = try await room.chat.now
+            try await room.say("1", in: "crew", by: "ana")
+            _ = await room.told(1, sink)
+            _ = try await room.chat.deleteEvents(after: start, before: .distantFuture, in: "crew")
+            var reading = room.chat.catchUp(selection, after: start, upTo: try await room.chat.now)
+            let read = try await reading.nextPage(limit: 100)
+            #expect(read.map(\.type) == ["channel.activity"])
+            #expect(read.first?.data.rawMember("last_message") == .null)
+            try expectValid(read)
+        }
+    }
+
     @Test("is for those who name the type, whatever else they ask for")
     func named() async throws {
         try await Room.open { room in

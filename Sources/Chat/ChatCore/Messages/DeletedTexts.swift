@@ -3,7 +3,10 @@ import JSON
 
 /// Removes the texts of messages that are marked as deleted from events: the event of the message, and those of its
 /// edits, mentions and reports. The texts stay stored, so that a deletion can be undone.
+///
+/// From `channel.activity`, which a deletion in the log does not reach, it also removes messages that are no longer in the log.
 struct DeletedTexts: Sendable {
+    let log: any EventLog
     let directory: any Directory
 
     /// The events without those texts, in their order.
@@ -27,14 +30,32 @@ struct DeletedTexts: Sendable {
             guard let deletion = record.flatMap({ MessageRecord($0) })?.deletion else { continue }
             marked.append((place.index, deletion, place.channel))
         }
-        guard !marked.isEmpty else { return events }
-        let channels = mayRead == nil ? marked.map { _ in nil } : try await directory.read(marked.map(\.channel))
         var shown = events
+        for index in try await removed(places.map(\.index), of: events) { shown[index] = events[index].withoutText }
+        guard !marked.isEmpty else { return shown }
+        let channels = mayRead == nil ? marked.map { _ in nil } : try await directory.read(marked.map(\.channel))
         for (place, channel) in zip(marked, channels) {
             if let mayRead, mayRead(place.deletion, channel.flatMap { ChannelRecord($0) }) { continue }
             shown[place.index] = events[place.index].withoutText
         }
         return shown
+    }
+
+    /// Those of the places whose event is a `channel.activity` with a message that the log does not hold any more. A deletion by
+    /// range leaves no record of a message that had none.
+    private func removed(_ places: [Int], of events: [Event]) async throws(ChatError) -> [Int] {
+        var (indices, requests): ([Int], [HistoryRequest]) = ([], [])
+        for index in places where events[index].isNamedOnly {
+            guard let timetoken = events[index].quotedMessage?.timetoken else { continue }
+            var request = HistoryRequest(
+                channel: events[index].channel, after: Timetoken(max(timetoken.rawValue, 1) - 1),
+                before: Timetoken(timetoken.rawValue + 1), limit: 1)
+            request.countMost = 1
+            indices.append(index)
+            requests.append(request)
+        }
+        guard !requests.isEmpty else { return [] }
+        return zip(indices, try await log.counts(requests)).filter { $0.1 == 0 }.map(\.0)
     }
 }
 
@@ -50,7 +71,7 @@ extension ChatAccess {
             }
         // Most programs may read everything, which costs nothing.
         if showsDeletedTexts || reader?.isManager == true { return events }
-        let texts = DeletedTexts(directory: directory)
+        let texts = DeletedTexts(log: log, directory: directory)
         guard let reader else { return try await texts.withheld(from: events) }
         return try await texts.withheld(from: events) { deletion, channel in
             do throws(ChatError) {

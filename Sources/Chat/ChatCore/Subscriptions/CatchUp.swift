@@ -89,8 +89,8 @@ extension ChatAccess {
         _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken
     ) -> CatchUp {
         CatchUp(
-            log: log, selection: selection, audienceSnapshot: audienceSnapshot, after: after, upTo: upTo,
-            deletedTexts: showsDeletedTexts ? nil : DeletedTexts(directory: directory))
+            log: log, selection: selection, hearing: hearing, after: after, upTo: upTo,
+            deletedTexts: showsDeletedTexts ? nil : DeletedTexts(log: log, directory: directory))
     }
 
     /// Reads a cursor as clients send it: a timetoken, an RFC 3339 time, `earliest` or `latest`.
