@@ -10,7 +10,7 @@ import Testing
     @Test("answers few callers after many, and one after few", arguments: Place.allCases)
     func fewAfterMany(_ place: Place) async throws {
         let folder = try TemporaryFolder()
-        let path = place == .disk ? folder.database : ":engineState:"
+        let path = place == .disk ? folder.database : ":memory:"
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, clock: ManualClock()))
         let room = ChannelID("room", in: AppID("app"))
         for callers in [200, 3, 1, 50, 1, 1] {

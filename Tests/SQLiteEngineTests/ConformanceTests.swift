@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The SQLite engine keeps its promises") struct ConformanceTests {
     @Test(arguments: Behaviour.all)
-    func inMemory(_ behaviour: Behaviour) async throws { try await behaviour.run(Place.engineState.factory) }
+    func inMemory(_ behaviour: Behaviour) async throws { try await behaviour.run(Place.memory.factory) }
 
     @Test(arguments: Behaviour.all)
     func onDisk(_ behaviour: Behaviour) async throws { try await behaviour.run(Place.disk.factory) }

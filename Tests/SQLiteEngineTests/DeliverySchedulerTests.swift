@@ -79,7 +79,7 @@ import Testing
 
     @Test("lets an attempt be recorded once, also when nobody could tell whether it was, and it is handed in again")
     func recordedOnce() async throws {
-        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":engineState:", clock: ManualClock()))
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         let queue = try #require(engine.deliveries as? SQLiteDeliveries)
         let subscriber = SubscriberID("wh", in: AppID("app"))
         let item = PlannedDelivery(id: "dlv_1", subscriber: subscriber, event: 1, type: "t", channel: "c")

@@ -11,7 +11,7 @@ import Testing
 @Suite("A follower of the commits") struct FollowingTests {
     @Test("is sent for by the commit itself, when it says where it runs")
     func sentFor() async throws {
-        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":engineState:", clock: ManualClock()))
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         let draft = EventDraft(
             channel: ChannelID("room", in: AppID("app")), type: "t", retention: .passing, data: JSONText(string: ""))
         // The writer reserves places: from now on passing events are visible when `append` returns.

@@ -17,7 +17,7 @@ import Testing
     @Test("is visible before its sender could wait, when nothing stands before it", arguments: Place.allCases)
     func atOnce(_ place: Place) async throws {
         let folder = try TemporaryFolder()
-        let path = place == .disk ? folder.database : ":engineState:"
+        let path = place == .disk ? folder.database : ":memory:"
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, clock: ManualClock()))
         // The writer reserves places for this one and those behind it.
         let first = try await engine.log.append([draft("first")], claim: nil)
@@ -38,7 +38,7 @@ import Testing
 
     @Test("is refused once the store is closed")
     func afterTheEnd() async throws {
-        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":engineState:", clock: ManualClock()))
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         _ = try await engine.log.append([draft("first")], claim: nil)
         await engine.close()
         let late = draft("late")

@@ -8,7 +8,7 @@ import TestSupport
 
 /// Where a test keeps its engine.
 enum Place: String, CaseIterable, Sendable {
-    case engineState, disk
+    case memory, disk
 
     var factory: EngineFactory {
         { limits, clock in try await SQLiteUnderTest(self, limits, clock) }
@@ -16,7 +16,7 @@ enum Place: String, CaseIterable, Sendable {
 }
 
 extension SQLiteEngineSettings {
-    /// Settings of a test: its clock, no chatter, and a engineState small enough that reading from the file is tried as well.
+    /// Settings of a test: its clock, no chatter, and a memory small enough that reading from the file is tried as well.
     init(path: String, limits: Limits = Limits(), clock: ManualClock) {
         self.init(
             path: path, limits: limits, clock: clock.wallClock,
@@ -37,7 +37,7 @@ actor SQLiteUnderTest: EngineUnderTest {
         folder = try TemporaryFolder()
         survivesRestart = place == .disk
         settings = SQLiteEngineSettings(
-            path: place == .disk ? folder.database : ":engineState:", limits: limits, clock: clock)
+            path: place == .disk ? folder.database : ":memory:", limits: limits, clock: clock)
         engine = try await SQLiteEngine(settings)
     }
 

@@ -81,9 +81,9 @@ import Testing
         }
     }
 
-    @Test("does not give what was deleted since somebody asked", arguments: [Place.engineState, .disk])
+    @Test("does not give what was deleted since somebody asked", arguments: [Place.memory, .disk])
     func deleted(place: Place) async throws {
-        let path = place == .engineState ? ":engineState:" : folder.database
+        let path = place == .memory ? ":memory:" : folder.database
         try await run(tailBytes: 8 * 1024 * 1024, at: path) { engine in
             var random = SeededGenerator()
             let events = try await fill(engine, 2000, &random)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("reaches as far back as the log, though engineState does not")
+    @Test("reaches as far back as the log, though memory does not")
     func farBack() async throws {
         try await run(tailBytes: 4096) { engine in
             var random = SeededGenerator()

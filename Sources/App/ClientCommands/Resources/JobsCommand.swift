@@ -4,7 +4,7 @@ import ArgumentParser
 struct JobsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs", abstract: "Watch and stop replays, redrives and purges of deliveries.",
-        subcommands: [List.self, Get.self, RetryPause.self, Resume.self, Cancel.self])
+        subcommands: [List.self, Get.self, Pause.self, Resume.self, Cancel.self])
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the jobs, newest first unless asked otherwise.")
@@ -40,7 +40,7 @@ struct JobsCommand: AsyncParsableCommand {
         func run() async throws { try await gateway.get(RequestPath("v1", "jobs", id)) }
     }
 
-    struct RetryPause: AsyncParsableCommand {
+    struct Pause: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Let a job rest.")
 
         @Argument(help: "The job's id.") var id: String

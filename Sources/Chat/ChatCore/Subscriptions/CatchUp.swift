@@ -89,7 +89,7 @@ extension ChatAccess {
         _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken
     ) -> CatchUp {
         CatchUp(
-            log: log, selection: selection, hearing: hearing, after: after, upTo: upTo,
+            log: log, selection: selection, audienceSnapshot: audienceSnapshot, after: after, upTo: upTo,
             deletedTexts: showsDeletedTexts ? nil : DeletedTexts(log: log, directory: directory))
     }
 
