@@ -13,7 +13,9 @@ import Testing
         for number in 100..<2000 { _ = listenerIndex.enter(user(number)) }
         #expect(listenerIndex.size < 300)
         for userMemberships in held {
-            #expect(listenerIndex.userMemberships(of: ExactText(userMemberships.user.name), in: AppID("demo")) === userMemberships)
+            #expect(
+                listenerIndex.userMemberships(of: ExactText(userMemberships.user.name), in: AppID("demo"))
+                    === userMemberships)
         }
     }
 }

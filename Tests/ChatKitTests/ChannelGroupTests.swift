@@ -51,7 +51,8 @@ import Testing
         }
     }
 
-    @Test("are followed where they have no channels: nothing is heard, not everything", arguments: MatchStrategy.allCases)
+    @Test(
+        "are followed where they have no channels: nothing is heard, not everything", arguments: MatchStrategy.allCases)
     func empty(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             var events = chat.subscription(groups: ["none"]).makeAsyncIterator()

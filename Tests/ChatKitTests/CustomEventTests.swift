@@ -37,7 +37,9 @@ import Testing
         }
     }
 
-    @Test("stay out of history when they are not to be stored, and are heard all the same", arguments: MatchStrategy.allCases)
+    @Test(
+        "stay out of history when they are not to be stored, and are heard all the same",
+        arguments: MatchStrategy.allCases)
     func passing(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")

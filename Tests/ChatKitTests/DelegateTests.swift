@@ -36,7 +36,8 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         return (scribe, ben)
     }
 
-    @Test("hears others' messages and what becomes of them, and not its own device's", arguments: MatchStrategy.allCases)
+    @Test(
+        "hears others' messages and what becomes of them, and not its own device's", arguments: MatchStrategy.allCases)
     func messages(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (scribe, ben) = try await group(chat)

@@ -23,7 +23,9 @@ import Testing
         }
     }
 
-    @Test("is heard by the restricted user, wherever that user is", arguments: MatchStrategy.allCases, ChannelType.allCases)
+    @Test(
+        "is heard by the restricted user, wherever that user is", arguments: MatchStrategy.allCases,
+        ChannelType.allCases)
     func heardOutside(way: MatchStrategy, type: ChannelType) async throws {
         guard type != .direct else { return }
         try await way.withChat { chat in

@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 @Suite("A sequence of live events", .timeLimit(.minutes(5))) struct OpeningTests {
-    @Test("connects when its iterator is made, and keeps what comes for the first step", arguments: MatchStrategy.allCases)
+    @Test(
+        "connects when its iterator is made, and keeps what comes for the first step", arguments: MatchStrategy.allCases
+    )
     func kept(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("a")

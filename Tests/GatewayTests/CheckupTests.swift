@@ -34,7 +34,9 @@ import Testing
         try await body()
     }
 
-    private func findings(_ change: (inout Configuration) -> Void = { _ in }, clock: WallClock = .system) -> [CheckResult] {
+    private func findings(
+        _ change: (inout Configuration) -> Void = { _ in }, clock: WallClock = .system
+    ) -> [CheckResult] {
         var configuration = Configuration()
         configuration.dataDirectory = data
         change(&configuration)

@@ -436,7 +436,9 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
                 for _ in 0..<400 { try await connection.sendPage([UInt8](repeating: 0x61, count: 100_000)) }
             }
             stage.reasons.waitBlocking { $0 == [.tooSlow] }
-            await #expect(throws: StreamConnection.StreamClosedError(reason: .tooSlow)) { try await connection.sendPage([1]) }
+            await #expect(throws: StreamConnection.StreamClosedError(reason: .tooSlow)) {
+                try await connection.sendPage([1])
+            }
         }
     }
 

@@ -6,7 +6,9 @@ import Testing
 /// Reports are made where requests are answered, so what they cost is counted: in steps, and in names compared.
 @Suite("The cost of a report") struct ReportCostTests {
     /// What is left when everything the rules say has been gathered.
-    private func collect(_ schema: String, _ value: String, limit: Int = 50) throws -> (ViolationCollector, ViolationCollector.Outcome) {
+    private func collect(
+        _ schema: String, _ value: String, limit: Int = 50
+    ) throws -> (ViolationCollector, ViolationCollector.Outcome) {
         let schema = try compiled(schema) { $0.limits.schemaNodes = 100_000 }
         var options = ReportOptions()
         options.limit = limit

@@ -8,8 +8,8 @@ import HTTPSupport
 import InboundHooks
 import JSON
 import SQLiteEngine
-import TestSupport
 import Testing
+import TestSupport
 import Webhooks
 
 @testable import NativeAPI
@@ -146,5 +146,96 @@ extension APIFixture {
     /// Every kept event of a channel, as envelopes.
     func history(_ channel: String) async -> [JSONValue] {
         await call(.get, "/v1/channels/\(channel)/events?limit=250")["data"]?.elements ?? []
+    }
+}
+
+/// `PATCH` of records as RFC 7396 has it; the table of that standard is in `JSONMergingTests`.
+@Suite("Merge patches of records", .timeLimit(.minutes(2))) struct MergePatchTests {
+    @Test(
+        "merge custom values at every depth in a PATCH, and replace them in a PUT",
+        arguments: ["/v1/users/eve", "/v1/channels/hall", "/v1/channels/room/members/eve"])
+    func merging(_ address: String) async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/channels/room", #"{"kind":"group"}"#)
+            let kind = address == "/v1/channels/hall" ? #""kind":"group","# : ""
+            _ = await api.call(.put, address, "{\(kind)" + #""custom":{"a":1.50,"b":{"c":1,"d":[1]},"e":2}}"#)
+            let merged = await api.call(.patch, address, #"{"custom":{"b":{"c":null,"f":true},"e":null}}"#)
+            #expect(merged.status == 200, "\(merged.text)")
+            #expect(merged.raw("custom") == #"{"a":1.50,"b":{"d":[1],"f":true}}"#)
+            let large = await api.call(
+                .patch, address, #"{"custom":{"g":"\#(String(repeating: "x", count: 16_360))"}}"#)
+            #expect(large.status == 413, "the sum is too large: \(large.text.prefix(200))")
+            let replaced = await api.call(.put, address, "{\(kind)" + #""custom":{"h":null}}"#)
+            #expect(replaced.raw("custom") == #"{"h":null}"#)
+            #expect(await api.call(.patch, address, #"{"custom":null}"#).raw("custom") == "null")
+        }
+    }
+
+    @Test("merge a user's metadata and a channel's data")
+    func mergingOthers() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/users/eve", #"{"metadata":{"a":"1","b":"2"}}"#)
+            let user = await api.call(.patch, "/v1/users/eve", #"{"metadata":{"a":null,"c":"3"}}"#)
+            #expect(user["metadata"]?["a"] == nil && user["metadata"]?["b"]?.string == "2")
+            #expect(user["metadata"]?["c"]?.string == "3")
+            let refused = await api.call(.put, "/v1/users/eve", #"{"metadata":{"a":null}}"#)
+            #expect(refused.code == "wrong_type" && refused["errors"]?[0]?["pointer"]?.string == "#/metadata/a")
+            _ = await api.call(.put, "/v1/channels/hall", #"{"kind":"group","data":{"a":{"b":1}}}"#)
+            let hall = await api.call(.patch, "/v1/channels/hall", #"{"data":{"a":{"b":null},"c":[null]}}"#)
+            #expect(hall.raw("data") == #"{"a":{},"c":[null]}"#)
+            #expect(await api.call(.patch, "/v1/channels/hall", #"{"data":[1]}"#).raw("data") == "[1]")
+        }
+    }
+}
+
+extension Answer {
+    /// A member's bytes as text.
+    fileprivate func raw(_ name: String) -> String? { JSONText(trusted: bytes).rawMember(name)?.description }
+}
+
+@Suite("The same mistake") struct SameMistakeTests {
+    /// A route, and a request it accepts but for one member that it needs, if there is one.
+    private static let routes: [(method: HTTPMethod, path: String, needs: String?)] = [
+        (.post, "/v1/channels/a/messages", "{}"), (.post, "/v1/channels/a/events", "{}"),
+        (.post, "/v1/channels/a/signals", "{}"), (.post, "/v1/channels/a/fire", "{}"),
+        (.post, "/v1/events", #"{"channel":"a"}"#), (.post, "/v1/events/batch", "{}"),
+        (.post, "/v1/events/validate", #"{"type":"t"}"#), (.post, "/v1/history", "{}"),
+        (.put, "/v1/event-types/u", nil), (.post, "/v1/event-types/t/versions", "{}"),
+        (.post, "/v1/event-types/t/validate", "{}"), (.post, "/v1/event-types/t/infer", nil),
+        (.put, "/v1/event-types/t/candidate", "{}"), (.post, "/v1/event-types/t/candidate/promote", nil),
+        (.post, "/v1/stream-tickets", nil), (.post, "/v1/keys", nil), (.post, "/v1/apps", "{}"),
+        (.patch, "/v1/apps/default", nil),
+    ]
+
+    @Test(
+        "has the same code on every route",
+        arguments: [
+            (#"{"no_such_member":1}"#, "unknown_member"), ("[]", "wrong_type"), (#"{"a":"#, "malformed_request"),
+            (#"{"a":1,"a":2}"#, "duplicate_name"),
+        ])
+    func codes(_ body: String, _ code: String) async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/event-types/t", "{}")
+            for route in Self.routes {
+                let answer = await api.call(route.method, route.path, body)
+                #expect(answer.status == 400 && answer.code == code, "\(route.method) \(route.path)")
+            }
+        }
+    }
+
+    @Test("of leaving out what is needed has one code, and of a mistyped parameter another")
+    func missing() async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/event-types/t", "{}")
+            for route in Self.routes {
+                if let body = route.needs {
+                    #expect(await api.call(route.method, route.path, body).code == "member_missing", "\(route.path)")
+                }
+                let query = await api.call(route.method, route.path + "?no_such_parameter=1", "{}")
+                // An emit looks at its event first, so either mistake may be told.
+                let codes = route.needs == nil ? ["unknown_parameter"] : ["unknown_parameter", "member_missing"]
+                #expect(codes.contains(query.code ?? ""), "\(route.path)")
+            }
+        }
     }
 }

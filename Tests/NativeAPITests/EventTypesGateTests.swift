@@ -22,7 +22,9 @@ import Testing
         MatchStrategy(testDescription: "an event", target: "/v1/channels/shop/events") {
             #"{"type":"order.paid","data":\#($0)}"#
         },
-        MatchStrategy(testDescription: "a fire", target: "/v1/channels/shop/fire") { #"{"type":"order.paid","data":\#($0)}"# },
+        MatchStrategy(testDescription: "a fire", target: "/v1/channels/shop/fire") {
+            #"{"type":"order.paid","data":\#($0)}"#
+        },
         MatchStrategy(testDescription: "any channel", target: "/v1/events") {
             #"{"channel":"shop","type":"order.paid","data":\#($0)}"#
         },

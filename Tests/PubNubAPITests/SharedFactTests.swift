@@ -287,7 +287,8 @@ import Testing
     func mutedTypist() async throws {
         try await PubNubHarness.run { gateway in
             _ = try await room(gateway)
-            _ = try await gateway.chat.restrict("ben", in: "room", RestrictionRequest(isBan: false, isMute: true, reason: nil))
+            _ = try await gateway.chat.restrict(
+                "ben", in: "room", RestrictionRequest(isBan: false, isMute: true, reason: nil))
             let typing = PubNubHarness.escaped(#"{"type":"typing","value":true}"#)
             let answer = try await gateway.get("/signal/pub-demo/sub-demo/0/room/0/\(typing)?uuid=ben")
             #expect(answer.status == 403)

@@ -55,7 +55,8 @@ import Testing
         // Nobody else's: another app gets what is left.
         let other = SubscriberID("wh", in: AppID("other"))
         state.become(
-            StoredSubscriber(number: 501, subscriber: other, settings: LaneSettings(concurrency: 10), reordering: .done))
+            StoredSubscriber(number: 501, subscriber: other, settings: LaneSettings(concurrency: 10), reordering: .done)
+        )
         state.add(PlannedDelivery(id: "dlv", subscriber: other, event: 3, type: "t", channel: "c"), due: 1, to: 501)
         #expect(state.grant(demand, now: 1, uptime: 1).0.map(\.subscriber) == [other])
     }
@@ -92,7 +93,8 @@ import Testing
         let second = queue.scheduler.beginFinish(handedIn)
         var recorded: [Bool] = []
         for keys in [first, second] {
-            recorded += try await queue.writerHandle.run { [scheduler = queue.scheduler] (writer) throws(SQLiteFailure) in
+            recorded += try await queue.writerHandle.run {
+                [scheduler = queue.scheduler] (writer) throws(SQLiteFailure) in
                 .success(try writer.finish(handedIn, keys, scheduler: scheduler))
             }
         }

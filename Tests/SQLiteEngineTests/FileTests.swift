@@ -338,7 +338,8 @@ import Testing
             subscribers.map {
                 PlannedDelivery(id: "dlv_\($0)", subscriber: $0, event: event, type: "t", channel: "room")
             }, cursor: CursorName("c"), from: .zero, to: event)
-        for lease in try await engine.deliveries.take(2, wait: .zero) where lease.delivery.subscriber == subscribers[0] {
+        for lease in try await engine.deliveries.take(2, wait: .zero) where lease.delivery.subscriber == subscribers[0]
+        {
             let attempt = DeliveryAttempt(at: clock.now, status: 200, error: nil, durationMilliseconds: 1)
             #expect(try await engine.deliveries.finish(lease, DeliveryOutcome(.delivered, attempt: attempt)))
         }
@@ -349,7 +350,8 @@ import Testing
         let rows = try Database(path: folder.database, mode: .readOnly)
         #expect(try rows.integer("SELECT count(*) FROM attempt_log") == 1)
         clock.advance(by: .seconds(30 * 24 * 3600 + 1))
-        #expect(try await engine.deliveries.take(1, wait: .zero).isEmpty, "the lease is over, its subscriber is disabled")
+        #expect(
+            try await engine.deliveries.take(1, wait: .zero).isEmpty, "the lease is over, its subscriber is disabled")
         try await engine.removeOutlived()
         let left = try await engine.deliveries.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(left.map(\.id) == ["dlv_held"])

@@ -1,10 +1,13 @@
 import ChatModel
 import EngineConformance
+import JSON
 import Locking
 import Logging
 import SQLite
-@testable import SQLiteEngine
+import Testing
 import TestSupport
+
+@testable import SQLiteEngine
 
 /// Where a test keeps its engine.
 enum Place: String, CaseIterable, Sendable {
@@ -61,4 +64,74 @@ actor SQLiteUnderTest: EngineUnderTest {
     func removeOutlived() async throws { try await engine.removeOutlived() }
 
     func end() async { await engine.close() }
+}
+
+@Suite("The SQLite engine keeps its promises") struct ConformanceTests {
+    @Test(arguments: Behaviour.all)
+    func inMemory(_ behaviour: Behaviour) async throws { try await behaviour.run(Place.memory.factory) }
+
+    @Test(arguments: Behaviour.all)
+    func onDisk(_ behaviour: Behaviour) async throws { try await behaviour.run(Place.disk.factory) }
+}
+
+/// The writer waits for callers of the last batch to come again; it must not wait for those who don't.
+@Suite("The writer") struct AttemptBatcherTests {
+    @Test("answers few callers after many, and one after few", arguments: Place.allCases)
+    func fewAfterMany(_ place: Place) async throws {
+        let folder = try TemporaryFolder()
+        let path = place == .disk ? folder.database : ":memory:"
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, clock: ManualClock()))
+        let room = ChannelID("room", in: AppID("app"))
+        for callers in [200, 3, 1, 50, 1, 1] {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<callers {
+                    let draft = EventDraft(channel: room, type: "t", data: JSONText(string: "\(number)"))
+                    group.addTask { _ = try await engine.log.append([draft], claim: nil) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(try await engine.log.counts([HistoryRequest(channel: room, limit: 1)]) == [256])
+        await engine.close()
+    }
+}
+
+/// What does not go to the disk does not wait for who writes to it.
+@Suite("A passing event") struct PassingEventTests {
+    private func draft(_ text: String) -> EventDraft {
+        EventDraft(
+            channel: ChannelID("room", in: AppID("app")), type: "t", retention: .passing, data: JSONText(string: text)
+        )
+    }
+
+    @Test("is visible before its sender could wait, when nothing stands before it", arguments: Place.allCases)
+    func atOnce(_ place: Place) async throws {
+        let folder = try TemporaryFolder()
+        let path = place == .disk ? folder.database : ":memory:"
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, clock: ManualClock()))
+        // The writer reserves places for this one and those behind it.
+        let first = try await engine.log.append([draft("first")], claim: nil)
+        let timetokens = Lock<[Timetoken]>([])
+        let sender = Task.immediate {
+            let outcome = try await engine.log.append([draft("second"), draft("third")], claim: nil)
+            timetokens.withLock { $0 = outcome.events.map(\.event.timetoken) }
+        }
+        let given = timetokens.withLock { $0 }
+        #expect(given.count == 2)
+        #expect(try await engine.log.watermark(of: AppID("app")) == given.last)
+        try await sender.value
+        let all = ChannelSet(app: AppID("app"), names: ["room"])
+        let page = try await engine.log.events(in: all, after: .zero, limit: 10)
+        #expect(page.items.map(\.timetoken) == first.events.map(\.event.timetoken) + given)
+        await engine.close()
+    }
+
+    @Test("is refused once the store is closed")
+    func afterTheEnd() async throws {
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
+        _ = try await engine.log.append([draft("first")], claim: nil)
+        await engine.close()
+        let late = draft("late")
+        await #expect(throws: ChatError.self) { _ = try await engine.log.append([late], claim: nil) }
+    }
 }

@@ -59,7 +59,9 @@ import Testing
         for _ in 0..<400 {
             let text = Self.template(&draws, depth: 4)
             var compiler = TemplateCompiler(
-                roots: [ReferenceRoot("body", .document), ReferenceRoot("header", .table), ReferenceRoot("source", .text)])
+                roots: [
+                    ReferenceRoot("body", .document), ReferenceRoot("header", .table), ReferenceRoot("source", .text),
+                ])
             let template = compiler.template(json(text))
             guard let template, compiler.faults.isEmpty else {
                 #expect(!compiler.faults.isEmpty, "seed \(seed): \(text)")

@@ -12,7 +12,8 @@ import Testing
 @Suite("The published keys", .timeLimit(.minutes(2))) struct PublishedKeysTests {
     private static func secondApp(_ fixture: WebhookFixture) async throws -> AppID {
         let app = AppRecord(
-            id: AppID("second"), name: "second", publishKey: "pub2", subscribeKey: "sub2", secretKey: "sec2", isFirst: false,
+            id: AppID("second"), name: "second", publishKey: "pub2", subscribeKey: "sub2", secretKey: "sec2",
+            isFirst: false,
             created: fixture.clock.now)
         _ = try await fixture.service.keyring.establish(app, keyText: nil)
         return app.id

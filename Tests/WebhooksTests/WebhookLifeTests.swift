@@ -277,7 +277,8 @@ import Testing
             _ = try await fixture.engine.directory.write([record])
             let event = try await fixture.emit()
             let item = PlannedDelivery(
-                id: "dlv_foreign", subscriber: subscriber, event: event.timetoken, type: event.type, channel: "orders.eu")
+                id: "dlv_foreign", subscriber: subscriber, event: event.timetoken, type: event.type,
+                channel: "orders.eu")
             let cursor = CursorName("another planner's")
             try await fixture.engine.deliveries.plan([item], cursor: cursor, from: .zero, to: event.timetoken)
             try await waitUntil { try await fixture.deliveries(of: subscriber.name).map(\.status) == [.held] }

@@ -30,7 +30,9 @@ public struct BenchResult: Sendable {
     /// The same as lines: names in groups are joined by a dot.
     public var lines: [(name: String, value: String)] { Self.flat(figures, prefix: "") }
 
-    mutating func add(_ name: String, _ figure: Measurement) { figures.append(Measurement.Named(name: name, figure: figure)) }
+    mutating func add(_ name: String, _ figure: Measurement) {
+        figures.append(Measurement.Named(name: name, figure: figure))
+    }
 
     private static func write(_ figures: [Measurement.Named], to writer: inout JSONWriter) {
         writer.beginObject()
@@ -75,5 +77,31 @@ extension Histogram {
         var members = shares.map { Measurement.Named(name: $0.0, figure: .number(Double(nanoseconds(at: $0.1)) / 1e6)) }
         members.append(Measurement.Named(name: "max", figure: .number(Double(largest) / 1e6)))
         return .group(members)
+    }
+}
+
+/// Measures a server with the load of a plan.
+///
+/// Blocks until the measurement is over; everything in it is bounded in count and time.
+public enum Bench {
+    /// - Throws: when the server cannot be measured at all. What it does wrong is in the result.
+    public static func run(_ plan: BenchPlan) throws(BenchFailure) -> BenchResult {
+        var result = BenchResult()
+        result.add("scenario", .text(plan.scenario.rawValue))
+        result.add("url", .text(plan.url))
+        result.add("streams", .count(plan.streams))
+        result.add("channels", .count(plan.channels))
+        result.add("publishers", .count(plan.publishers))
+        result.add("in_flight", .count(plan.inFlight))
+        result.add("rate", .count(plan.rate))
+        result.add("payload_bytes", .count(plan.payloadBytes))
+        switch plan.scenario {
+        case .strict, .burst, .channels, .rate, .publish, .soak: try runLoad(plan, &result)
+        case .idle: try runIdle(plan, &result)
+        case .storm: try runStorm(plan, &result)
+        case .slow: try runSlow(plan, &result)
+        case .webhooks: try runWebhooks(plan, &result)
+        }
+        return result
     }
 }

@@ -1,7 +1,7 @@
 public import ChatModel
 public import JSON
-public import Signing
 import Locking
+public import Signing
 import Synchronization
 
 /// The chat of one gateway process: what all apps share. Interfaces take a `ChatAccess` from it per request.
@@ -57,18 +57,21 @@ public final class ChatService: Sendable {
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault, limits: limits)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: liveLimits, clock: clock)
         pendingDeletions = PendingDeletions(directory: engine.directory)
-        unread = UnreadCounts(engine: engine, pendingDeletions: pendingDeletions, limits: limits, clock: clock) { [activity, hub] users in
+        unread = UnreadCounts(engine: engine, pendingDeletions: pendingDeletions, limits: limits, clock: clock) {
+            [activity, hub] users in
             guard activity.hasFollowers else { return [] }
             return await hub.namingActivity(users)
         }
         restrictionEnds = RestrictionExpiries(
             directory: engine.directory, keyring: keyring, clock: clock, limits: limits)
         revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
-        accessCache = ChannelAccessCache(directory: engine.directory, keyring: keyring, pendingDeletions: pendingDeletions, limits: limits)
+        accessCache = ChannelAccessCache(
+            directory: engine.directory, keyring: keyring, pendingDeletions: pendingDeletions, limits: limits)
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
         answers = StoredAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
         presence = PresenceTracker(
-            engine: engine, board: board ?? MemoryPresenceStore(limits: limits), accessCache: accessCache, limits: limits,
+            engine: engine, board: board ?? MemoryPresenceStore(limits: limits), accessCache: accessCache,
+            limits: limits,
             clock: clock)
     }
 
@@ -189,5 +192,42 @@ public final class ChatService: Sendable {
         let draft = EventDraft(
             channel: ChannelID(ChannelID.systemName, in: app), type: type, kind: .other, data: data)
         _ = try await engine.log.append([draft], claim: nil)
+    }
+}
+
+/// Limits that an operator may exchange while they are read everywhere: a reader follows one pointer, without a lock.
+///
+/// Those that were in force before are kept until the end, because a reader may still be at them: some hundred bytes for
+/// each time the settings are read again.
+public final class LiveLimits: Sendable {
+    private final class RecordEdition: Sendable {
+        let limits: Limits
+        let before: RecordEdition?
+
+        init(_ limits: Limits, after before: RecordEdition?) {
+            self.limits = limits
+            self.before = before
+        }
+    }
+
+    /// Holds one reference, which is let go of at the end.
+    private let newest: Atomic<Unmanaged<RecordEdition>>
+
+    public init(_ limits: Limits) {
+        newest = Atomic(.passRetained(RecordEdition(limits, after: nil)))
+    }
+
+    deinit { newest.load(ordering: .acquiring).release() }
+
+    /// The limits now.
+    public var current: Limits {
+        newest.load(ordering: .acquiring)._withUnsafeGuaranteedRef { $0.limits }
+    }
+
+    /// Makes others count, from the next question on. For one caller at a time.
+    public func replace(by limits: Limits) {
+        // The reference that `newest` held is the one the new edition keeps.
+        let before = newest.load(ordering: .acquiring).takeRetainedValue()
+        newest.store(.passRetained(RecordEdition(limits, after: before)), ordering: .releasing)
     }
 }

@@ -154,7 +154,9 @@ extension HubReader {
 
 extension Hub {
     /// Attaches a sink; in one turn with it, from where on it gets everything and what may be heard of what was before.
-    fileprivate func join(_ sink: Outbox, _ selection: Selection) -> (position: Timetoken, audienceSnapshot: AudienceSnapshot?) {
+    fileprivate func join(
+        _ sink: Outbox, _ selection: Selection
+    ) -> (position: Timetoken, audienceSnapshot: AudienceSnapshot?) {
         attach(sink, to: selection)
         return (position, audienceSnapshot(of: selection))
     }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A position in time and in the log: 100 ns ticks since 1970-01-01T00:00:00Z.
 ///
 /// Unique in the installation and strictly increasing in commit order, so one value is an event's identity, its time and
@@ -124,5 +126,37 @@ extension Duration {
     public var timetokenTicks: Int64 {
         let (seconds, attoseconds) = components
         return seconds * Int64(Timetoken.ticksPerSecond) + attoseconds / 100_000_000_000
+    }
+}
+
+/// What is known of the signed token that a caller has shown, or of the ticket that stands for it: whether it still holds is
+/// asked as long as it is used.
+public struct TokenProof: Hashable, Sendable {
+    /// When it was made (`iat`; RFC 7519, 4.1.6); nil where it does not say.
+    public var issued: Timetoken?
+    /// Which of its app's secrets has signed it: `AppRecord.print(ofSecret:)`. Nil where a registered key has, and for a
+    /// ticket that an API key was shown for.
+    public var secretPrint: String?
+
+    public init(issued: Timetoken?, secretPrint: String? = nil) {
+        self.issued = issued
+        self.secretPrint = secretPrint
+    }
+}
+
+/// The time of day, handed in so that tests decide it. Steps and goes backwards like any wall clock: only `EventLog`
+/// makes it monotonic.
+public struct WallClock: Sendable {
+    private let read: @Sendable () -> Timetoken
+
+    public init(_ read: @escaping @Sendable () -> Timetoken) { self.read = read }
+
+    public var now: Timetoken { read() }
+
+    /// The machine's clock.
+    public static let system = WallClock {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timetoken(UInt64(time.tv_sec) * Timetoken.ticksPerSecond + UInt64(time.tv_nsec) / 100)
     }
 }

@@ -237,3 +237,62 @@ extension GatewayBackend {
         return try await page(path, list, read)
     }
 }
+
+extension GatewayBackend {
+    public func group(_ id: String) async throws(ChatError) -> GroupRecord? {
+        try await found(Call("GET", RequestPath("channel-groups", id)))?.group
+    }
+
+    public func groups(limit: Int, cursor: String?) async throws(ChatError) -> Page<String> {
+        try await page(RequestPath("channel-groups"), limit, cursor) { object throws(ChatError) in
+            try object.text("id")
+        }
+    }
+
+    public func change(group id: String, adding: [String], removing: [String]) async throws(ChatError) {
+        let body = JSONText { writer in
+            writer.beginObject()
+            writer.member("add", adding)
+            writer.member("remove", removing)
+            writer.endObject()
+        }
+        var call = Call("POST", RequestPath("channel-groups", id, "channels"), body: body)
+        // What is in it stays in it once.
+        call.isHarmless = true
+        _ = try await send(call)
+    }
+
+    public func delete(group id: String) async throws(ChatError) {
+        try await remove(RequestPath("channel-groups", id))
+    }
+}
+
+extension GatewayBackend {
+    public func mark(
+        _ mark: ReceiptMark, of user: String, in channel: String, at timetoken: Timetoken?
+    ) async throws(ChatError) {
+        let word =
+            switch mark {
+            case .delivered: "delivered"
+            case .read: "read"
+            }
+        let body = body { writer in if let timetoken { writer.member("timetoken", timetoken.description) } }
+        _ = try await send(Call("PUT", RequestPath("channels", channel, "members", user, word), body: body))
+    }
+
+    public func markAllRead() async throws(ChatError) -> [String] {
+        var call = Call("POST", RequestPath("users", user, "read-all"), body: body { _ in })
+        call.isHarmless = true
+        return (try await send(call)["channels"]?.elements ?? []).compactMap(\.string)
+    }
+
+    public func unread(of user: String, in channel: String) async throws(ChatError) -> Int {
+        let path = RequestPath("channels", channel, "members", user, "unread")
+        return try await send(Call("GET", path)).count("unread_count")
+    }
+
+    public func unread() async throws(ChatError) -> UnreadCount {
+        let answer = try await send(Call("GET", RequestPath("users", user, "unread")))
+        return UnreadCount(total: try answer.count("unread_count"), byCustomType: answer.counts("by_custom_type"))
+    }
+}

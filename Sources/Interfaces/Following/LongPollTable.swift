@@ -179,7 +179,8 @@ extension LongPollTable {
         var position = order.after
         repeat {
             let found = try await chat.missed(
-                order.selection, audienceSnapshot: place.audienceSnapshot, after: position, upTo: place.position, until: deadline)
+                order.selection, audienceSnapshot: place.audienceSnapshot, after: position, upTo: place.position,
+                until: deadline)
             let shown = found.events.filter { order.voice.shows($0) }
             if !shown.isEmpty { return (shown, found.reached) }
             position = found.reached

@@ -1,5 +1,8 @@
 public import ChatCore
+public import ChatModel
+public import JSON
 public import Logging
+import Signing
 
 /// Inbound hooks: posts of other services become events (`layout.md`, walk 1).
 public final class InboundService: Sendable {
@@ -23,6 +26,103 @@ public final class InboundService: Sendable {
             group.addTask { await self.registry.keeper.run() }
             await registry.follow(from: revision)
             group.cancelAll()
+        }
+    }
+}
+
+extension PostReceiver {
+    /// Tries a post out without storing anything. Demands the scope `manage`.
+    ///
+    /// - Parameter draft: a mapping to try instead of the source's.
+    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`, `.malformed` for a draft with mistakes; a body or mapping that
+    ///   fails is part of the answer.
+    public func test(
+        _ post: InboundPost, for id: String, mapping draft: JSONText? = nil, by caller: Caller
+    ) async throws(ChatError) -> MappingTestResult {
+        let source = try await registry.source(id, by: caller)
+        try checkSize(post)
+        let mapping = try Self.mapping(draft, of: source)
+        var trial = MappingTestResult(isVerified: true)
+        trial.mappingVersion = draft == nil ? source.mappingVersion : nil
+        let identity = verify(post, source, &trial)
+        let greeting = Greeting(source.settings)
+        trial.handshake = post.method == "POST" ? greeting.answerVerified(post) : greeting.answer(post)
+        guard trial.handshake == nil else { return trial }
+        await render(post, source, mapping, identity, &trial)
+        return trial
+    }
+
+    /// The same with a request of the log, whose signature was looked at when it came; for who may read that.
+    ///
+    /// - Throws: also `.invalid` with the slug `not_replayable` where the body was too long to be kept whole.
+    public func test(
+        request: InboundRequest, for id: String, mapping draft: JSONText?, by caller: Caller
+    ) async throws(ChatError) -> MappingTestResult {
+        let source = try await reached(id, by: caller)
+        try Self.demandWhole(request)
+        let mapping = try Self.mapping(draft, of: source)
+        var trial = MappingTestResult(isVerified: request.identity != nil)
+        trial.secretIndex = request.secretIndex
+        trial.rejection = request.identity == nil ? request.reason : nil
+        trial.mappingVersion = draft == nil ? source.mappingVersion : nil
+        await render(request.post(url: nil), source, mapping, request.identity ?? .none, &trial)
+        return trial
+    }
+
+    private func verify(_ post: InboundPost, _ source: Source, _ trial: inout MappingTestResult) -> DeliveryIdentity {
+        guard !Self.isEncoded(post, for: source) else {
+            trial.isVerified = false
+            trial.rejection = Self.encodingRefusal
+            return .none
+        }
+        do throws(SignatureRejection) {
+            // Settings are compiled before they are stored; what cannot be compiled verifies nothing.
+            let verifiers = try? source.settings.verifiers()
+            guard let verifiers else { throw .mismatch }
+            let proof = try SignatureProof(post.message, verifiers, at: seconds)
+            trial.secretIndex = proof.secretIndex
+            return proof.identity
+        } catch {
+            trial.isVerified = false
+            trial.rejection = error.description
+            return .none
+        }
+    }
+
+    private static func mapping(_ draft: JSONText?, of source: Source) throws(ChatError) -> Mapping {
+        guard let draft else { return source.settings.mapping }
+        return try Mapping(draft, at: "#/mapping")
+    }
+
+    /// What the mapping gives is shown whether or not the signature holds: the owner may have only the body at hand.
+    private func render(
+        _ post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity,
+        _ trial: inout MappingTestResult
+    ) async {
+        do throws(ChatError) {
+            let renderings = mapping.render(
+                try bodies(of: post, source, mapping, identity), limits: service.limits)
+            trial.dropped = renderings.reduce(0) { $0 + $1.dropped }
+            let events = renderings.flatMap(\.events)
+            var work = ValidationBudget()
+            let admitted = try await service.chat(for: source.caller).admit(events, within: &work)
+            for (event, admitted) in zip(events, admitted) {
+                switch event {
+                case .success(let emission): trial.outcomes.append(Self.outcome(emission, admitted))
+                case .failure(let error): trial.errors.append(error)
+                }
+            }
+        } catch {
+            trial.errors.append(error)
+        }
+    }
+
+    private static func outcome(
+        _ emission: Emission, _ admitted: Result<EventDraft, ChatError>
+    ) -> MappingTestResult.Outcome {
+        switch admitted {
+        case .success(let draft): MappingTestResult.Outcome(emission: emission, draft: draft, refusal: nil)
+        case .failure(let error): MappingTestResult.Outcome(emission: emission, draft: nil, refusal: error)
         }
     }
 }

@@ -2,6 +2,7 @@ public import ChatCore
 import ChatModel
 public import Following
 public import HTTPServer
+import JSON
 import Locking
 
 /// The wire language of PubNub's clients: their SDKs work against this gateway when their `origin` is set to it
@@ -133,5 +134,59 @@ public struct PubNubAPI: Sendable {
         // One SDK posts plain JSON and may call it compressed.
         manners.trustsContentEncoding = false
         return manners
+    }
+}
+
+extension PubNubAPI {
+    /// `GET /time/0`: an array of one bare integer. Clients ask it whether the service is back, so it asks no store: the
+    /// log knows its watermark by heart.
+    func getTime() async throws -> Response {
+        let now = Self.now(service)
+        return .wire { writer in
+            writer.beginArray()
+            writer.integer(now.rawValue)
+            writer.endArray()
+        }
+    }
+}
+
+/// Services of PubNub's that are none of this gateway's: their calls are refused in words that SDKs understand.
+extension PubNubAPI {
+    func addUnservedRoutes(to router: inout Router) {
+        for method in [HTTPMethod.get, .post, .delete] {
+            add(
+                method, "/v1/files/{s}/channels/{rest*}", .collected(limit: limits.emitBodyBytes),
+                in: .generic("Files"),
+                to: &router
+            ) { _ in Self.noFiles }
+        }
+        for pattern in ["/v1/push/sub-key/{s}/devices/{rest*}", "/v2/push/sub-key/{s}/devices-apns2/{rest*}"] {
+            add(.get, RoutePattern(pattern), in: .generic("Push"), to: &router) { _ in Self.noPush }
+        }
+    }
+
+    private static var noFiles: Response {
+        .wire(402) { writer in
+            writer.beginObject()
+            writer.member("status", 402)
+            writer.key("error")
+            writer.beginObject()
+            writer.member("message", "Files service not enabled for subkey")
+            writer.member("source", "Files")
+            writer.member("code", 3005)
+            writer.endObject()
+            writer.endObject()
+        }
+    }
+
+    private static var noPush: Response {
+        .wire(403) { writer in
+            writer.beginObject()
+            writer.member(
+                "error",
+                "Use of the mobile push notifications API requires Push Notifications which is not enabled for this subscribe key."
+            )
+            writer.endObject()
+        }
     }
 }

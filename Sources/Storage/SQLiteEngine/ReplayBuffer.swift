@@ -1,3 +1,4 @@
+import ChatModel
 import Locking
 import Synchronization
 
@@ -170,4 +171,18 @@ extension Array {
         }
         return low
     }
+}
+
+/// How the store did last, for `health()`.
+final class StoreHealth: Sendable {
+    enum State: Sendable {
+        case works
+        case failed(ChatError)
+    }
+
+    private let state = Lock(State.works)
+
+    func note(_ new: State) { state.withLock { $0 = new } }
+
+    var current: State { state.withLock { $0 } }
 }

@@ -1,7 +1,8 @@
 public import ChatModel
 import Locking
-import Logging
+public import Logging
 import SQLite
+import Synchronization
 
 /// Every promise of `ChatModel/Contracts` kept in one SQLite file, or in memory (`engine.md` part II).
 ///
@@ -64,7 +65,8 @@ public final class SQLiteEngine: Engine {
             throw SQLiteEngineFailure(.noThread, path: settings.path)
         }
         // What a crash left half put into order. If the disk is full, those endpoints wait for their next settings.
-        let queue = SQLiteDeliveries(engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
+        let queue = SQLiteDeliveries(
+            engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
         for (lane, _) in parts.lanes where lane.reordering != .done { try? await queue.reorder(lane.number) }
     }
 
@@ -103,7 +105,8 @@ public final class SQLiteEngine: Engine {
         let engineState = EngineState(
             settings: settings, start: try Heads(database), retention: try RetentionTable(reading: database))
         let writer = try Writer(
-            database: database, engineState: engineState, writeQueue: writeQueue, condition: condition, settings: settings)
+            database: database, engineState: engineState, writeQueue: writeQueue, condition: condition,
+            settings: settings)
         let readers =
             settings.isInMemory
             ? Readers(inMemory: writeQueue, settings: settings) : try Readers(settings: settings)
@@ -118,7 +121,9 @@ extension SQLiteEngine {
     public var deliveries: any DeliveryQueue {
         SQLiteDeliveries(engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
     }
-    public var directory: any Directory { SQLiteDirectory(engineState: engineState, readers: readers, writerHandle: writerHandle) }
+    public var directory: any Directory {
+        SQLiteDirectory(engineState: engineState, readers: readers, writerHandle: writerHandle)
+    }
 
     public func health() async -> EngineHealth {
         if closing.hasBegun { return .unavailable("the store is closed") }
@@ -177,4 +182,67 @@ extension WriterHandle {
         for wish in unknown { wish.fail(.outcomeUnknown) }
         return isBusy ? DeadlineThread.nextTick : nil
     }
+}
+
+/// The one answer somebody awaits. The writer and the clerk's deadline may both want to give it: the first one does.
+///
+/// So the continuation need not be a checked one, which would allocate a watchman of its own for each append.
+final class Completion<Value: Sendable>: Sendable {
+    private let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
+    private let isAnswered = Atomic(false)
+
+    init(_ continuation: UnsafeContinuation<Result<Value, ChatError>, Never>) {
+        self.continuation = continuation
+    }
+
+    func answer(_ result: Result<Value, ChatError>) {
+        guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        continuation.resume(returning: result)
+    }
+}
+
+/// Where the engine keeps its file, what it may hold, and the doors to the world that tests take over.
+public struct SQLiteEngineSettings: Sendable {
+    /// The database file, or `:engineState:`. Beside it lie `-wal` and `-shm` (SQLite's) and `.lock` (ours).
+    public var path: String
+    public var limits: Limits
+    /// The time of day. May step either way: timetokens grow all the same.
+    public var clock: WallClock
+    /// Nanoseconds of a clock that never steps, for deadlines and leases.
+    public var uptime: @Sendable () -> UInt64
+    public var logger: Logger
+    /// Connections that read, each with a thread of its own. Of no meaning in memory, where the writer reads.
+    public var readers: Int
+    /// The newest events kept in memory for `committed()` and for readers near the end, in bytes of weight. A consumer
+    /// further behind is fed from the file.
+    public var tailBytes = 16 * 1024 * 1024
+    /// How often what is too old is removed.
+    var housekeepingInterval: Duration = .seconds(30)
+    /// Pages of 4 KiB the file may have, at which it counts as full; nil leaves it to the disk.
+    public var pageLimit: Int?
+
+    /// Tests make it short.
+    var logPages = LogPages()
+
+    /// Pages of write-ahead log at which they are copied into the file, and at which readers are made to let go of it. Four
+    /// times as many cost as much per event and hold up the batch behind four times as long (measured).
+    struct LogPages: Sendable {
+        var long = 4_000
+        var tooLong = 64_000
+    }
+
+    /// - Parameter readers: two at least, else one long history read would hold up everybody's short ones.
+    public init(
+        path: String, limits: Limits = Limits(), clock: WallClock = .system, readers: Int = 2,
+        logger: Logger = Logger(label: "parley.store")
+    ) {
+        self.path = path
+        self.limits = limits
+        self.clock = clock
+        self.uptime = { uptimeNanoseconds() }
+        self.readers = readers
+        self.logger = logger
+    }
+
+    var isInMemory: Bool { path == ":memory:" }
 }

@@ -1,3 +1,5 @@
+import Locking
+
 /// One request, complete but for a streamed body.
 ///
 /// Cheap to pass on: what was read from the wire is one shared, immutable object; text is made when asked for.
@@ -168,5 +170,44 @@ enum RequestID {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
         default: false
         }
+    }
+}
+
+/// A request method, compared case-sensitively (RFC 9110, 9.1).
+///
+/// Backed by text rather than a closed list: a method this server does not know is still a method and gets its 405.
+public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
+    /// The method as it stands in the request line.
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    public init(stringLiteral value: String) {
+        rawValue = value
+    }
+
+    public var description: String { rawValue }
+
+    public static let get = HTTPMethod(rawValue: "GET")
+    public static let head = HTTPMethod(rawValue: "HEAD")
+    public static let post = HTTPMethod(rawValue: "POST")
+    public static let put = HTTPMethod(rawValue: "PUT")
+    public static let patch = HTTPMethod(rawValue: "PATCH")
+    public static let delete = HTTPMethod(rawValue: "DELETE")
+    public static let options = HTTPMethod(rawValue: "OPTIONS")
+}
+
+/// What is learnt of a request on its way, for whoever reports on it afterwards. Only made when somebody will.
+public final class RequestAnnotations: Sendable {
+    private let name = Lock<String?>(nil)
+
+    public init() {}
+
+    /// Who asks, by a name that is safe to log.
+    public var credential: String? {
+        get { name.withLock { $0 } }
+        set { name.withLock { $0 = newValue } }
     }
 }

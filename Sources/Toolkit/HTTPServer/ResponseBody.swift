@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What follows the header of an answer.
 public enum ResponseBody: Sendable {
     case empty
@@ -61,4 +63,38 @@ public struct StreamOpening: Sendable {
         ("Cache-Control", "no-cache, no-transform"),
         ("X-Accel-Buffering", "no"),
     ]
+}
+
+/// What is handed over once, or dropped: exactly one of both closures is called.
+final class OneShotTransfer<Taken>: Sendable {
+    private let onOpen: @Sendable (Taken) -> Void
+    private let onDrop: @Sendable () -> Void
+    private let isOpen = Atomic(false)
+
+    /// - Parameter onDrop: called when nobody holds it any more and it was never opened; from any thread.
+    init(onOpen: @escaping @Sendable (Taken) -> Void, onDrop: @escaping @Sendable () -> Void) {
+        self.onOpen = onOpen
+        self.onDrop = onDrop
+    }
+
+    deinit {
+        if !isOpen.load(ordering: .relaxed) { onDrop() }
+    }
+
+    func open(_ taken: Taken) {
+        isOpen.store(true, ordering: .relaxed)
+        onOpen(taken)
+    }
+}
+
+/// Bytes that are part of the program: they never change and live as long as the process.
+public struct StaticBytes: @unchecked Sendable {
+    // Safe to share: nobody writes them.
+    public let buffer: UnsafeRawBufferPointer
+
+    /// - Parameter start: the first of bytes that outlive every use of this value.
+    public init(start: UnsafeRawPointer, count: Int) { buffer = UnsafeRawBufferPointer(start: start, count: count) }
+
+    /// The UTF-8 of a literal.
+    public init(_ text: StaticString) { self.init(start: text.utf8Start, count: text.utf8CodeUnitCount) }
 }

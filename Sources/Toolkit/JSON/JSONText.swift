@@ -27,3 +27,62 @@ public struct JSONText: Sendable, Hashable {
 extension JSONText: CustomStringConvertible {
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
+
+extension JSONText {
+    /// This value after a merge patch (RFC 7396): objects are merged member by member at every depth, `null` removes a member,
+    /// and any other value replaces what is there. What the patch does not name keeps its bytes and its place.
+    ///
+    /// Takes time in proportion to both values. Recursion is as deep as the patch, which whoever parsed it has bounded.
+    public func merging(_ patch: JSONText) -> JSONText {
+        guard let changes = patch.rawMembers() else { return patch }
+        var members: [(name: String, value: JSONText)?] = rawMembers() ?? []
+        // By their bytes: texts that look alike are different names.
+        var places: [[UInt8]: Int] = [:]
+        for (index, member) in members.enumerated() { if let member { places[Array(member.name.utf8)] = index } }
+        for change in changes {
+            let name = Array(change.name.utf8)
+            if change.value == .null {
+                if let index = places.removeValue(forKey: name) { members[index] = nil }
+            } else if let index = places[name], let member = members[index] {
+                members[index] = (member.name, member.value.merging(change.value))
+            } else {
+                places[name] = members.count
+                members.append((change.name, JSONText.null.merging(change.value)))
+            }
+        }
+        return JSONText(members: members.compactMap(\.self))
+    }
+
+    /// The merge patch (RFC 7396) that makes of this value the wanted one. A member of the wanted value that is `null` cannot be said
+    /// by a merge patch and is left out.
+    public func mergePatch(to wanted: JSONText) -> JSONText {
+        guard let wantedMembers = wanted.rawMembers(), let members = rawMembers() else { return wanted }
+        func value(_ name: String, in members: [(name: String, value: JSONText)]) -> JSONText? {
+            members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
+        }
+        var changes: [(name: String, value: JSONText)] = []
+        for member in members where value(member.name, in: wantedMembers) == nil {
+            changes.append((member.name, .null))
+        }
+        for member in wantedMembers {
+            guard let present = value(member.name, in: members) else {
+                changes.append(member)
+                continue
+            }
+            if present != member.value { changes.append((member.name, present.mergePatch(to: member.value))) }
+        }
+        return JSONText(members: changes)
+    }
+
+    /// An object of these members, each with its value's bytes.
+    public init(members: [(name: String, value: JSONText)]) {
+        self.init(capacity: members.reduce(2) { $0 + $1.name.utf8.count + $1.value.count + 4 }) { writer in
+            writer.beginObject()
+            for member in members {
+                writer.key(text: member.name)
+                writer.raw(member.value)
+            }
+            writer.endObject()
+        }
+    }
+}

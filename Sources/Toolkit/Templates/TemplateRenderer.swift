@@ -248,3 +248,80 @@ public struct TemplateRenderer {
         MissingValue(pointer: repetition.pointer, detail: "{\(repetition.array)} is no array")
     }
 }
+
+/// The values a template is filled in with.
+public protocol TemplateContext {
+    /// The whole value of a root of form ``ReferenceRoot/Form/document``, valid JSON; nil where there is none.
+    func document(_ root: String) -> JSONText?
+
+    /// The text under `name` of a root of form ``ReferenceRoot/Form/table``, or (with an empty name) the text of a root of
+    /// form ``ReferenceRoot/Form/text``; nil where there is none.
+    func text(_ root: String, _ name: String) -> String?
+}
+
+/// A first word of references: what a template may take values from.
+public struct ReferenceRoot: Sendable, Hashable {
+    /// What follows the first word.
+    public enum Form: Sendable {
+        /// `body`, `body/json/pointer` (RFC 6901).
+        case document
+        /// `header/Name`: everything behind the slash is one name.
+        case table
+        /// `source`: the word alone.
+        case text
+    }
+
+    public let name: String
+    public let form: Form
+
+    public init(_ name: String, _ form: Form) {
+        self.name = name
+        self.form = form
+    }
+
+    /// How it is written, for messages.
+    var spelling: String {
+        switch form {
+        case .document: "\(name)/json/pointer"
+        case .table: "\(name)/Name"
+        case .text: name
+        }
+    }
+}
+
+/// A mistake in a template, for its author.
+public struct TemplateFault: Sendable, Equatable {
+    /// Where in the template: a JSON Pointer, empty for the whole.
+    public var pointer: String
+    /// What was demanded, in one word: `type`, `required`, `reference`, …
+    public var keyword: String
+    public var detail: String
+
+    public init(pointer: String, keyword: String, detail: String) {
+        self.pointer = pointer
+        self.keyword = keyword
+        self.detail = detail
+    }
+}
+
+/// Every mistake of a template.
+public struct TemplateFaults: Error, Sendable, Equatable {
+    public var faults: [TemplateFault]
+}
+
+/// A value that a run could not give.
+public struct MissingValue: Sendable, Equatable {
+    /// The place in the template that asked for it: a JSON Pointer.
+    public var pointer: String
+    /// Names the reference: `{body/ref} has no value`.
+    public var detail: String
+}
+
+/// Why a template could not be filled in.
+public enum TemplateError: Error, Sendable, Equatable {
+    case missing([MissingValue])
+    /// The result would be longer than asked for.
+    case tooLarge(limitBytes: Int)
+    /// More than `TemplateLimits.steps`.
+    case tooMuchWork
+}

@@ -42,7 +42,8 @@ import Testing
     }
 
     private func work(_ name: String) async throws {
-        try await compileQueue.run(for: AppID(String(name.prefix(1)))) { () async throws(ChatError) in done.append(name) }
+        try await compileQueue.run(for: AppID(String(name.prefix(1)))) { () async throws(ChatError) in done.append(name)
+        }
     }
 
     /// Something that keeps the workshop busy until its door is opened.

@@ -181,7 +181,8 @@ import Testing
         try await Room.open(limits: limits) { room in
             for number in 0..<10 {
                 let until = room.service.clock.now.adding(.seconds(100 - number))
-                _ = try await room.chat.restrict("u\(number)", in: "crew", RestrictionRequest(isMute: true, until: until))
+                _ = try await room.chat.restrict(
+                    "u\(number)", in: "crew", RestrictionRequest(isMute: true, until: until))
             }
             room.advance(.seconds(95))
             for _ in 0..<4 { await room.service.sweepRestrictions() }

@@ -66,7 +66,8 @@ import Testing
             let users = (0..<50).map { "user\($0)" }
             try await room.establish("crew", members: users + ["ana"])
             let board = UnreadCounts(
-                engine: room.service.engine, pendingDeletions: room.service.pendingDeletions, limits: room.service.limits,
+                engine: room.service.engine, pendingDeletions: room.service.pendingDeletions,
+                limits: room.service.limits,
                 clock: room.service.clock, following: { _ in [] })
             let following = Task { await board.run() }
             for user in users { await board.watch(self.user(user)) }

@@ -98,7 +98,8 @@ private let presence = NamePattern.below("presence.")
                 house.tracker.opened(HolderID(user), of: house.user(user), presentOn: ["lobby", "own.\(user)"])
             }
             try await house.pass(.seconds(10))
-            #expect(try await house.tracker.board.counts(of: [PresenceScope(.occupant, house.channel("lobby"))]) == [count])
+            #expect(
+                try await house.tracker.board.counts(of: [PresenceScope(.occupant, house.channel("lobby"))]) == [count])
             for user in users { house.tracker.broke(HolderID(user)) }
             try await house.pass(.seconds(30))
             try await house.pass(.seconds(10))

@@ -1,8 +1,8 @@
 import ChatModel
 import JSON
 import Locking
-import TestSupport
 import Testing
+import TestSupport
 
 extension Behaviour {
     static let life: [Behaviour] = [
@@ -61,6 +61,47 @@ extension Behaviour {
             #expect(try await node.deliveries.take(1, wait: .seconds(30)).isEmpty)
             for await _ in await node.log.committed() { Issue.record("nothing is committed any more") }
             for await _ in await node.directory.changes(after: .max) { Issue.record("nothing changes any more") }
+        },
+    ]
+}
+
+/// "é" as one code point and as two: the same `String`, other bytes.
+private let composed = "caf\u{E9}"
+private let decomposed = "cafe\u{301}"
+
+extension Behaviour {
+    static let names: [Behaviour] = [
+        Behaviour("names that look alike and differ in their bytes are two channels") { trial in
+            for retention in [Retention.kept, .passing] {
+                try await trial.append(trial.draft(composed, #""1""#, retention: retention))
+                try await trial.append(trial.draft(decomposed, #""2""#, retention: retention))
+            }
+            let names = try await trial.readAll(trial.everything).map { Array($0.channel.name.utf8) }
+            #expect(names == [composed, decomposed, composed, decomposed].map { Array($0.utf8) })
+            for (name, text) in [(composed, #""1""#), (decomposed, #""2""#)] {
+                #expect(try await trial.history(name).texts == [text])
+                #expect(try await trial.readAll(trial.names(name)).texts == [text, text])
+            }
+        },
+        Behaviour("prefixes that look alike and differ in their bytes lead to other channels") { trial in
+            try await trial.append(trial.draft(composed + ".a", "1"), trial.draft(decomposed + ".a", "2"))
+            let below = ChannelSet(app: trial.app, prefixes: [composed + "."])
+            // A page of one is found by other means than a long one.
+            for limit in [1, 500] { #expect(try await trial.readAll(below, limit: limit).texts == ["1"]) }
+        },
+        Behaviour("a deletion leaves the channel alone whose name only looks alike") { trial in
+            let kept = try await trial.append(trial.draft(composed), trial.draft(decomposed))
+            let end = kept[1].timetoken.adding(.seconds(1))
+            #expect(try await trial.log.delete(after: .zero, before: end, in: trial.channel(composed)) == 1)
+            #expect(try await trial.history(composed).isEmpty)
+            #expect(try await trial.history(decomposed).timetokens == [kept[1].timetoken])
+        },
+        Behaviour("records whose ids look alike are apart") { trial in
+            let keys = [composed, decomposed].map { RecordKey(.user, $0, in: trial.app) }
+            let bodies = [#"{"n":1}"#, #"{"n":2}"#].map { trial.json($0) }
+            _ = try await trial.directory.write(
+                zip(keys, bodies).map { RecordChange($0, body: $1, demand: .absent) })
+            #expect(try await trial.directory.read(keys).map { $0?.body } == bodies)
         },
     ]
 }

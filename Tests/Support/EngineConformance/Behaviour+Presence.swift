@@ -75,7 +75,8 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             try await trial.board.lose(holder, grace: .seconds(30))
             trial.clock.advance(by: .seconds(29))
             #expect(try await trial.board.expire().isEmpty)
-            #expect(try await trial.board.hold([presenceKey], of: trial.user("ana"), by: HolderID("page again")).isEmpty)
+            #expect(
+                try await trial.board.hold([presenceKey], of: trial.user("ana"), by: HolderID("page again")).isEmpty)
             trial.clock.advance(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
             try await trial.board.lose(HolderID("page again"), grace: .seconds(30))
@@ -107,7 +108,10 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             #expect(try await trial.board.leave([presenceKey]).map(\.happening) == [.left])
             #expect(try await trial.board.leave([presenceKey]).isEmpty)
             #expect(!(trial.board.isTaken(presenceKey)))
-            #expect(try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder).map(\.happening) == [.joined])
+            #expect(
+                try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder).map(\.happening) == [
+                    .joined
+                ])
         },
         PresenceBehaviour("a participant stays with any connection, and without one by signs of life") { trial in
             let presenceKey = PresenceKey(.participant, of: "ana", on: trial.channel("lobby"))
@@ -144,7 +148,8 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
                 if !page.hasMore { break }
             }
             #expect(seen == users)
-            #expect(try await other.counts(of: [presenceScope, PresenceScope(.typist, trial.channel("room"))]) == [25, 0])
+            #expect(
+                try await other.counts(of: [presenceScope, PresenceScope(.typist, trial.channel("room"))]) == [25, 0])
             _ = try await trial.board.leave([trial.presenceKey("user103")])
             _ = try await trial.board.renew([trial.presenceKey("user103")], for: .seconds(10))
             let again = try await other.occupants(of: presenceScope, after: "user102", limit: 1)

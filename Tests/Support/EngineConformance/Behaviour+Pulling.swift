@@ -268,7 +268,8 @@ extension Behaviour {
             query.order = .oldestFirst
             let dead = try await trial.listAll(query)
             #expect(dead.map(\.event) == (1...count).map { Timetoken(UInt64($0)) })
-            let all = DeliverySelection.range(trial.subscriber("wh"), after: 0, before: .distantFuture, onlyFailed: true)
+            let all = DeliverySelection.range(
+                trial.subscriber("wh"), after: 0, before: .distantFuture, onlyFailed: true)
             #expect(try await trial.queue.replay(all, isDryRun: true) == count)
             #expect(try await trial.queue.replay(all, isDryRun: false) == count)
             #expect(try await settleAll(.delivered) == count)

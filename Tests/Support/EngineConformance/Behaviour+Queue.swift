@@ -387,7 +387,8 @@ extension Behaviour {
             }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 6)
             let other = PlannedDelivery(
-                id: "dlv_other", subscriber: SubscriberID("wh_a", in: AppID("other")), event: 3, type: "t", channel: "c")
+                id: "dlv_other", subscriber: SubscriberID("wh_a", in: AppID("other")), event: 3, type: "t", channel: "c"
+            )
             try await trial.queue.plan([other], cursor: CursorName("c"), from: 6, to: 7)
             try await trial.queue.set(.paused, of: trial.subscriber("wh_b"), concurrency: 1)
             let leases = try await trial.queue.take(6, wait: .zero).filter {

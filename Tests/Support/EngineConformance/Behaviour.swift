@@ -1,7 +1,7 @@
 public import ChatModel
 import JSON
-public import TestSupport
 public import Testing
+public import TestSupport
 
 /// One promise of the contract as a test any engine runs.
 public struct Behaviour: Sendable, CustomTestStringConvertible {
@@ -148,4 +148,30 @@ func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) async throws -
         for number in 0..<count { group.addTask { try await body(number) } }
         try await group.waitForAll()
     }
+}
+
+/// An engine as the behaviours see it: its nodes, and the means to shake it.
+public protocol EngineUnderTest: Sendable {
+    /// One node or several over the same store. "Another node" is the last one.
+    var nodes: [any Engine] { get async }
+    /// Whether ``restart()`` keeps what was stored; in memory it would not.
+    var survivesRestart: Bool { get }
+    /// Closes every node in order and opens the store again.
+    func restart() async throws
+    /// Makes the store unable to commit until ``unblock()``; false where that cannot be arranged.
+    func block() async throws -> Bool
+    func unblock() async throws
+    /// Removes at once what is too old.
+    func removeOutlived() async throws
+    /// Closes the nodes and takes away what they left.
+    func end() async
+}
+
+/// Makes an engine under test, empty, with these limits, living by this clock.
+public typealias EngineFactory = @Sendable (Limits, ManualClock) async throws -> any EngineUnderTest
+
+extension ManualClock {
+    /// The time of day.
+    public var now: Timetoken { Timetoken(ticks) }
+    public var wallClock: WallClock { WallClock { self.now } }
 }

@@ -288,3 +288,134 @@ extension Streams {
         return frameEnd
     }
 }
+
+/// Takes the heads of chunks out of a body, in place, wherever the pieces were cut (RFC 9112, 7.1).
+struct ChunkDecoder {
+    private enum Place: UInt8 { case size, rest, data, end }
+
+    private var place = Place.size
+    private var left = 0
+    private(set) var isOver = false
+
+    /// Moves what belongs to the body together.
+    /// - Returns: how much that is.
+    mutating func decode(_ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
+        var (read, written) = (0, 0)
+        while read < count, !isOver {
+            switch place {
+            case .size, .rest:
+                takeHead(bytes.load(fromByteOffset: read, as: UInt8.self))
+                read += 1
+            case .data:
+                let length = min(left, count - read)
+                if written != read { memmove(bytes + written, bytes + read, length) }
+                read += length
+                written += length
+                left -= length
+                if left == 0 { place = .end }
+            case .end:
+                if bytes.load(fromByteOffset: read, as: UInt8.self) == 0x0A { place = .size }
+                read += 1
+            }
+        }
+        return written
+    }
+
+    private mutating func takeHead(_ byte: UInt8) {
+        switch byte {
+        case 0x0A:
+            isOver = left == 0
+            place = .data
+        case 0x30...0x39 where place == .size: left = left << 4 | Int(byte - 0x30)
+        case 0x41...0x46 where place == .size: left = left << 4 | Int(byte - 0x41 + 10)
+        case 0x61...0x66 where place == .size: left = left << 4 | Int(byte - 0x61 + 10)
+        default: place = .rest  // an extension, or the carriage return
+        }
+    }
+}
+
+/// Waits for many descriptors.
+final class Poller {
+    let descriptor: Int32
+    private let events: UnsafeMutablePointer<epoll_event>
+    private let capacity: Int
+
+    /// - Parameter capacity: what one wait hands out at most: the time until others have their turn again.
+    init(capacity: Int) throws(BenchFailure) {
+        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw BenchFailure("epoll_create1 failed with \(errno)") }
+        self.capacity = capacity
+        events = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        close(descriptor)
+        events.deallocate()
+    }
+
+    static let readable = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
+    static let writable = EPOLLOUT.rawValue
+
+    func add(_ other: Int32, tag: UInt64, events: UInt32 = readable) { control(EPOLL_CTL_ADD, other, tag, events) }
+    func change(_ other: Int32, tag: UInt64, events: UInt32) { control(EPOLL_CTL_MOD, other, tag, events) }
+    func remove(_ other: Int32) { control(EPOLL_CTL_DEL, other, 0, 0) }
+
+    private func control(_ action: Int32, _ other: Int32, _ tag: UInt64, _ events: UInt32) {
+        var event = epoll_event(events: events, data: epoll_data_t(u64: tag))
+        let code = epoll_ctl(descriptor, action, other, &event)
+        precondition(code == 0, "epoll_ctl failed with \(errno)")
+    }
+
+    /// Hands the tag of each ready descriptor to `body`.
+    @inline(__always)
+    func wait(milliseconds: Int32, _ body: (UInt64) -> Void) {
+        let count = epoll_wait(descriptor, events, Int32(capacity), milliseconds)
+        var index = 0
+        while index < Int(count) {
+            body(events[index].data.u64)
+            index += 1
+        }
+    }
+}
+
+/// One stream, as its reader keeps it. Trivial, so that thousands lie side by side in memory.
+struct StreamSlot {
+    enum Phase: UInt8 { case idle, connecting, head, open, ended }
+
+    var descriptor: Int32 = -1
+    let channel: UInt32
+    var phase = Phase.idle
+    var isChunked = false
+    var chunks = ChunkDecoder()
+    var ids = FrameIDs()
+    /// Bytes of what the last piece cut: of a head, of a frame, of a mark.
+    var rest: UnsafeMutableRawPointer?
+    var restCount = 0
+    private var restCapacity = 0
+    /// Distinct events that came.
+    var received = 0
+    /// When so many have come, the stream is complete; 0 when nobody waits for that.
+    var goal = 0
+    /// Read by the clock, and not when something has come.
+    var isSlow = false
+    /// Whether the kernel shall hold little for it.
+    var hasSmallBuffer = false
+
+    init(channel: UInt32) { self.channel = channel }
+
+    mutating func keep(_ bytes: UnsafeRawPointer, _ count: Int) {
+        if count > restCapacity {
+            rest?.deallocate()
+            restCapacity = max(64, count)
+            rest = .allocate(byteCount: restCapacity, alignment: 1)
+        }
+        if count > 0 { rest?.copyMemory(from: bytes, byteCount: count) }
+        restCount = count
+    }
+
+    /// Frees what ``keep(_:_:)`` took.
+    mutating func deallocate() {
+        rest?.deallocate()
+        (rest, restCount, restCapacity) = (nil, 0, 0)
+    }
+}

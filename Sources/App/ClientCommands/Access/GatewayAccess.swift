@@ -191,3 +191,53 @@ package final class GatewayAccess: Sendable {
         return .seconds(min(seconds, 30))
     }
 }
+
+/// How long to wait before asking again: twice as long each time, within bounds, and never in step with others.
+package struct Backoff: Sendable {
+    package var first: Duration
+    package var most: Duration
+
+    /// A request that failed on its way.
+    package static let request = Backoff(first: .milliseconds(200), most: .seconds(5))
+    /// A stream that broke.
+    package static let stream = Backoff(first: .milliseconds(500), most: .seconds(30))
+
+    /// - Parameters:
+    ///   - attempt: how many have failed, from 1.
+    ///   - draw: from 0 up to 1. Half of the delay is fixed, the other half drawn.
+    package func delay(afterAttempt attempt: Int, draw: Double) -> Duration {
+        let full = min(most, first * (1 << min(max(attempt - 1, 0), 20)))
+        return full * (0.5 + draw / 2)
+    }
+}
+
+/// A list of the native API, read page by page (`conventions.md` 9).
+struct PagedList: Sendable {
+    let access: GatewayAccess
+    /// With its query; limit and cursor are added.
+    let path: RequestPath
+
+    /// The gateway's largest page (`product.md` 9).
+    private static let pageMost = 250
+
+    /// Visits up to `limit` elements in the list's order.
+    ///
+    /// - Returns: whether there are more.
+    func each(limit: Int, _ visit: (JSONText, JSONValue) throws -> Void) async throws -> Bool {
+        var left = limit
+        var cursor: String?
+        while true {
+            let page = path.adding("limit", String(min(left, Self.pageMost))).adding("cursor", cursor)
+            let answer = try await access.send(Call(path: page))
+            let values = answer.document?.root["data"]?.elements ?? []
+            let texts = answer.document?.text.rawMember("data")?.rawElements() ?? []
+            for (text, value) in zip(texts, values).prefix(left) { try visit(text, value) }
+            left -= min(left, values.count)
+            let next = answer.document?.root["next_cursor"]?.string
+            guard left > 0 else { return next != nil }
+            // The same cursor again would go round for ever.
+            guard let next, next != cursor else { return false }
+            cursor = next
+        }
+    }
+}

@@ -27,7 +27,8 @@ package struct GatewayOptions: ParsableArguments {
         _ body: (GatewayAccess, CommandEnvironment) async throws -> Result
     ) async throws -> Result {
         let commandEnvironment = CommandEnvironment.current
-        let target = try GatewayTarget(url: url, tokenCommand: tokenCommand, profile: profile, commandEnvironment.environment)
+        let target = try GatewayTarget(
+            url: url, tokenCommand: tokenCommand, profile: profile, commandEnvironment.environment)
         let access = try GatewayAccess(
             address: target.address, credential: target.credential, commandEnvironment: commandEnvironment)
         do {

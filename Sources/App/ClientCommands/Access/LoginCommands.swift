@@ -31,7 +31,8 @@ struct LoginCommand: AsyncParsableCommand {
         let key = try KeyPrompt.read(for: address, commandEnvironment)
         let store = try ProfileStore(commandEnvironment.environment)
         let access = try GatewayAccess(
-            address: address, credential: Credential(key: key, source: "the key"), commandEnvironment: commandEnvironment)
+            address: address, credential: Credential(key: key, source: "the key"),
+            commandEnvironment: commandEnvironment)
         let session: Answer
         do { session = try await access.send(Call(path: RequestPath("v1", "session"))) } catch {
             await access.close()
@@ -101,7 +102,9 @@ struct ProfilesCommand: ParsableCommand, ReadOnlyCommand {
 private enum KeyPrompt {
     private static let keyBytes = 16 * 1024
 
-    static func read(for address: ServerAddress, _ commandEnvironment: CommandEnvironment) throws(CommandFailure) -> String {
+    static func read(
+        for address: ServerAddress, _ commandEnvironment: CommandEnvironment
+    ) throws(CommandFailure) -> String {
         let input = commandEnvironment.input
         let isTerminal = isatty(input) == 1
         if isTerminal { commandEnvironment.console.errors.text("API key for \(address.url): ") }

@@ -83,7 +83,8 @@ struct EmitCommand: AsyncParsableCommand {
             let id = SanitizedText.safe(emitted?["id"]?.string ?? "an event")
             let isRepeat = emitted?["duplicate"]?.boolean == true
             output.line(
-                "\(output.style.good("emitted")) \(id) to \(SanitizedText.safe(channel))\(isRepeat ? " (a repeat)" : "")")
+                "\(output.style.good("emitted")) \(id) to \(SanitizedText.safe(channel))\(isRepeat ? " (a repeat)" : "")"
+            )
         }
     }
 

@@ -71,7 +71,8 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
             let console = commandEnvironment.console
             let forwarder = forward.map { EventForwarder(url: $0, key: key, client: access.client) }
             if let forwarder { console.errors.line("forwarding to \(forwarder.url), signed with \(key.text)") }
-            var follower = StreamFollower(access: access, commandEnvironment: commandEnvironment, path: path, since: since)
+            var follower = StreamFollower(
+                access: access, commandEnvironment: commandEnvironment, path: path, since: since)
             var left = count ?? .max
             try await follower.follow { envelope, document in
                 if let forwarder {
@@ -96,5 +97,24 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
                 "--secret must be 'whsec_' and base64 of at least \(StandardSigningKey.minimumSecretBytes) bytes",
                 code: 2)
         }
+    }
+}
+
+/// An event on one line, for people: time, channel, type, user, data.
+enum EventLine {
+    static func text(_ envelope: JSONText, _ event: JSONValue, _ style: Style) -> String {
+        func field(_ name: String) -> String { SanitizedText.safe(event[name]?.string ?? "-") }
+        let data = SanitizedText.safe(envelope.rawMember("data")?.onOneLine().description ?? "")
+        let words = [
+            style.faint(time(field("timestamp"))), style.name(field("channel")), style.heading(field("type")),
+            field("user"), data,
+        ]
+        return words.joined(separator: "  ")
+    }
+
+    /// `2024-11-24T01:39:05.678901Z` to the millisecond, with a blank between date and time.
+    static func time(_ timestamp: String) -> String {
+        guard timestamp.utf8.count == 27, timestamp.hasSuffix("Z") else { return timestamp }
+        return timestamp.dropLast(4).replacing("T", with: " ") + "Z"
     }
 }

@@ -23,7 +23,8 @@ struct SchemaErrorReport: Error {
     func tell(_ sink: Sink) {
         sink.line(sink.style.bad("error: ") + SanitizedText.safe("\(file): \(message)"))
         for problem in problems {
-            sink.line("  \(sink.style.name(SanitizedText.safe(problem.pointer)))  \(SanitizedText.safe(problem.detail))")
+            sink.line(
+                "  \(sink.style.name(SanitizedText.safe(problem.pointer)))  \(SanitizedText.safe(problem.detail))")
         }
     }
 

@@ -161,3 +161,86 @@ extension Verdict.Budget {
         }
     }
 }
+
+extension SchemaCommand {
+    struct Infer: ParsableCommand, ReadOnlyCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Draft a schema from documents, one on each line of a file.",
+            discussion: """
+                parley history orders.eu --all --json | jq -c .data > orders.jsonl
+                parley schema infer --instances orders.jsonl > order.json
+
+                The draft accepts every one of them and guesses little; read it before you declare it.
+                """)
+
+        @Option(help: ArgumentHelp("The documents, one on each line.", valueName: "file"))
+        var instances: String
+
+        @Flag(help: "Refuse members that no document has.")
+        var closed = false
+
+        @Option(
+            name: .customLong("enum-limit"),
+            help: ArgumentHelp("Texts of at most so many different words become an enum; 0 for never.", valueName: "n"))
+        var enumLimit = InferenceOptions().enumLimit
+
+        func validate() throws {
+            guard enumLimit >= 0 else { throw ValidationError("--enum-limit must be at least 0.") }
+        }
+
+        func run() throws {
+            let documents = try InstanceLines.read(instances).enumerated().map { index, bytes in
+                do { return try JSONDocument(bytes, numbers: .lenient) } catch {
+                    throw CommandFailure("\(instances), line \(index + 1) is not JSON: \(error)")
+                }
+            }
+            let options = InferenceOptions(closesObjects: closed, enumLimit: enumLimit)
+            let draft = SchemaInference.draft(of: documents.map(\.root), options: options)
+            CommandEnvironment.current.console.output.line(draft.bytes)
+        }
+    }
+}
+
+/// The documents of a file, one on each line.
+enum InstanceLines {
+    /// What a file of documents may hold; all of it is kept in memory.
+    private static let limit = 1 << 30
+
+    /// The lines of a file, or of the standard input (`-`), without their LF. What follows the last LF is a line only when it is not empty.
+    static func read(_ file: String) throws(CommandFailure) -> [[UInt8]] {
+        let bytes = try InputText.source(file, limit: limit)
+        var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        guard !lines.isEmpty else { throw CommandFailure("\(InputText.title(of: file)) holds no documents") }
+        return lines
+    }
+}
+
+/// `parley schema`: JSON Schemas on this machine, without a gateway and without a network.
+///
+/// The exit codes are its own, because "invalid" and "incompatible" are answers and no failures: scripts tell them apart
+/// from a wrong option or a file that is not there.
+struct SchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schema", abstract: "Check schemas, validate documents, compare versions; offline.",
+        discussion: """
+            Nothing is ever fetched: what a schema refers to comes from --remotes, or is one of the published metaschemas.
+
+            Exit codes: 0 yes or done, 1 wrong usage or a file that cannot be read, 2 the schema is refused, \
+            4 some document is invalid, 5 the versions are incompatible, 6 it cannot be told whether they are.
+            """,
+        subcommands: [Validate.self, Check.self, Suite.self, Compat.self, Infer.self, Bench.self])
+
+    /// What an exit code other than 0 says.
+    enum Answer: Int32 {
+        case wrongUsage = 1
+        case refused = 2
+        case disagreement = 3
+        case invalid = 4
+        case incompatible = 5
+        case undecided = 6
+
+        /// To be thrown when everything has been printed.
+        var exit: ExitCode { ExitCode(rawValue) }
+    }
+}

@@ -79,3 +79,109 @@ extension Sink {
         exit(1)
     }
 }
+
+/// Text of strangers on somebody's terminal.
+package enum SanitizedText {
+    /// The text with everything a terminal would obey made visible: C0, DEL, C1, and the marks that reorder a line.
+    ///
+    /// JSON escapes C0 but not C1, and U+009B begins a control sequence as ESC [ does.
+    package static func safe(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isObeyed) else { return text }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if isObeyed(scalar) {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    /// Columns a terminal gives the text: two for the wide characters of East Asia and for emoji.
+    package static func width(_ text: String) -> Int {
+        text.reduce(0) { $0 + ($1.unicodeScalars.first.map(isWide) == true ? 2 : 1) }
+    }
+
+    /// Unicode's East Asian Width W and F, by blocks (UAX 11).
+    private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+            0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1F6FF, 0x1F900...0x1F9FF, 0x20000...0x3FFFD:
+            true
+        default: false
+        }
+    }
+}
+
+/// Colours for people, or none.
+package struct Style: Sendable {
+    package let isColoured: Bool
+
+    package static let plain = Style(isColoured: false)
+
+    package init(isColoured: Bool) { self.isColoured = isColoured }
+
+    /// Colours on a terminal that can show them, unless `NO_COLOR` is set to anything (no-color.org).
+    package init(isTerminal: Bool, environment: [String: String]) {
+        isColoured = isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+    }
+
+    package func heading(_ text: String) -> String { paint(text, "1") }
+    package func faint(_ text: String) -> String { paint(text, "2") }
+    package func good(_ text: String) -> String { paint(text, "32") }
+    package func bad(_ text: String) -> String { paint(text, "31") }
+    package func name(_ text: String) -> String { paint(text, "36") }
+
+    private func paint(_ text: String, _ code: String) -> String {
+        isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    }
+}
+
+/// Rows in aligned columns.
+package struct Table {
+    package let titles: [String]
+    private var rows: [[String]] = []
+
+    package init(_ titles: [String]) { self.titles = titles }
+
+    /// - Parameter cells: one for each title; what is missing is left empty.
+    package mutating func add(_ cells: [String]) {
+        rows.append(titles.indices.map { $0 < cells.count ? SanitizedText.safe(cells[$0]) : "" })
+    }
+
+    /// The lines, two blanks between columns and none at their end.
+    package func lines(_ style: Style) -> [String] {
+        let titles = titles.map { $0.uppercased() }
+        let widths = titles.indices.map { column in
+            ([titles] + rows).reduce(0) { max($0, SanitizedText.width($1[column])) }
+        }
+        func line(_ cells: [String]) -> String {
+            var text = ""
+            for (column, cell) in cells.enumerated() {
+                text += cell
+                if cells[(column + 1)...].contains(where: { !$0.isEmpty }) {
+                    text += String(repeating: " ", count: widths[column] - SanitizedText.width(cell) + 2)
+                }
+            }
+            return text
+        }
+        return [style.heading(line(titles))] + rows.map(line)
+    }
+
+    /// Names and values, one a line.
+    package static func pairs(_ pairs: [(name: String, value: String)], _ style: Style) -> [String] {
+        let width = pairs.reduce(0) { max($0, SanitizedText.width($1.name)) }
+        return pairs.map { name, value in
+            let gap = String(repeating: " ", count: width - SanitizedText.width(name) + 2)
+            return style.faint(SanitizedText.safe(name)) + gap + SanitizedText.safe(value)
+        }
+    }
+}

@@ -65,7 +65,8 @@ struct DataCheck {
         let text = "\(free / 1_000_000) MB free"
         let advice = "make room, or shorten how long events are kept; a full disk refuses emits (507)"
         if free < Self.noRoom { return CheckResult("room", .failure, text, advice: advice) }
-        return free < Self.littleRoom ? CheckResult("room", .warning, text, advice: advice) : CheckResult("room", .ok, text)
+        return free < Self.littleRoom
+            ? CheckResult("room", .warning, text, advice: advice) : CheckResult("room", .ok, text)
     }
 
     /// Kinds that share a file between machines by other rules than the write-ahead log needs

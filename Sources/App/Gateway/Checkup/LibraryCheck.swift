@@ -1,7 +1,9 @@
-import ChatModel
+public import ChatModel
+import Glibc
 import HTTPClient
 import HTTPServer
 import JSON
+import Signing
 import SQLiteEngine
 
 /// The libraries as they are on this machine, which need not be those the program was built with.
@@ -61,4 +63,92 @@ struct LibraryCheck {
         }
         return false
     }
+}
+
+/// A look at everything a gateway needs on its machine, without a gateway.
+public struct Diagnostics: Sendable {
+    let configuration: Configuration
+    let clock: WallClock
+    /// Whether the whole database is read for faults.
+    let isThorough: Bool
+
+    /// - Parameter isThorough: reads the whole database, which takes its time where that is large.
+    public init(of configuration: Configuration, clock: WallClock = .system, isThorough: Bool = true) {
+        self.configuration = configuration
+        self.clock = clock
+        self.isThorough = isThorough
+    }
+
+    /// Everything that was looked at, what is wrong and what is not, in a fixed order.
+    public func findings() -> [CheckResult] {
+        let data = DataCheck(path: configuration.dataDirectory)
+        var findings = LibraryCheck().findings + LimitCheck(configuration: configuration).findings
+        findings += CertificateCheck(configuration: configuration, clock: clock).findings
+        findings += data.findings
+        guard data.hasDatabase else { return findings }
+        let vault: Vault
+        do {
+            vault = try configuration.vault()
+        } catch {
+            return findings + [CheckResult("secrets", .failure, error.description)]
+        }
+        return findings
+            + StoreCheck(path: data.database, vault: vault, clock: clock, isThorough: isThorough).findings
+    }
+
+    /// Whether a gateway has the data directory, in whatever process; nil where there is nothing to have.
+    public var isServed: Bool? { DataCheck(path: configuration.dataDirectory).isServed }
+}
+
+/// What a look at one thing came to.
+public struct CheckResult: Sendable, Equatable {
+    public enum Status: String, Sendable {
+        case ok
+        /// It works, but somebody should know.
+        case warning
+        /// It does not work, or will not for long.
+        case failure
+    }
+
+    /// What was looked at: a short word, the same in every version.
+    public var check: String
+    public var status: Status
+    public var text: String
+    /// What to do; nil where nothing is to be done.
+    public var advice: String?
+
+    public init(_ check: String, _ status: Status, _ text: String, advice: String? = nil) {
+        self.check = check
+        self.status = status
+        self.text = text
+        self.advice = advice
+    }
+}
+
+/// What the system allows a process, held against what the settings promise.
+struct LimitCheck {
+    let configuration: Configuration
+
+    /// Files, threads, and room for what is short-lived.
+    private static let others = 344
+
+    var findings: [CheckResult] {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return [] }
+        // A gateway raises the soft limit to the hard one at its start.
+        let most = Int(clamping: limit.rlim_max)
+        let needed =
+            configuration.connections + configuration.limits.streamsInGateway + configuration.webhookConnections
+            + Self.others
+        guard most < needed else { return [CheckResult("descriptors", .ok, "\(Self.text(most)) open files allowed")] }
+        return [
+            CheckResult(
+                "descriptors", .warning,
+                "\(most) open files are allowed here; connections, limits.streams and webhook.connections may need \(needed)",
+                advice: "raise the limit (ulimit -n, LimitNOFILE= of systemd) or lower limits.streams; "
+                    + "a service may have another limit than this shell")
+        ]
+    }
+
+    private static func text(_ count: Int) -> String { count > 1_000_000_000 ? "any number of" : "\(count)" }
 }

@@ -1,4 +1,8 @@
+import ChatCore
 public import ChatModel
+import Glibc
+import HTTPClient
+import Logging
 
 /// Everything an operator can decide, as values. `Settings.all` names each; `ConfigurationLoader` fills it from file,
 /// environment and flags.
@@ -61,5 +65,76 @@ extension Configuration {
             case let host: host.contains(":") ? "[\(host)]" : host
             }
         return "\(tlsCertificate.isEmpty ? "http" : "https")://\(host):\(listenPort)"
+    }
+}
+
+extension Configuration {
+    /// Requests to receivers of webhooks under way at once: as many as are set, unless they would take more than a quarter of
+    /// the descriptors the system allows, which streams need as well.
+    var outboundConnections: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return webhookConnections }
+        return min(webhookConnections, max(64, Int(clamping: limit.rlim_cur) / 4))
+    }
+}
+
+extension Configuration {
+    /// What sends spans to the collector; nil where none is set.
+    ///
+    /// The guard of webhooks' addresses does not apply: this one the operator chose, most often on a private network.
+    func traceExporter() throws -> TraceExporter? {
+        guard !otlpEndpoint.isEmpty else { return nil }
+        let options = ClientOptions(
+            maxConnections: 2, userAgent: "Parley/\(Product.version)", totalTimeout: .seconds(10),
+            addressGuard: .disabled)
+        return TraceExporter(
+            tracer: Tracer(ratio: otlpSampleRatio), client: try Client(options: options), url: otlpURL,
+            headers: try otlpFields(), logger: Logger(label: "traces"))
+    }
+
+    /// Where OTLP over HTTP takes traces, below a base address or as it is given in full.
+    private var otlpURL: String {
+        let base = otlpEndpoint.hasSuffix("/") ? String(otlpEndpoint.dropLast()) : otlpEndpoint
+        return base.hasSuffix("/v1/traces") ? base : base + "/v1/traces"
+    }
+
+    /// - Throws: never with the value, which is a secret.
+    func otlpFields() throws(SettingError) -> [OutboundRequest.Field] {
+        var fields: [OutboundRequest.Field] = []
+        for item in otlpHeaders {
+            let parts = item.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, !parts[0].isEmpty, item.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+                throw SettingError("otlp.headers must be name=value, several separated by commas")
+            }
+            fields.append((parts[0].trimmingSpaces(), parts[1].trimmingSpaces()))
+        }
+        return fields
+    }
+}
+
+/// A setting that two configurations have otherwise.
+public struct SettingDifference: Sendable {
+    public let setting: Setting
+    /// As they may be shown: secrets as dots.
+    public let before: String
+    public let after: String
+}
+
+extension Configuration {
+    /// The settings that `other` has otherwise, in the order of the table.
+    public func differences(to other: Configuration) -> [SettingDifference] {
+        Settings.all.compactMap { setting in
+            guard setting.show(self) != setting.show(other) else { return nil }
+            return SettingDifference(setting: setting, before: setting.text(in: self), after: setting.text(in: other))
+        }
+    }
+
+    /// This configuration with what a running gateway takes over from a later one.
+    func takingOver(_ later: Configuration) throws(SettingError) -> Configuration {
+        var next = self
+        for setting in Settings.all where setting.isReloadable { try setting.read(&next, setting.show(later)) }
+        // What was checked is the later one as a whole, which this is not.
+        try next.check()
+        return next
     }
 }

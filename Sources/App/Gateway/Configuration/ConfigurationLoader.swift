@@ -135,7 +135,9 @@ public enum ConfigurationLoader {
             return NameSuggestion.nearest(to: name, among: names)
         }
         let inside = names.filter { $0.hasPrefix(section) }.map { String($0.dropFirst(section.count)) }
-        let found = NameSuggestion.nearest(to: String(name.dropFirst(section.count)), among: inside).map { section + $0 }
+        let found = NameSuggestion.nearest(to: String(name.dropFirst(section.count)), among: inside).map {
+            section + $0
+        }
         return found ?? NameSuggestion.nearest(to: name, among: names.filter { !$0.hasPrefix(section) })
     }
 }

@@ -56,7 +56,8 @@ struct RequestMiddleware: Sendable {
 
     /// The route, never the path: names of channels and users belong to their owners.
     private func log(
-        _ request: Request, _ pattern: RoutePattern, _ status: Int, _ notes: RequestAnnotations, _ context: TraceContext?
+        _ request: Request, _ pattern: RoutePattern, _ status: Int, _ notes: RequestAnnotations,
+        _ context: TraceContext?
     ) {
         let elapsed = (ContinuousClock.now - request.receivedAt) / .milliseconds(1)
         var fields: Logger.Metadata = [

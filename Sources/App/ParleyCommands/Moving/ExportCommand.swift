@@ -35,7 +35,9 @@ struct ExportCommand: AsyncParsableCommand {
 
 extension KeysetOptions {
     /// Reads the keyset to its end.
-    func export<Sink: ExportSink>(to sink: Sink, _ commandEnvironment: CommandEnvironment) async throws -> KeysetExport<Sink> {
+    func export<Sink: ExportSink>(
+        to sink: Sink, _ commandEnvironment: CommandEnvironment
+    ) async throws -> KeysetExport<Sink> {
         let access = try access(commandEnvironment)
         let named = try channels()
         do {

@@ -75,7 +75,8 @@ struct KeysetOptions: ParsableArguments {
         }
         return try KeysetAccess(
             address: ServerAddress(origin), subscribeKey: subscribeKey, publishKey: publishKey, secretKey: secretKey,
-            token: try secret(token, "PUBNUB_TOKEN"), userID: userID, rate: rate, commandEnvironment: commandEnvironment)
+            token: try secret(token, "PUBNUB_TOKEN"), userID: userID, rate: rate, commandEnvironment: commandEnvironment
+        )
     }
 
     func channels() throws -> [String] {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChatModel
 import ClientCommands
 import Gateway
 import Glibc
@@ -58,5 +59,71 @@ struct ConfigurationOptions: ParsableArguments {
         if let data { flags.append(("data", data)) }
         if dev { flags.append(("dev", "true")) }
         return flags
+    }
+}
+
+/// `parley keys`: who may ask.
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Make API keys, hold them to rates, take them back.",
+        subcommands: ClientCommands.keys + [Recover.self])
+
+    /// `parley keys recover`: on the gateway's machine, for who is locked out.
+    struct Recover: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make an admin key of the first app, on the gateway's own machine.",
+            discussion: """
+                parley keys recover --data /var/lib/parley
+
+                For an operator who has no admin key any more. Stop the gateway first, and give the settings it has: \
+                --data, or --config. The key is shown this once. The audit log has an entry of it.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            let configuration = try options.load().configuration
+            let recovered: RecoveredKey
+            do {
+                recovered = try await RecoveredKey(configuration)
+            } catch {
+                throw CommandFailure(String(describing: error))
+            }
+            let console = CommandEnvironment.current.console
+            console.errors.line("made \(recovered.id), an admin key of app '\(SanitizedText.safe(recovered.app))':")
+            console.output.line(recovered.text)
+        }
+    }
+}
+
+/// `parley serve`: the gateway itself.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Run the gateway until SIGTERM or SIGINT.",
+        discussion: """
+            parley serve --dev
+            parley serve --config /etc/parley.yaml --data /var/lib/parley
+
+            It logs to the standard error; the last line of its start is 'listening on URL'. SIGHUP reads the settings \
+            again. On SIGTERM or SIGINT it finishes what is under way and ends with 0.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        // Until the gateway listens for it: a service manager may ask for a reload at once.
+        signal(SIGHUP, SIG_IGN)
+        let loaded = try options.load()
+        // Kept for SIGHUP, which comes when no command is being parsed any more.
+        let commandEnvironment = CommandEnvironment.current
+        do {
+            try await GatewayProcess.serve(loaded) { [options] in
+                try CommandEnvironment.$current.withValue(commandEnvironment) { try options.load() }
+            }
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure("the gateway stopped: \((error as? ChatError)?.message ?? "\(error)")")
+        }
     }
 }

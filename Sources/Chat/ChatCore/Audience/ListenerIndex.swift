@@ -27,7 +27,9 @@ struct ListenerIndex {
 
     func userMemberships(of user: ExactText, in app: AppID) -> UserMemberships? { entries[app]?[user]?.userMemberships }
 
-    func membershipsByUser(in app: AppID) -> [UserMemberships] { entries[app]?.values.compactMap(\.userMemberships) ?? [] }
+    func membershipsByUser(in app: AppID) -> [UserMemberships] {
+        entries[app]?.values.compactMap(\.userMemberships) ?? []
+    }
 
     mutating func enter(_ user: UserID) -> UserMemberships {
         sweep()
@@ -99,4 +101,15 @@ struct ListenerIndex {
     mutating func record(_ change: MembershipEvent) {
         if loads > 0 { recent.append(change) }
     }
+}
+
+/// A channel that streams of users have named, as of the hub's position: one for all who have named it, so that what
+/// becomes of the channel is noted once, however many there are.
+///
+/// Safe to share: it is read and changed on the hub's executor only.
+final class SubscribedChannel: @unchecked Sendable {
+    /// Whether it is for its members only.
+    var isPrivate: Bool
+
+    init(isPrivate: Bool) { self.isPrivate = isPrivate }
 }

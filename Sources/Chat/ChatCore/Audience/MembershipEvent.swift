@@ -74,7 +74,9 @@ struct MembershipEvent: Sendable {
         return .created(isPrivate: kind?.isPrivate ?? false)
     }
 
-    private static func step(_ step: MembershipTransition, _ event: Event, _ read: (JSONValue) -> [ExactText]?) -> Matter? {
+    private static func step(
+        _ step: MembershipTransition, _ event: Event, _ read: (JSONValue) -> [ExactText]?
+    ) -> Matter? {
         guard let data = try? JSONDocument(event.data).root, let users = read(data), !users.isEmpty else { return nil }
         return .step(step, users: users)
     }

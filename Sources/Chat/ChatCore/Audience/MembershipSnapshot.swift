@@ -31,11 +31,15 @@ extension MembershipSnapshot {
         var reading = MembershipSnapshot()
         let prefix = MembershipRecord.prefix(of: user.name)
         try await forEach(.membership, prefix, user.app, directory) { record in
-            guard let membership = MembershipRecord(record), !pendingDeletions.hide(membership, in: user.app) else { return }
+            guard let membership = MembershipRecord(record), !pendingDeletions.hide(membership, in: user.app) else {
+                return
+            }
             reading.take(membership)
         }
         try await forEach(.restriction, prefix, user.app, directory) { record in
-            guard let restriction = RestrictionRecord(record), !pendingDeletions.hide(restriction, in: user.app) else { return }
+            guard let restriction = RestrictionRecord(record), !pendingDeletions.hide(restriction, in: user.app) else {
+                return
+            }
             reading.take(restriction, now: now)
         }
         try await forEach(.block, RecordKey.prefix([user.name]), user.app, directory) { record in

@@ -1,5 +1,6 @@
 public import ChatModel
 public import JSON
+import Signing
 
 /// A channel's record with what is counted beside it.
 public struct ChannelView: Sendable {
@@ -9,4 +10,88 @@ public struct ChannelView: Sendable {
 
     /// Prints the channel as the REST API and events show it.
     public func show(to writer: inout JSONWriter) { channel.show(counts, to: &writer) }
+}
+
+extension ChatAccess {
+    /// The most attempts at a creation that collides with another creation for the same users.
+    private static let distinctAttempts = 8
+
+    /// Makes the distinct channel of a set of users, or returns the one that they have.
+    ///
+    /// - Parameter users: the first members beside whoever makes it.
+    func make(
+        distinct channel: ChannelRecord, _ users: [String], by actor: Actor
+    ) async throws(ChatError) -> Written<ChannelView> {
+        guard channel.kind == .group else {
+            throw ChatError(
+                .malformed, "only a channel of kind 'group' can be distinct; leave 'distinct' out", slug: "bad_member",
+                field: "distinct")
+        }
+        let members = (actor.user.map { [$0] } ?? []) + users
+        guard !members.isEmpty else {
+            throw ChatError(
+                .malformed, "users must name the members of a distinct channel", slug: "bad_member", field: "users")
+        }
+        var channel = channel
+        let key = ChannelRecord.key(of: members)
+        (channel.isDistinct, channel.distinctKey) = (true, key)
+        try demandRecord(of: channel.id)
+        try await demandUnused(channel, by: actor)
+        let place = DistinctChannelRecord.key(key, in: app)
+        for _ in 0..<Self.distinctAttempts {
+            let present = try await directory.read(place).flatMap(DistinctChannelRecord.init)
+            if let made = try await make(channel, users, at: place, unless: present, by: actor) { return made }
+        }
+        throw ChatError(
+            .overloaded, "the distinct channel of these users is being changed; repeat the call",
+            retryAfter: .seconds(1))
+    }
+
+    /// - Parameters:
+    ///   - place: of the record that names the channel of these users.
+    ///   - present: that record.
+    /// - Returns: nil when the record has changed since it was read.
+    private func make(
+        _ channel: ChannelRecord, _ users: [String], at place: RecordKey, unless present: DistinctChannelRecord?,
+        by actor: Actor
+    ) async throws(ChatError) -> Written<ChannelView>? {
+        if let present { try demandRecord(of: present.channel) }
+        let key = ChannelRecord.key(channel.id, in: app)
+        let members = (actor.user.map { [$0] } ?? []) + users
+        var keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: app) + [place]
+        if let present {
+            keys += [ChannelRecord.key(present.channel, in: app), MemberCounts.key(present.channel, in: app)]
+        }
+        let decided = try await decide(keys) { snapshot throws(ChatError) -> Decision<Written<ChannelView>?> in
+            guard snapshot[place].flatMap(DistinctChannelRecord.init) == present else { return Decision(nil) }
+            if let present {
+                let found = try existing(present.channel, in: snapshot)
+                let counts = MemberCounts(snapshot[MemberCounts.key(found.id, in: app)])
+                return Decision(Written(record: ChannelView(channel: found, counts: counts), isNew: false))
+            }
+            if let record = snapshot[key] { throw .channelExists(record) }
+            let first = try first(channel, users, snapshot, by: actor)
+            let found = RecordChange(place, body: DistinctChannelRecord(channel: channel.id).body)
+            return Decision(first.value, changes: first.changes + [found], events: first.events)
+        }
+        guard let made = decided.value else { return nil }
+        return Written(record: made.record.stamped(decided.record(key)), isNew: made.isNew)
+    }
+}
+
+extension ChannelRecord {
+    /// The identity of a set of users, independent of their order.
+    ///
+    /// The lengths keep `ab` + `c` and `a` + `bc` apart.
+    static func key(of users: [String]) -> String {
+        let text = users.sorted { ExactText($0) < ExactText($1) }.map { "\($0.utf8.count):\($0)" }.joined()
+        return Base64.encodeURL(Array(sha256(Array(text.utf8)).prefix(16)))
+    }
+
+    /// The further changes of a step that replaces the channel by `next`, or deletes it (nil): a channel that stops being
+    /// distinct is no longer found by its first members.
+    func endingDistinct(before next: ChannelRecord?, in app: AppID) -> [RecordChange] {
+        guard isDistinct, next?.isDistinct != true, let distinctKey else { return [] }
+        return [RecordChange(DistinctChannelRecord.key(distinctKey, in: app), body: nil)]
+    }
 }

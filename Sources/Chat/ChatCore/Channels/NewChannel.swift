@@ -1,4 +1,6 @@
 public import ChatModel
+import JSON
+import Signing
 
 /// A channel that is to be made.
 public struct NewChannel: Sendable {
@@ -25,5 +27,195 @@ extension ChannelRecord {
         var channel = ChannelRecord(id: "direct." + key(of: pair), kind: .direct)
         channel.pair = pair
         return channel
+    }
+}
+
+extension ChatAccess {
+    /// Makes a channel with its first members.
+    ///
+    /// Who makes it joins it and is its operator, and the others are invited; where an app makes it for nobody in
+    /// particular, they are members at once. A direct or distinct channel that is there already is the answer, and nothing
+    /// happens.
+    ///
+    /// - Throws: `.conflict` with `current` when another channel has the id; `.forbidden`, slug `name_in_use`.
+    public func make(_ new: NewChannel, by named: String? = nil) async throws(ChatError) -> Written<ChannelView> {
+        try new.edit.check(limits)
+        let actor = try actor(named)
+        var channel = try blank(new, by: actor)
+        new.edit.apply(to: &channel)
+        let users = try firstMembers(new, of: channel, by: actor)
+        if new.isDistinct { return try await make(distinct: channel, users, by: actor) }
+        return try await make(channel, users, by: actor)
+    }
+
+    /// Makes a channel's record under a name, or replaces what the app keeps in it. Who makes it joins it and is its
+    /// operator; replacing is for operators.
+    ///
+    /// - Parameter kind: `group` and `public` may take each other's place; others stay what they are.
+    /// - Throws: `.conflict`, slug `kind_fixed`; as `RecordChange.Precondition.check` says.
+    public func put(
+        channel name: String, kind: ChannelKind, _ edit: ChannelEdit, demand: RecordChange.Precondition = .none,
+        by named: String? = nil
+    ) async throws(ChatError) -> Written<ChannelView> {
+        try edit.check(limits)
+        try demandRecord(of: name)
+        let actor = try actor(named)
+        let key = ChannelRecord.key(name, in: app)
+        let record = try await directory.read(key)
+        if record == nil, case .none = demand {
+            var new = NewChannel(kind: kind, id: name)
+            new.edit = edit
+            do throws(ChatError) {
+                return try await make(new, by: named)
+            } catch {
+                // Made by somebody else in this moment: replaced, like any that was there.
+                guard error.code == .conflict, error.current?.key == key else { throw error }
+            }
+        } else if case .absent = demand {
+            var new = NewChannel(kind: kind, id: name)
+            new.edit = edit
+            return try await make(new, by: named)
+        } else {
+            try demand.check(record?.etag)
+        }
+        let view = try await change(channel: name, demand: demand, by: actor) { channel throws(ChatError) in
+            try channel.take(kind)
+            edit.replace(in: &channel)
+        }
+        return Written(record: view, isNew: false)
+    }
+
+    private func make(
+        _ channel: ChannelRecord, _ users: [String], by actor: Actor
+    ) async throws(ChatError) -> Written<ChannelView> {
+        try demandRecord(of: channel.id)
+        try await demandUnused(channel, by: actor)
+        let members = (actor.user.map { [$0] } ?? []) + users
+        let key = ChannelRecord.key(channel.id, in: app)
+        let keys = MemberChange.keys(of: channel.id, users: members, by: actor, in: app)
+        let decided = try await decide(keys) { snapshot throws(ChatError) in
+            if let record = snapshot[key], let present = ChannelRecord(record) {
+                guard channel.kind == .direct, present.kind == .direct else { throw .channelExists(record) }
+                let counts = MemberCounts(snapshot[MemberCounts.key(channel.id, in: app)])
+                return Decision(Written(record: ChannelView(channel: present, counts: counts), isNew: false))
+            }
+            return try first(channel, users, snapshot, by: actor)
+        }
+        guard decided.value.isNew, let record = decided.record(key), let made = ChannelRecord(record) else {
+            return decided.value
+        }
+        return Written(record: ChannelView(channel: made, counts: decided.value.record.counts), isNew: true)
+    }
+
+    /// A record makes whoever asked for it the channel's operator, and may close it to everybody else. So a name under which
+    /// something was said, or that is another user's, or where reports go, is an app's to give a record.
+    ///
+    /// - Throws: `.forbidden`, slug `name_in_use`.
+    func demandUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
+        guard !actor.isManager, channel.kind != .direct else { return }
+        let records = try await directory.read([
+            ChannelRecord.key(channel.id, in: app), UserRecord.key(channel.id, in: app),
+        ])
+        // One that has a record already is refused for that.
+        guard records[0] == nil else { return }
+        let isOthers = records[1] != nil && actor.user.map { ExactText($0) != ExactText(channel.id) } ?? true
+        let isModerators = Self.channel(moderatedOn: channel.id) != nil
+        let said = try await log.history([HistoryRequest(channel: self.channel(channel.id), limit: 1)])[0].items
+        guard isOthers || isModerators || !said.isEmpty else { return }
+        throw ChatError(
+            .forbidden, "channel '\(channel.id)' is in use: only a credential with the scope 'manage' makes its record",
+            slug: "name_in_use")
+    }
+
+    /// The record and its first members, announced in this order: the channel, who made it, the others, how many.
+    func first(
+        _ channel: ChannelRecord, _ users: [String], _ snapshot: RecordSnapshot, by actor: Actor
+    ) throws(ChatError) -> Decision<Written<ChannelView>> {
+        var channel = channel
+        channel.created = snapshot.now
+        var change = MemberChange(making: channel, snapshot, by: actor, in: self)
+        if channel.kind.hasMembers {
+            if let maker = actor.user {
+                try change.join([maker])
+                try change.invite(users)
+            } else {
+                try change.join(users)
+            }
+        }
+        let view = ChannelView(channel: change.channel, counts: change.counts)
+        var decision = change.decision(Written(record: view, isNew: true))
+        let record = RecordChange(
+            ChannelRecord.key(channel.id, in: app), body: change.channel.body, demand: .absent)
+        decision.changes.insert(record, at: 0)
+        decision.events.insert(change.channelCreated, at: 0)
+        return decision
+    }
+
+    private func blank(_ new: NewChannel, by actor: Actor) throws(ChatError) -> ChannelRecord {
+        var channel: ChannelRecord
+        if new.kind == .direct {
+            guard new.id == nil else {
+                throw ChatError(
+                    .malformed, "the id of a direct channel is made of its users; leave it out", slug: "bad_member",
+                    field: "id")
+            }
+            channel = .direct(between: try pair(new.users, by: actor))
+        } else {
+            channel = ChannelRecord(
+                id: new.id ?? SystemRandomSource().identifier(prefix: "ch_"), kind: new.kind)
+            channel.operators = actor.user.map { [$0] } ?? []
+        }
+        channel.createdBy = actor.user
+        return channel
+    }
+
+    /// The two of a direct channel; who makes it is one of them.
+    private func pair(_ users: [String], by actor: Actor) throws(ChatError) -> [String] {
+        for user in users { try Names.check(user: user) }
+        let pair = try distinct(users + (users.count == 1 ? actor.user.map { [$0] } ?? [] : []))
+        guard pair.count == 2 else {
+            throw ChatError(
+                .malformed, "a direct channel is between two different users", slug: "bad_member", field: "users")
+        }
+        if let maker = actor.user, !pair.contains(where: { ExactText($0) == ExactText(maker) }) {
+            throw ChatError(
+                .forbidden, "a direct channel is made by one of its two users", slug: "not_of_pair")
+        }
+        return pair
+    }
+
+    private func firstMembers(
+        _ new: NewChannel, of channel: ChannelRecord, by actor: Actor
+    ) throws(ChatError) -> [String] {
+        let wanted = channel.kind == .direct ? channel.pair : new.users
+        guard !wanted.isEmpty else { return [] }
+        guard channel.kind.hasMembers else {
+            throw ChatError(.invalid, "an open channel has no members; leave 'users' out", slug: "no_members")
+        }
+        let users = try distinct(wanted)
+        for user in users { try Names.check(user: user) }
+        return users.filter { user in actor.user.map { ExactText($0) != ExactText(user) } ?? true }
+    }
+}
+
+extension ChannelRecord {
+    /// - Throws: `.conflict`, slug `kind_fixed`: members of the one sort mean nothing to the other.
+    fileprivate mutating func take(_ kind: ChannelKind) throws(ChatError) {
+        let exchangeable: [ChannelKind] = [.group, .public]
+        guard kind == self.kind || (exchangeable.contains(kind) && exchangeable.contains(self.kind)) else {
+            throw ChatError(
+                .conflict, "channel '\(id)' is of kind '\(self.kind.rawValue)' and cannot become '\(kind.rawValue)'",
+                slug: "kind_fixed")
+        }
+        self.kind = kind
+        if kind != .group { isDistinct = false }
+    }
+}
+
+extension ChatError {
+    static func channelExists(_ record: Record) -> ChatError {
+        var error = ChatError(.conflict, "channel '\(record.key.id)' exists already", slug: "already_exists")
+        error.current = record
+        return error
     }
 }

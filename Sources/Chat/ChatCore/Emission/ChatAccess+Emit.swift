@@ -115,7 +115,8 @@ extension ChatAccess {
     /// For whom it is; like that of what is emitted.
     func audience(of draft: EventDraft) async throws(ChatError) -> Audience {
         guard isHeldBack else { return draft.audience }
-        return Self.audience(of: draft, in: try await service.accessCache.channelAccess(of: nil, in: draft.channel).channel)
+        return Self.audience(
+            of: draft, in: try await service.accessCache.channelAccess(of: nil, in: draft.channel).channel)
     }
 
     private static func audience(of draft: EventDraft, in channel: ChannelRules) -> Audience {
@@ -141,7 +142,9 @@ extension ChatAccess {
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
     /// drafts are large.
     @inline(never)
-    private func drafts(of emissions: [Emission], within work: inout ValidationBudget) throws(ChatError) -> [EventDraft]? {
+    private func drafts(
+        of emissions: [Emission], within work: inout ValidationBudget
+    ) throws(ChatError) -> [EventDraft]? {
         var drafts: [EventDraft] = []
         drafts.reserveCapacity(emissions.count)
         for emission in emissions {

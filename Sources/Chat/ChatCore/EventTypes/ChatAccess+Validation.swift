@@ -71,7 +71,9 @@ extension ChatAccess {
         let value = try exactValue(of: data)
         let wanted = number ?? latest
         guard wanted > 0 || number != nil else { return Validation(type: name) }
-        if let validator = types.validator(of: name, in: app), validator.reference.version == wanted, let schema = validator.schema {
+        if let validator = types.validator(of: name, in: app), validator.reference.version == wanted,
+            let schema = validator.schema
+        {
             let judged = try await types.judge(for: app) { [left] () async throws(ChatError) in
                 Self.judged(value, by: schema, left)
             }

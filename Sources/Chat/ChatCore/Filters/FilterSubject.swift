@@ -102,7 +102,8 @@ public final class FilterSubject {
     /// The text of a source without regard to case; nil when it is no text.
     func folded(_ source: FilterSource) -> [UInt8]? {
         guard let text = value(of: source).string else { return nil }
-        return longTexts.isEmpty ? CaseInsensitiveText.bytes(text) : longTexts[source]?.folded ?? CaseInsensitiveText.bytes(text)
+        return longTexts.isEmpty
+            ? CaseInsensitiveText.bytes(text) : longTexts[source]?.folded ?? CaseInsensitiveText.bytes(text)
     }
 
     /// The text of a source as a pattern; nil when it is no text.

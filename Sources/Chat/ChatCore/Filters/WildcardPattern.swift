@@ -13,7 +13,9 @@ struct WildcardPattern: Sendable {
     init(pieces: [String]) {
         first = CaseInsensitiveText.bytes(pieces[0])
         last = pieces.count > 1 ? CaseInsensitiveText.bytes(pieces[pieces.count - 1]) : nil
-        middle = pieces.dropFirst().dropLast().filter { !$0.isEmpty }.map { SubstringSearch(CaseInsensitiveText.bytes($0)) }
+        middle = pieces.dropFirst().dropLast().filter { !$0.isEmpty }.map {
+            SubstringSearch(CaseInsensitiveText.bytes($0))
+        }
     }
 
     /// Reads a pattern that is a value of the event: `*` is a run, `\*` a star, `\\` a backslash.

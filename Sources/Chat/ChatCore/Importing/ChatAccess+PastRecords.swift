@@ -32,7 +32,8 @@ extension ChatAccess {
             case .membership(let user, let channel, let edit):
                 return try await chat.moveMember(user, channel, edit, isReplacing: isReplacing)
             case .group(let id, let channels):
-                return ImportResult(isNew: try await chat.write(group: id, .change(adding: channels, removing: [])).isNew)
+                return ImportResult(
+                    isNew: try await chat.write(group: id, .change(adding: channels, removing: [])).isNew)
             case .restriction(let user, let channel, let restrictionRequest):
                 return try await chat.moveRestriction(user, channel, restrictionRequest, isReplacing: isReplacing)
             }

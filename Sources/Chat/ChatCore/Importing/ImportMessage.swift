@@ -1,4 +1,5 @@
 public import ChatModel
+import JSON
 
 /// A message that was sent elsewhere, with what was attached to it there: to be moved here as it was.
 public struct ImportMessage: Sendable {
@@ -45,5 +46,151 @@ public struct ImportResult: Sendable {
     init(isNew: Bool, place: Timetoken? = nil) {
         self.isNew = isNew
         self.place = place
+    }
+}
+
+/// What was said elsewhere, moved into the past of the log (`EventDraft.past`): in history, and told to nobody.
+extension ChatAccess {
+    /// The types of the catalogue that messages of the past may have beside an app's own: what people said, and what
+    /// clients of other gateways keep among it. All else follows from records.
+    private static let typesOfThePast: Set<String> = [
+        BuiltInTypes.messageCreated, "user.mentioned", "member.invited", "report.created", "user.banned", "user.muted",
+        "user.unbanned",
+    ]
+
+    /// Moves messages here, each to its own time; those that are here already stay as they are, and get what is attached
+    /// to them now and was not before.
+    ///
+    /// - Returns: for each message what became of it. One that is refused keeps no other out.
+    /// - Throws: `.forbidden` without `emit` and `manage`; what the store throws.
+    public func move(_ messages: [ImportMessage]) async throws(ChatError) -> [Result<ImportResult, ChatError>] {
+        try caller.demand(.manage)
+        try caller.demandNoUser()
+        var results = [Result<ImportResult, ChatError>?](repeating: nil, count: messages.count)
+        var drafts: [(index: Int, draft: EventDraft)] = []
+        var work = ValidationBudget()
+        for (index, message) in messages.enumerated() {
+            do throws(ChatError) {
+                drafts.append((index, try await draft(of: message, within: &work)))
+            } catch {
+                results[index] = .failure(error)
+            }
+        }
+        guard !drafts.isEmpty else { return results.compactMap(\.self) }
+        if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
+        let appended = try await log.append(drafts.map(\.draft), claim: nil).events
+        for ((index, _), place) in zip(drafts, appended) {
+            do throws(ChatError) {
+                var moved = ImportResult(isNew: !place.isDuplicate, place: place.event.timetoken)
+                moved.attached = try await attach(messages[index].actions, to: place.event)
+                results[index] = .success(moved)
+            } catch {
+                results[index] = .failure(error)
+            }
+        }
+        return results.compactMap(\.self)
+    }
+
+    private func draft(
+        of message: ImportMessage, within work: inout ValidationBudget
+    ) async throws(ChatError) -> EventDraft {
+        var emission = message.emission
+        if emission.kind != .file { emission.kind = .message }
+        emission.retention = .kept
+        emission.allowsBuiltInType = Self.typesOfThePast.contains(emission.type)
+        var draft = try unjudged(emission)
+        draft.trace = nil
+        let now = service.clock.now
+        guard message.at > .zero, message.at < now else {
+            throw ChatError(.invalid, "the timetoken \(message.at) does not lie in the past", slug: "not_past")
+        }
+        let ofType = try service.eventTypes.admit(moved: emission, in: app, within: &work)
+        if let ofType {
+            draft.expires = message.at.adding(ofType)
+            draft.isEndedByType = true
+        }
+        for life in [ofType, service.keyring.app(app)?.retention].compactMap(\.self)
+        where message.at.adding(life) <= now {
+            throw ChatError(
+                .gone, "the message is older than this app keeps such events; give it a longer retention first",
+                slug: "outlived")
+        }
+        guard message.actions.count <= ImportMessage.actionsMost else {
+            throw ChatError(
+                .tooLarge,
+                "a message brings at most \(ImportMessage.actionsMost) actions; send it again with the others")
+        }
+        for action in message.actions {
+            try Self.check(action.type, "an action's type", 1...50, field: "actions")
+            try Self.check(action.value, "an action's value", 1...4096, field: "actions")
+            try Names.check(user: action.user)
+            guard action.at < now else {
+                throw ChatError(.invalid, "the timetoken \(action.at) does not lie in the past", slug: "not_past")
+            }
+        }
+        draft.past = message.at
+        draft.audience = try await audience(of: draft)
+        return draft
+    }
+
+    /// - Returns: how much was not there before.
+    private func attach(_ actions: [ImportMessage.Action], to event: Event) async throws(ChatError) -> Int {
+        guard !actions.isEmpty else { return 0 }
+        let channel = event.channel.name
+        let key = MessageRecord.key(channel, event.timetoken, in: app)
+        let actions = actions.sorted { $0.at < $1.at }
+        let records = actions.map { action in
+            var record = MessageActionRecord(
+                channel: channel, message: event.timetoken, type: action.type, value: action.value, user: action.user)
+            record.timetoken = action.at
+            return record
+        }
+        let limits = limits
+        return try await decide([key] + records.map { $0.key(in: app) }) { snapshot throws(ChatError) in
+            var message =
+                snapshot[key].flatMap { MessageRecord($0) }
+                ?? MessageRecord(channel: channel, timetoken: event.timetoken)
+            var changes: [RecordChange] = []
+            var taken: Set<RecordKey> = []
+            var attached = 0
+            for record in records {
+                let recordKey = record.key(in: self.app)
+                if BuiltInAction(rawValue: record.type)?.isDeed ?? false {
+                    if message.take(deed: record, on: event) { attached += 1 }
+                } else if snapshot[recordKey] == nil, taken.insert(recordKey).inserted {
+                    try message.take(record, within: limits)
+                    changes.append(RecordChange(recordKey, body: record.body))
+                    attached += 1
+                }
+            }
+            guard attached > 0 else { return Decision(0) }
+            return Decision(attached, changes: changes + [message.change(in: self.app)])
+        }.value
+    }
+}
+
+extension BuiltInAction {
+    /// Whether it is the message's own, not something attached to it.
+    fileprivate var isDeed: Bool {
+        switch self {
+        case .edited, .deleted: true
+        case .reactions, .threadRootId: false
+        }
+    }
+}
+
+extension MessageRecord {
+    /// An edit counts if it is the newest, and a deletion if it is the first.
+    ///
+    /// - Returns: whether it changes anything.
+    fileprivate mutating func take(deed: MessageActionRecord, on event: Event) -> Bool {
+        if deed.type == BuiltInAction.deleted.rawValue {
+            guard deletion == nil else { return false }
+            deletion = Deletion(at: deed.timetoken, by: deed.user, isHard: false)
+            return true
+        }
+        guard deletion?.isHard != true, (edit?.at ?? .zero) < deed.timetoken else { return false }
+        edit = Edit(data: event.data.saying(JSONText(string: deed.value)), at: deed.timetoken, by: deed.user)
+        return true
     }
 }

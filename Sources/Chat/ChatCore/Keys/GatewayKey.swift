@@ -1,4 +1,4 @@
-import ChatModel
+public import ChatModel
 import JSON
 import Locking
 public import Signing
@@ -9,7 +9,9 @@ extension Keyring {
     static let gatewayKeyRecord = RecordKey(.setting, "gateway-key", in: .gateway)
 
     /// Seals what the gateway gives out for one purpose, and opens it again.
-    public func seal(for purpose: String) -> TextSealer { TextSealer(key: gatewayKey.withLock(\.self), purpose: purpose) }
+    public func seal(for purpose: String) -> TextSealer {
+        TextSealer(key: gatewayKey.withLock(\.self), purpose: purpose)
+    }
 
     /// Reads the stored key, or stores the one that was drawn.
     ///
@@ -44,5 +46,265 @@ extension Keyring {
             let bytes = Base64.decode(text), bytes.count == Self.gatewayKeyBytes
         else { throw ChatError(.unavailable, "the gateway's key cannot be read; is a key missing in secrets_key?") }
         return Secret(bytes)
+    }
+}
+
+/// A new key's text. Shown once, never stored.
+public struct IssuedKey: Sendable {
+    public var key: APIKey
+    public var text: String
+}
+
+/// A new app with its first key.
+public struct IssuedApp: Sendable {
+    public var app: AppRecord
+    public var admin: IssuedKey
+}
+
+extension Keyring {
+    /// Stores a key of an app, whatever its holders show. A key hands on no more time than it has.
+    ///
+    /// - Parameter expires: nil: as long as the caller's own key holds.
+    /// - Throws: `.forbidden` to whoever does not reach the whole app, and for a key that would outlive the caller's own.
+    public func addKey(
+        name: String, proof: APIKey.TokenEvidence, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
+        expires: Timetoken?, rates: RatePolicies = RatePolicies(), by caller: Caller
+    ) async throws(ChatError) -> APIKey {
+        try caller.demandWholeApp()
+        try Self.check(keyName: name)
+        let end = endOfKey(of: caller)
+        if let end, let expires, expires > end {
+            throw ChatError(
+                .forbidden, "expires_at lies after the end of the key that was shown, \(end.timestamp); ask for less")
+        }
+        var key = Self.newKey(
+            name: name, in: caller.app, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
+            types: types.isEmpty ? [.all] : types, expires: expires ?? end, now: clock.now)
+        key.rates = rates
+        let stored = try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
+        (key.etag, key.updated) = (stored[0].etag, stored[0].updated)
+        return key
+    }
+
+    /// Whether a caller may see its app's keys of the PubNub wire and its secret. They open the whole app, and what they open
+    /// has no end.
+    public func showsSecrets(to caller: Caller) -> Bool { caller.reachesWholeApp && endOfKey(of: caller) == nil }
+
+    /// The end of the key behind a caller; nil for a key that does not expire. A page's session ends before its key does.
+    private func endOfKey(of caller: Caller) -> Timetoken? { key(caller.credential, in: caller.app)?.expires }
+
+    /// The app's keys, oldest first.
+    public func keys(of caller: Caller) throws(ChatError) -> [APIKey] {
+        try caller.demandWholeApp()
+        return contents.withLock { contents in
+            contents.keys.values.filter { $0.app == caller.app }.sorted { $0.created < $1.created }
+        }
+    }
+
+    static func check(appName name: String) throws(ChatError) {
+        guard (1...200).contains(name.utf8.count) else {
+            throw ChatError(.malformed, "name must be 1 to 200 bytes long", field: "name")
+        }
+    }
+
+    private static func check(keyName name: String) throws(ChatError) {
+        guard name.utf8.count <= 200 else {
+            throw ChatError(.malformed, "name must be at most 200 bytes long", field: "name")
+        }
+    }
+
+    /// Changes a key's name and rates.
+    ///
+    /// - Parameter edit: runs again when another change came between.
+    /// - Throws: `.forbidden`, `.notFound`; `.stale` when the key is at another version than `etag`.
+    public func changeKey(
+        _ id: String, ifMatch etag: String? = nil, by caller: Caller,
+        _ edit: (inout APIKey) throws(ChatError) -> Void
+    ) async throws(ChatError) -> APIKey {
+        try caller.demandWholeApp()
+        while true {
+            let record = try await directory.read(RecordKey(.key, id, in: caller.app))
+            guard let record, var key = APIKey(record) else { throw Self.unknownKey }
+            guard etag ?? key.etag == key.etag else { throw Self.stale }
+            try edit(&key)
+            try Self.check(keyName: key.name)
+            let change = RecordChange(key.recordKey, body: key.body, demand: .etag(key.etag))
+            do throws(ChatError) {
+                let stored = try await mirror.write([change], apply)[0]
+                (key.etag, key.updated) = (stored.etag, stored.updated)
+                return key
+            } catch  where error.code == .stale {
+                continue
+            }
+        }
+    }
+
+    /// Removes a key; what it opened is closed.
+    ///
+    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the caller's own; `.stale` when it is at another version than `etag`.
+    public func removeKey(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
+        try caller.demandWholeApp()
+        guard id != caller.credential else {
+            throw ChatError(.conflict, "a key cannot remove itself; use another admin key")
+        }
+        let demand = etag.map { RecordChange.Precondition.etag($0) } ?? .present
+        do {
+            try await write([RecordChange(RecordKey(.key, id, in: caller.app), body: nil, demand: demand)])
+        } catch  where error.code == .notFound {
+            throw Self.unknownKey
+        }
+    }
+
+    private static let unknownKey = ChatError(.notFound, "no such key")
+    private static let stale = ChatError(.stale, "it has been changed since; read it again")
+
+    /// Makes an app with an admin key, which never expires; for operators whose own key never does.
+    public func issueApp(
+        name: String, retention: Duration? = nil, by caller: Caller
+    ) async throws(ChatError) -> IssuedApp {
+        try Self.demandOperator(caller)
+        try Self.check(appName: name)
+        guard endOfKey(of: caller) == nil else {
+            throw ChatError(
+                .forbidden, "the app's admin key would outlive this one; make apps with a key that does not expire")
+        }
+        let id = AppID(SystemRandomSource().identifier(prefix: "app_"))
+        return try await establish(newApp(id, name: name, retention: retention), keyText: nil)
+    }
+
+    /// Makes an app when it is not there, for a program that has the chat inside: it needs no key.
+    public func ensure(_ id: AppID) async throws(ChatError) {
+        guard app(id) == nil else { return }
+        guard (1...200).contains(id.name.utf8.count) else {
+            throw ChatError(.malformed, "an app's id must be 1 to 200 bytes long")
+        }
+        let app = newApp(id, name: id.name, isFirst: apps.isEmpty)
+        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent)])
+    }
+
+    private func newApp(
+        _ id: AppID, name: String, isFirst: Bool = false, retention: Duration? = nil
+    ) -> AppRecord {
+        let random = SystemRandomSource()
+        return AppRecord(
+            id: id, name: name, publishKey: random.identifier(prefix: "pub-c-"),
+            subscribeKey: random.identifier(prefix: "sub-c-"), secretKey: random.token(prefix: "sec-c-"),
+            isFirst: isFirst, retention: retention, created: clock.now)
+    }
+
+    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the first one; `.stale` when it is at another version than `etag`.
+    public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
+        try Self.demandOperator(caller)
+        guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no such app") }
+        guard !app.isFirst else { throw ChatError(.conflict, "the first app cannot be removed") }
+        let keys = contents.withLock { contents in contents.keys.keys.filter { $0.app == app.id } }
+        try await write(
+            [RecordChange(app.recordKey, body: nil, demand: etag.map { .etag($0) } ?? .present)]
+                + keys.map { RecordChange($0, body: nil) })
+    }
+
+    /// The longest that a secret may count beside its successor.
+    public static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
+
+    /// Exchanges the secret of the caller's app for a new one. What the present one has signed, and signs in programs that do
+    /// not have the new one yet, holds for `overlap`; what the one before it has signed ends at once.
+    ///
+    /// - Parameter overlap: zero to ``longestOverlap``.
+    /// - Throws: `.forbidden` for a caller that does not reach the whole app, and for a key that expires: tokens that the secret
+    ///   signs would outlive it; `.malformed` for another overlap.
+    public func rotateSecret(overlap: Duration, by caller: Caller) async throws(ChatError) -> AppRecord {
+        try caller.demandWholeApp()
+        guard endOfKey(of: caller) == nil else {
+            throw ChatError(
+                .forbidden,
+                "what the new secret signs would outlive this key; exchange the secret with a key that does not expire")
+        }
+        guard overlap >= .zero, overlap <= Self.longestOverlap else {
+            throw ChatError(.malformed, "the overlap must be between 0 and 604800 seconds")
+        }
+        let (made, until) = (SystemRandomSource().token(prefix: "sec-c-"), clock.now.adding(overlap))
+        return try await change(caller.app) { app in
+            app.previousSecret = overlap > .zero ? (app.secretKey, until) : nil
+            app.secretKey = made
+        }
+    }
+
+    /// Changes an app as the store has it, so that of two changes at once neither takes the other back.
+    ///
+    /// - Throws: `.notFound`; `.stale` when it is at another version than `etag`.
+    func change(
+        _ id: AppID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
+    ) async throws(ChatError) -> AppRecord {
+        while true {
+            guard let known = app(id), let record = try await directory.read(known.recordKey),
+                var app = AppRecord(record, vault)
+            else { throw ChatError(.notFound, "no such app") }
+            guard etag ?? app.etag == app.etag else { throw Self.stale }
+            try edit(&app)
+            let change = RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .etag(record.etag))
+            do throws(ChatError) {
+                let stored = try await mirror.write([change], apply)[0]
+                (app.etag, app.updated) = (stored.etag, stored.updated)
+                return app
+            } catch  where error.code == .stale {
+                // Somebody else's change came between; there is one less of those each time.
+                continue
+            }
+        }
+    }
+
+    /// Stores an app and its first admin key; the gateway's own way at first start.
+    ///
+    /// - Parameter keyText: the key's text when it is fixed from outside; nil draws a random one.
+    /// - Throws: `.conflict` when the app exists.
+    public func establish(_ app: AppRecord, keyText: String?) async throws(ChatError) -> IssuedApp {
+        let text = keyText ?? SystemRandomSource().token(prefix: "parley_")
+        let key = Self.newKey(
+            name: "admin", in: app.id, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
+            channels: [.all], types: [.all], expires: nil, now: app.created)
+        let stored = try await write([
+            RecordChange(app.recordKey, body: app.body(sealedBy: vault), demand: .absent),
+            RecordChange(key.recordKey, body: key.body, demand: .absent),
+        ])
+        var app = app
+        (app.etag, app.updated) = (stored[0].etag, stored[0].updated)
+        return IssuedApp(app: app, admin: IssuedKey(key: key, text: text))
+    }
+
+    /// Makes an admin key of the first app without asking for a credential; nil when there is no app. Only for commands on the
+    /// gateway's own machine.
+    func recover() async throws(ChatError) -> IssuedKey? {
+        _ = try await load()
+        guard let app = apps.first(where: \.isFirst) else { return nil }
+        let text = SystemRandomSource().token(prefix: "parley_")
+        let key = Self.newKey(
+            name: "recovered", in: app.id, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
+            channels: [.all], types: [.all], expires: nil, now: clock.now)
+        try await write([RecordChange(key.recordKey, body: key.body, demand: .absent)])
+        return IssuedKey(key: key, text: text)
+    }
+
+    static func demandOperator(_ caller: Caller) throws(ChatError) {
+        guard caller.isOperator else {
+            throw ChatError(
+                .forbidden, "apps are managed with an admin key of the first app that reaches every channel and type")
+        }
+    }
+
+    private static func newKey(
+        name: String, in app: AppID, proof: APIKey.TokenEvidence, scopes: Scopes, channels: [NamePattern],
+        types: [NamePattern], expires: Timetoken?, now: Timetoken
+    ) -> APIKey {
+        APIKey(
+            id: SystemRandomSource().identifier(prefix: "key_"), app: app, name: name, proof: proof, scopes: scopes,
+            channels: channels, types: types, expires: expires, created: now)
+    }
+
+    /// How a key's text is looked up: SHA-256 in hex. Keys are random, so a plain digest is enough.
+    public static func digest(of text: String) -> String { Hex.encode(sha256(Array(text.utf8))) }
+
+    @discardableResult
+    private func write(_ changes: [RecordChange]) async throws(ChatError) -> [Record] {
+        try await mirror.write(changes, apply)
     }
 }

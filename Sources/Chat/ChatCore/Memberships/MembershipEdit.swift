@@ -43,3 +43,169 @@ public struct MembershipEdit: Sendable {
         try limits.check(object: custom.applied(to: nil), "custom")
     }
 }
+
+extension ChatAccess {
+    /// Makes a user a member that has joined: who joins a public channel, accepts an invitation, or is let in by an
+    /// operator. Once more changes nothing but what `edit` says. An edit by somebody else that clears the push preference leaves
+    /// it as it is.
+    ///
+    /// - Parameter named: who does it, where the credential may name somebody.
+    /// - Throws: `.notFound` for a channel without a record; `.forbidden` with a slug that says why; `.invalid`, slug
+    ///   `no_members`, for an open channel.
+    public func join(
+        _ user: String, to channel: String, _ edit: MembershipEdit = MembershipEdit(),
+        demand: RecordChange.Precondition = .none, by named: String? = nil
+    ) async throws(ChatError) -> Written<MembershipRecord> {
+        try edit.check(limits)
+        return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
+            try change.demandJoining(user)
+            try demand.check(change.membership(of: user)?.etag)
+            try change.demandRole(edit.role, of: user)
+            var edit = edit
+            if case .clear = edit.push, !change.actor.isManager, !change.actor.isUser(user) { edit.push = .keep }
+            try change.demandPush(edit, of: user)
+            try change.join([user], edit)
+            try change.checkOperators()
+        }
+    }
+
+    /// Accepts an invitation; once more changes nothing.
+    ///
+    /// - Throws: as `join`; `.notFound`, slug `no_such_member`, without an invitation.
+    public func acceptInvite(
+        of user: String, to channel: String, by named: String? = nil
+    ) async throws(ChatError) -> MembershipRecord {
+        try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
+            _ = try change.ownMembership(of: user)
+            try change.join([user])
+        }.record
+    }
+
+    /// Declines an invitation.
+    ///
+    /// - Throws: `.notFound`, slug `no_such_member`, without an invitation; `.conflict`, slug `already_joined`.
+    public func declineInvite(of user: String, to channel: String, by named: String? = nil) async throws(ChatError) {
+        try await withMembers([user], of: channel, by: named) { change throws(ChatError) in
+            let membership = try change.ownMembership(of: user)
+            guard membership.state == .invited else {
+                throw ChatError(
+                    .conflict, "user '\(user)' has joined channel '\(channel)' already; leave it instead",
+                    slug: "already_joined")
+            }
+            change.remove(user)
+            change.announceDeclined(membership)
+        }
+    }
+
+    /// Changes fields of a membership: the app's own by the member or an operator, the role by an operator, the push
+    /// preference by the member.
+    ///
+    /// - Parameter demand: which version must be there, if any.
+    public func update(
+        memberOf channel: String, _ user: String, _ edit: MembershipEdit, demand etag: String? = nil,
+        by named: String? = nil
+    ) async throws(ChatError) -> MembershipRecord {
+        try edit.check(limits)
+        return try await changeMember(user, of: channel, by: named) { change throws(ChatError) in
+            let before = try change.existing(user)
+            try change.actor.demand(over: user, in: change.channel)
+            try change.demandRole(edit.role, of: user)
+            try change.demandPush(edit, of: user)
+            if let etag { try RecordChange.Precondition.etag(etag).check(before.etag) }
+            var membership = before
+            edit.apply(to: &membership)
+            try limits.check(value: membership.custom, "custom")
+            guard membership != before else { return }
+            change.put(membership)
+            change.announceUpdated(membership, from: before)
+            try change.checkOperators()
+        }.record
+    }
+
+    /// Ends a membership: by the user, who leaves (and, invited, declines), or by an operator, who removes the user.
+    ///
+    /// - Parameter reason: why, in an operator's words.
+    /// - Returns: whether there was one.
+    /// - Throws: `.stale` when `demand` names a version and there is another, or no membership.
+    @discardableResult
+    public func leave(
+        _ user: String, from channel: String, reason: String? = nil, demand: RecordChange.Precondition = .none,
+        by named: String? = nil
+    ) async throws(ChatError) -> Bool {
+        try limits.check(reason, "reason")
+        return try await !withMembers([user], of: channel, by: named) { change throws(ChatError) in
+            try change.actor.demand(over: user, in: change.channel)
+            try demand.check(change.membership(of: user)?.etag)
+            change.end(user, reason: reason)
+        }.wasAbsent
+    }
+
+    /// Makes users members or invites them, changes what the app keeps with those who are, and ends the memberships of
+    /// others, in one step. A read mark that an edit sets ahead of the app's newest event counts as that event's place.
+    ///
+    /// - Throws: as `join`, `invite` and `leave`; `.invalid` over `Limits.membersPerCall`.
+    public func change(
+        membersOf channel: String, setting: [(user: String, edit: MembershipEdit)], removing: [String],
+        by named: String? = nil
+    ) async throws(ChatError) {
+        for (_, edit) in setting { try edit.check(limits) }
+        let users = try distinct(setting.map(\.user) + removing)
+        let newest = setting.contains { $0.edit.read != nil } ? try await log.watermark(of: app) : .zero
+        try await withMembers(users, of: channel, by: named) { change throws(ChatError) in
+            for (user, edit) in setting {
+                var edit = edit
+                edit.read = edit.read.map { min($0, newest) }
+                if edit.entry == .invite {
+                    try change.demandInviting([user])
+                } else {
+                    try change.demandJoining(user)
+                }
+                try change.demandRole(edit.role, of: user)
+                try change.set(user, edit)
+            }
+            for user in removing {
+                try change.actor.demand(over: user, in: change.channel)
+                change.end(user)
+            }
+            try change.checkOperators()
+        }
+        for (user, edit) in setting where edit.read != nil { await service.unread.tell(UserID(user, in: app)) }
+    }
+
+    /// Invites users to a channel; who is a member or invited already is left alone.
+    ///
+    /// - Returns: the memberships in the order of `users`, without repeats.
+    /// - Throws: `.invalid` over `Limits.membersPerCall`; `.forbidden` with a slug that says why: none is invited then.
+    public func invite(
+        _ users: [String], to channel: String, by named: String? = nil
+    ) async throws(ChatError) -> [MembershipRecord] {
+        let users = try distinct(users)
+        let decided = try await withMembers(users, of: channel, by: named) { change throws(ChatError) in
+            try change.demandInviting(users)
+            try change.invite(users)
+        }
+        return users.compactMap { user in decided.value[ExactText(user)] }
+    }
+}
+
+extension MemberChange {
+    /// Ends a membership: its own user declines an invitation or leaves, and anybody else removes the user. Without a
+    /// membership nothing happens.
+    fileprivate mutating func end(_ user: String, reason: String? = nil) {
+        guard let membership = membership(of: user) else { return }
+        let isOwn = actor.user.map { ExactText($0) == ExactText(user) } ?? false
+        if isOwn, membership.state == .invited {
+            remove(user)
+            return announceDeclined(membership)
+        }
+        leave(user, reason: reason ?? actor.reason(isOwn: isOwn))
+    }
+}
+
+extension Actor {
+    /// Why a member left, where nobody says.
+    fileprivate func reason(isOwn: Bool) -> String {
+        if isOwn { return "LEFT_BY_OWN_CHOICE" }
+        return isManager ? "ADMIN_REMOVED" : "CHANNEL_OPERATOR_REMOVED"
+    }
+}

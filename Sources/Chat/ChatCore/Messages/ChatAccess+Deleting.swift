@@ -54,7 +54,8 @@ extension ChatAccess {
     private static let tries = 20
 
     private func deletion(
-        of scene: MessageContext, _ thread: ThreadReplyRemoval?, isHard: Bool, ifMatch etag: String?, _ snapshot: RecordSnapshot
+        of scene: MessageContext, _ thread: ThreadReplyRemoval?, isHard: Bool, ifMatch etag: String?,
+        _ snapshot: RecordSnapshot
     ) throws(ChatError) -> Decision<Bool> {
         var channel = scene.channelRecord(snapshot)
         try scene.demandAuthority(in: channel)

@@ -56,8 +56,8 @@ extension ChatAccess {
         }
         // Also after an outcome that is not known.
         defer { service.noteDeletion() }
-        let edited = try await decide([channelKey, MemberCounts.key(name, in: app)] + keys + threads.flatMap(\.keys))
-        { snapshot throws(ChatError) in
+        let edited = try await decide([channelKey, MemberCounts.key(name, in: app)] + keys + threads.flatMap(\.keys)) {
+            snapshot throws(ChatError) in
             var channel = snapshot[channelKey].flatMap { ChannelRecord($0) }
             let announcement = self.draft(
                 "channel.events_deleted", on: name, kind: .action, by: self.caller.user,

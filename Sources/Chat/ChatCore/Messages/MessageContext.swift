@@ -28,7 +28,9 @@ struct MessageContext: Sendable {
         return record
     }
 
-    func channelRecord(_ snapshot: RecordSnapshot) -> ChannelRecord? { snapshot[channelKey].flatMap { ChannelRecord($0) } }
+    func channelRecord(_ snapshot: RecordSnapshot) -> ChannelRecord? {
+        snapshot[channelKey].flatMap { ChannelRecord($0) }
+    }
 
     /// The message with what a decision makes of it, as the REST API shows it from then on.
     func message(_ record: MessageRecord, _ snapshot: RecordSnapshot) -> Message {
@@ -71,7 +73,8 @@ extension ChatAccess {
     ///   - wish: what is asked of who does it; nil where that is asked of the message alone.
     ///   - isTyped: whether it may be done to events of an app's own types as well.
     func scene(
-        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?, _ permission: ChannelPermission? = .writing,
+        _ timetoken: Timetoken, in channel: String, for type: String, by named: String?,
+        _ permission: ChannelPermission? = .writing,
         orTyped isTyped: Bool = false
     ) async throws(ChatError) -> MessageContext {
         let actor = try acting(named, in: channel, for: type)
@@ -93,7 +96,9 @@ extension ChatAccess {
         let counts = MemberCounts.key(scene.channel, in: app)
         return try await decide([scene.key, scene.channelKey, counts] + standing + keys) {
             snapshot throws(ChatError) in
-            if let permission = scene.permission { try self.demand(permission, of: scene.actor.user, in: scene.channel, snapshot) }
+            if let permission = scene.permission {
+                try self.demand(permission, of: scene.actor.user, in: scene.channel, snapshot)
+            }
             var decision = try body(snapshot)
             // A decision that changes nothing may well be about one that is gone.
             if !decision.changes.isEmpty || !decision.events.isEmpty {

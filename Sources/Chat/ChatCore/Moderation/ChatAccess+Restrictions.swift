@@ -1,4 +1,5 @@
 public import ChatModel
+import JSON
 
 extension ChatAccess {
     /// Bans a user from a channel, mutes one there, or both; in place of what was in force. The same once more changes
@@ -12,7 +13,8 @@ extension ChatAccess {
     /// - Throws: `.malformed` for a sanction that is none, or is over before it begins; `.forbidden`, slug `not_operator`; as
     ///   `RecordChange.Precondition.check` says.
     public func restrict(
-        _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest, demand: RecordChange.Precondition = .none,
+        _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest,
+        demand: RecordChange.Precondition = .none,
         by named: String? = nil, announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Written<RestrictionRecord> {
         try check(restrictionRequest)
@@ -35,7 +37,8 @@ extension ChatAccess {
     /// Ends a restriction before its time; nothing when there is none.
     @discardableResult
     public func lift(
-        restrictionOf user: String, in channel: String, demand: RecordChange.Precondition = .none, by named: String? = nil,
+        restrictionOf user: String, in channel: String, demand: RecordChange.Precondition = .none,
+        by named: String? = nil,
         announcingOnWire announces: Bool = true
     ) async throws(ChatError) -> Bool {
         let decided = try await changeRestriction(of: user, in: channel, by: named) { change throws(ChatError) in
@@ -74,6 +77,39 @@ extension ChatAccess {
         guard restrictionRequest.until.map({ $0 > service.clock.now }) ?? true else {
             throw ChatError(
                 .malformed, "the end of the restriction lies in the past", slug: "bad_member", field: "until")
+        }
+    }
+}
+
+extension ChatAccess {
+    /// Freezes a channel, where only operators may write then, or unfreezes it. Once more changes nothing.
+    ///
+    /// - Throws: `.notFound` for a channel without a record; `.forbidden`, slug `not_operator`.
+    public func freeze(
+        _ channel: String, _ isFrozen: Bool, by named: String? = nil
+    ) async throws(ChatError) -> ChannelRecord {
+        try demandRecord(of: channel)
+        let actor = try actor(named)
+        let key = ChannelRecord.key(channel, in: app)
+        let countsKey = MemberCounts.key(channel, in: app)
+        let decided = try await decide([key, countsKey]) { snapshot throws(ChatError) in
+            var record = try existing(channel, in: snapshot)
+            try actor.demandOperator(of: record)
+            guard record.isFrozen != isFrozen else { return Decision(record) }
+            record.isFrozen = isFrozen
+            let event = frozen(record.stamped(in: snapshot), MemberCounts(snapshot[countsKey]), by: actor)
+            return Decision(record, changes: [RecordChange(key, body: record.body)], events: [event])
+        }
+        return decided.record(key).flatMap(ChannelRecord.init) ?? decided.value
+    }
+
+    private func frozen(_ channel: ChannelRecord, _ counts: MemberCounts, by actor: Actor) -> EventDraft {
+        draft(
+            channel.isFrozen ? "channel.frozen" : "channel.unfrozen", on: channel.id, by: actor.user,
+            audience: .rule(channel.kind.hasMembers ? .joined : .participants)
+        ) { writer in
+            writer.key("channel")
+            channel.show(counts, to: &writer)
         }
     }
 }

@@ -1,4 +1,4 @@
-import ChatModel
+public import ChatModel
 import JSON
 
 /// A change of one user's restriction in the making, and what follows from it for the channel's members.
@@ -75,7 +75,9 @@ struct RestrictionChange {
         return decision(stored, writing: nil)
     }
 
-    private func restriction(_ restrictionRequest: RestrictionRequest, after before: RestrictionRecord?) -> RestrictionRecord {
+    private func restriction(
+        _ restrictionRequest: RestrictionRequest, after before: RestrictionRecord?
+    ) -> RestrictionRecord {
         var after = RestrictionRecord(
             user: user, channel: channel, isBanned: restrictionRequest.isBan, isMuted: restrictionRequest.isMute)
         after.reason = restrictionRequest.reason
@@ -165,5 +167,58 @@ extension RestrictionRequest {
         self.init(
             isBan: restriction.isBanned, isMute: restriction.isMuted, reason: restriction.reason,
             until: restriction.until)
+    }
+}
+
+extension ChatService {
+    /// Lifts restrictions when they are over, until cancelled.
+    func endRestrictions() async {
+        for await _ in restrictionEnds.arrivals {
+            while !Task.isCancelled, restrictionEnds.isExpecting {
+                // The wall clock may step, and a nearer end may come in: looking each second is cheap, and knows of both.
+                try? await Task.sleep(for: .seconds(1))
+                await sweepRestrictions()
+            }
+        }
+    }
+
+    /// Each end is told once: whoever finds the restriction gone, or prolonged, has nothing to tell.
+    func sweepRestrictions() async {
+        await restrictionEnds.sweep { key throws(ChatError) in
+            let record = try await engine.directory.read(key)
+            guard let known = record.flatMap({ RestrictionRecord($0) }) else { return nil }
+            let (user, channel, app) = (known.user, known.channel, key.app)
+            let chat = chat(for: .gateway(in: app))
+            let actor = Actor(user: nil, isManager: true)
+            let keys = RestrictionChange.keys(of: user, in: channel, by: actor, app)
+            return try await decide(keys) { snapshot throws(ChatError) in
+                var change = try RestrictionChange(of: user, in: channel, snapshot, by: actor, chat)
+                guard let stored = change.stored, stored.isOver(at: snapshot.now) else {
+                    return Decision<RestrictionRecord?>(change.stored)
+                }
+                var decision = change.lift(reason: "expired")
+                decision.value = nil
+                return decision
+            }.value
+        }
+    }
+}
+
+/// What a moderator puts upon a user in a channel; in place of what was upon the user before.
+public struct RestrictionRequest: Sendable, Equatable {
+    /// Neither writes nor hears, and is no member any more.
+    public var isBan: Bool
+    /// Does not write.
+    public var isMute: Bool
+    /// In the moderator's words.
+    public var reason: String?
+    /// Nil: until it is lifted.
+    public var until: Timetoken?
+
+    public init(isBan: Bool = false, isMute: Bool = false, reason: String? = nil, until: Timetoken? = nil) {
+        self.isBan = isBan
+        self.isMute = isMute
+        self.reason = reason
+        self.until = until
     }
 }

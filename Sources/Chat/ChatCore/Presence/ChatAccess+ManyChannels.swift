@@ -48,7 +48,9 @@ extension ChatAccess {
             try demandOwn(user, on: name, for: "presence.left")
             presenceKeys.append(presenceKey(.occupant, user, name))
         }
-        try await tracker.ask(presenceOrigin) { [presenceKeys] board throws(ChatError) in try await board.leave(presenceKeys) }
+        try await tracker.ask(presenceOrigin) { [presenceKeys] board throws(ChatError) in
+            try await board.leave(presenceKeys)
+        }
     }
 
     /// Channels where anybody is, as far as the caller may know of them, and how many are there.
@@ -59,7 +61,9 @@ extension ChatAccess {
             caller.reads(channel: $0.name)
         }
         for (channel, count) in presenceScopes {
-            if let own = caller.user, try await obstacle(to: .audienceSnapshot, of: own, in: channel.name) != nil { continue }
+            if let own = caller.user, try await obstacle(to: .audienceSnapshot, of: own, in: channel.name) != nil {
+                continue
+            }
             occupied.append((channel.name, count))
         }
         return occupied

@@ -75,7 +75,9 @@ extension ChatAccess {
         var channels: [String] = []
         for channel in try await tracker.board.channels(of: UserID(user, in: app), as: .occupant)
         where caller.reads(channel: channel.name) {
-            if let own = caller.user, try await obstacle(to: .audienceSnapshot, of: own, in: channel.name) != nil { continue }
+            if let own = caller.user, try await obstacle(to: .audienceSnapshot, of: own, in: channel.name) != nil {
+                continue
+            }
             channels.append(channel.name)
         }
         return channels
@@ -106,7 +108,8 @@ extension ChatAccess {
         guard (0...limits.pageMost).contains(limit) else {
             throw ChatError(.malformed, "limit must be 0 to \(limits.pageMost)")
         }
-        return try await tracker.board.occupants(of: PresenceScope(kind, channel(name)), after: user, order, limit: limit)
+        return try await tracker.board.occupants(
+            of: PresenceScope(kind, channel(name)), after: user, order, limit: limit)
     }
 
     /// Whether the caller may say where the user is: the user, and whoever may emit for any.

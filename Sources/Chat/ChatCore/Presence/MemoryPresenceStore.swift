@@ -21,7 +21,8 @@ public final class MemoryPresenceStore: PresenceStore {
         try table.withLock { table throws(ChatError) in try table.hold(presenceKeys, of: user, by: holder) }
     }
 
-    public func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange] {
+    public func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange]
+    {
         let now = uptime()
         return try table.withLock { table throws(ChatError) in
             try table.renew(presenceKeys, for: duration.nanoseconds, now: now)
@@ -38,7 +39,8 @@ public final class MemoryPresenceStore: PresenceStore {
         return table.withLock { $0.conclude(holder, for: duration.nanoseconds, now: now) }
     }
 
-    public func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange] {
+    public func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
+    {
         table.withLock { $0.release(presenceKeys, by: holder) }
     }
 

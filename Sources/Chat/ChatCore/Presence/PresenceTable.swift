@@ -15,7 +15,9 @@ struct PresenceTable {
 
     init(limit: Int) { self.limit = limit }
 
-    mutating func hold(_ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID) throws(ChatError) -> [PresenceChange] {
+    mutating func hold(
+        _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
+    ) throws(ChatError) -> [PresenceChange] {
         try admit(presenceKeys)
         let link = links[holder] ?? begin(holder, of: user)
         link.ends = .max
@@ -82,7 +84,8 @@ struct PresenceTable {
         guard entry.state != state else { return [] }
         entry.state = state
         return [
-            PresenceChange(presenceKey, .stateChanged, occupancy: rooms[presenceKey.presenceScope]?.count ?? 0, state: state)
+            PresenceChange(
+                presenceKey, .stateChanged, occupancy: rooms[presenceKey.presenceScope]?.count ?? 0, state: state)
         ]
     }
 
@@ -102,7 +105,9 @@ struct PresenceTable {
 // MARK: - Asking
 
 extension PresenceTable {
-    mutating func occupants(of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int) -> Occupancy {
+    mutating func occupants(
+        of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int
+    ) -> Occupancy {
         rooms[presenceScope]?.page(after: user, order, limit: limit) ?? Occupancy(count: 0)
     }
 
@@ -125,7 +130,9 @@ extension PresenceTable {
 
     func isTaken(_ presenceKey: PresenceKey) -> Bool { entry(presenceKey) != nil }
 
-    private func entry(_ presenceKey: PresenceKey) -> PresenceEntry? { people[presenceKey.owner]?.entries[presenceKey.presenceScope] }
+    private func entry(_ presenceKey: PresenceKey) -> PresenceEntry? {
+        people[presenceKey.owner]?.entries[presenceKey.presenceScope]
+    }
 
     private func participations(of user: UserID) -> [PresenceEntry] {
         people[user]?.entries.all.filter { $0.presenceKey.kind == .participant } ?? []
@@ -286,5 +293,7 @@ extension PresenceKey {
 
 extension [PresenceEntry] {
     /// By channel, so that what happens does not depend on a hash.
-    fileprivate var inOrder: [PresenceEntry] { sorted { ExactText($0.presenceKey.channel.name) < ExactText($1.presenceKey.channel.name) } }
+    fileprivate var inOrder: [PresenceEntry] {
+        sorted { ExactText($0.presenceKey.channel.name) < ExactText($1.presenceKey.channel.name) }
+    }
 }

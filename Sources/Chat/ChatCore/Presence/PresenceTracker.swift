@@ -66,7 +66,9 @@ extension PresenceTracker {
     /// wishes.
     func permitted(_ presenceKeys: [PresenceKey]) async -> [PresenceKey] {
         var permitted: [PresenceKey] = []
-        for presenceKey in presenceKeys where await !isBanned(presenceKey.user, from: presenceKey.channel) { permitted.append(presenceKey) }
+        for presenceKey in presenceKeys where await !isBanned(presenceKey.user, from: presenceKey.channel) {
+            permitted.append(presenceKey)
+        }
         return permitted
     }
 

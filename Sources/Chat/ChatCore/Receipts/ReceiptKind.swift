@@ -1,4 +1,5 @@
-import ChatModel
+public import ChatModel
+public import JSON
 
 /// The two marks of a member: up to which message a device of the user has got, and up to which the user has read.
 public enum ReceiptKind: Sendable, CaseIterable {
@@ -30,5 +31,262 @@ public enum ReceiptKind: Sendable, CaseIterable {
         case .delivered: .rule(.joinedButOrigin)
         case .read: .rule(.membersButOrigin)
         }
+    }
+}
+
+extension ChatAccess {
+    /// Moves a member's mark forward to a message. A mark that is there already, or further, stays: however many
+    /// devices mark at once, the newest message wins.
+    ///
+    /// - Parameters:
+    ///   - timetoken: the message; nil: the newest of the channel.
+    ///   - named: who does it, where the credential may name somebody; nobody marks for others.
+    /// - Throws: `.notFound`, slug `no_such_member`, for who has not joined; `.malformed` for a position nothing has.
+    public func mark(
+        _ kind: ReceiptKind, _ user: String, in channel: String, at timetoken: Timetoken? = nil,
+        by named: String? = nil
+    ) async throws(ChatError) -> MembershipRecord {
+        try demandReceipts(of: user, by: named)
+        try demandRecord(of: channel)
+        try await check(mark: timetoken)
+        let mark = if let timetoken { timetoken } else { try await newestMessage(in: channel) }
+        let decided = try await move(kind, of: user, in: channel, to: mark)
+        return decided.record(MembershipRecord.key(user, channel, in: app)).flatMap(MembershipRecord.init)
+            ?? decided.value
+    }
+
+    /// - Parameter wire: the event's form on PubNub's wire; nil derives it.
+    private func move(
+        _ kind: ReceiptKind, of user: String, in channel: String, to mark: Timetoken, showing wire: JSONText? = nil
+    ) async throws(ChatError) -> Decided<MembershipRecord> {
+        let key = MembershipRecord.key(user, channel, in: app)
+        let decided = try await counting { attempt throws(ChatError) in
+            let audience = try await ReceiptMembers(kind, mark, in: self.channel(channel), self, attempt: attempt)
+            return try await self.move(kind, of: key, in: channel, to: mark, audience, user, showing: wire)
+        }
+        if kind == .read { await service.unread.tell(UserID(user, in: app)) }
+        return decided
+    }
+
+    private func move(
+        _ kind: ReceiptKind, of key: RecordKey, in channel: String, to mark: Timetoken, _ members: ReceiptMembers,
+        _ user: String, showing wire: JSONText?
+    ) async throws(ChatError) -> Decided<MembershipRecord> {
+        try await decide([key] + members.keys + [UserRecord.key(user, in: app)]) { snapshot throws(ChatError) in
+            guard var membership = snapshot.membership(of: user, in: channel, app), membership.state == .joined
+            else {
+                throw ChatError(
+                    .notFound, "user '\(user)' has not joined channel '\(channel)'", slug: "no_such_member")
+            }
+            guard kind.mark(of: membership) < mark else { return Decision(membership) }
+            kind.set(mark, on: &membership)
+            var events = events(
+                of: kind, membership, behind: try members.behind(kind, mark, besides: key, snapshot), snapshot)
+            events[0].wire = wire
+            return Decision(
+                membership, changes: [RecordChange(key, body: membership.body, parent: channel)], events: events)
+        }
+    }
+
+    /// Runs a decision that counts members again while they join or leave at the same moment.
+    ///
+    /// - Parameter body: Its argument is the number of the attempt, from 0.
+    private func counting<Value>(
+        _ body: (_ attempt: Int) async throws(ChatError) -> Value
+    ) async throws(ChatError) -> Value {
+        for attempt in 0..<ReceiptMembers.attempts {
+            do throws(ChatError) {
+                return try await body(attempt)
+            } catch {
+                guard error.code == .conflict else { throw error }
+            }
+        }
+        return try await body(ReceiptMembers.attempts)
+    }
+
+    /// The effect of a receipt that a client published.
+    public enum PublishedReceipt: Sendable, Equatable {
+        /// The mark moved, by the event at this place.
+        case moved(Timetoken)
+        /// The mark stays: it is there already or beyond, or the receipt names no message of the channel.
+        case unmoved
+        /// The user has no mark there, as no member.
+        case noMember
+    }
+
+    /// Moves a member's read mark forward to the message that a receipt names, which a client published on PubNub's wire.
+    ///
+    /// - Parameter wire: the receipt as it was published, for the wire's subscribers.
+    public func take(
+        receiptOf user: String, in channel: String, at timetoken: Timetoken, showing wire: JSONText
+    ) async throws(ChatError) -> PublishedReceipt {
+        try demandReceipts(of: user, by: user)
+        try demandRecord(of: channel)
+        guard try await member(user, of: channel)?.state == .joined else { return .noMember }
+        let message = try await log.event(at: timetoken, in: app)
+        guard let message, message.channel == self.channel(channel), [.message, .file].contains(message.kind) else {
+            return .unmoved
+        }
+        do throws(ChatError) {
+            let decided = try await move(.read, of: user, in: channel, to: timetoken, showing: wire)
+            return decided.events.first.map { .moved($0.timetoken) } ?? .unmoved
+        } catch {
+            // The user has left meanwhile.
+            guard error.code == .notFound else { throw error }
+            return .noMember
+        }
+    }
+
+    /// Marks everything read in the channels a user has joined, as of now.
+    ///
+    /// - Parameter channels: in these only; nil: in all where something is unread.
+    /// - Returns: in which channels the mark moved.
+    public func markAllRead(
+        by user: String, in channels: [String]? = nil, named: String? = nil
+    ) async throws(ChatError) -> [String] {
+        try demandReceipts(of: user, by: named)
+        for channel in channels ?? [] { try demandRecord(of: channel) }
+        let mark = try await log.watermark(of: app)
+        var moved: [String] = []
+        let unread = try await service.unread.channels(of: UserID(user, in: app))
+        let wanted = channels.map { Set($0.map { ExactText($0) }) }
+        var rest = unread.filter { wanted?.contains(ExactText($0)) ?? caller.reaches(channel: $0) }[...]
+        while !rest.isEmpty {
+            let part = Array(rest.prefix(Self.marksAtOnce))
+            moved += try await counting { attempt throws(ChatError) in
+                var members: [ReceiptMembers] = []
+                for channel in part {
+                    members.append(
+                        try await ReceiptMembers(.read, mark, in: self.channel(channel), self, attempt: attempt))
+                }
+                return try await self.markRead(zip(part, members).map { ($0, $1) }, user, at: mark)
+            }
+            rest = rest.dropFirst(Self.marksAtOnce)
+        }
+        await service.unread.tell(UserID(user, in: app))
+        return moved
+    }
+
+    /// Steps are small, so that others write between them.
+    private static let marksAtOnce = 10
+
+    private func markRead(
+        _ channels: [(name: String, members: ReceiptMembers)], _ user: String, at mark: Timetoken
+    ) async throws(ChatError) -> [String] {
+        let keys = channels.map { MembershipRecord.key(user, $0.name, in: app) }
+        let shown = channels.flatMap(\.members.keys) + [UserRecord.key(user, in: app)]
+        return try await decide(keys + shown) { snapshot throws(ChatError) in
+            var decision = Decision<[String]>([])
+            for ((channel, members), key) in zip(channels, keys) {
+                guard var membership = snapshot.membership(of: user, in: channel, app),
+                    membership.state == .joined, membership.read < mark
+                else { continue }
+                ReceiptKind.read.set(mark, on: &membership)
+                decision.value.append(channel)
+                decision.changes.append(RecordChange(key, body: membership.body, parent: channel))
+                decision.events += events(
+                    of: .read, membership, behind: try members.behind(.read, mark, besides: key, snapshot), snapshot)
+            }
+            return decision
+        }.value
+    }
+
+    /// Nobody marks for others.
+    private func demandReceipts(of user: String, by named: String?) throws(ChatError) {
+        try Names.check(user: user)
+        try actor(named).demand(self: user)
+    }
+
+    /// A mark ahead of everything would take messages for read that nobody has written yet.
+    private func check(mark timetoken: Timetoken?) async throws(ChatError) {
+        guard let timetoken, try await log.watermark(of: app) < timetoken else { return }
+        throw ChatError(
+            .malformed, "timetoken \(timetoken) lies ahead of every message; send that of the message that was read",
+            slug: "bad_member", field: "timetoken")
+    }
+
+    private func newestMessage(in channel: String) async throws(ChatError) -> Timetoken {
+        var request = HistoryRequest(channel: self.channel(channel), order: .newestFirst, limit: 1)
+        request.types = [.exact(BuiltInTypes.messageCreated)]
+        while true {
+            let page = try await log.history([request])[0]
+            if let message = page.items.first { return message.timetoken }
+            // Much else may have happened since.
+            guard let rest = request.rest(behind: page) else { return .zero }
+            request = rest
+        }
+    }
+
+    private func events(
+        of kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ snapshot: RecordSnapshot
+    ) -> [EventDraft] {
+        let receipt = receipt(kind, membership, behind: behind, snapshot)
+        guard kind == .read else { return [receipt] }
+        return [receipt] + wireEvents(of: membership, by: membership.user, at: snapshot.next)
+    }
+
+    /// The event of a mark that moved.
+    ///
+    /// - Parameters:
+    ///   - behind: How many members' marks are before it; nil where that is not told.
+    ///   - situation: Holds the records of the user, the channel and its member counts.
+    func receipt(
+        _ kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ snapshot: RecordSnapshot
+    ) -> EventDraft {
+        let mark = kind.mark(of: membership)
+        return draft(kind.eventType, on: membership.channel, by: membership.user, audience: kind.audience) { writer in
+            writer.key("user")
+            snapshot.user(membership.user, in: app).printReference(to: &writer)
+            switch kind {
+            case .delivered:
+                writer.member("delivered_timetoken", mark.description)
+                writer.member("delivered_at", mark.timestamp)
+                if let behind { writer.member("undelivered_member_count", behind) }
+            case .read:
+                writer.member("read_timetoken", mark.description)
+                writer.member("read_at", mark.timestamp)
+                if let behind { writer.member("unread_member_count", behind) }
+            }
+            let channel = snapshot[ChannelRecord.key(membership.channel, in: app)].flatMap { ChannelRecord($0) }
+            printChannel(channel, snapshot, to: &writer)
+        }
+    }
+}
+
+extension ChatAccess {
+    /// What a user has not read: messages of others since the mark, in the channels the user has joined, and that are not
+    /// hidden for good.
+    ///
+    /// - Throws: `.forbidden` where a user's credential asks about somebody else.
+    public func unread(of user: String) async throws(ChatError) -> Unread {
+        try demandUnread(of: user)
+        return try await service.unread.unread(of: UserID(user, in: app))
+    }
+
+    /// The same in one channel.
+    ///
+    /// - Throws: `.notFound`, slug `no_such_member`.
+    public func unread(of user: String, in name: String) async throws(ChatError) -> Int {
+        try demandUnread(of: user)
+        try demandRecord(of: name)
+        guard let unread = try await service.unread.unread(of: UserID(user, in: app), in: channel(name)) else {
+            throw ChatError(.notFound, "user '\(user)' is no member of channel '\(name)'", slug: "no_such_member")
+        }
+        return unread
+    }
+
+    private func demandUnread(of user: String) throws(ChatError) {
+        try caller.demand(.read)
+        try Names.check(user: user)
+        try caller.demand(self: user)
+        if caller.user == nil { try caller.demand(channel: user) }
+    }
+}
+
+extension ChatService {
+    /// Has a user's devices told of every change of what is unread, by `unread_count.updated` on the channel named as the
+    /// user: from the first time with `isOn` until it was asked for as often without.
+    public func watchUnread(of user: UserID, isOn: Bool) async {
+        if isOn { await unread.watch(user) } else { await unread.unwatch(user) }
     }
 }

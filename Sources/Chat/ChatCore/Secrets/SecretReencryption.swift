@@ -1,4 +1,4 @@
-import ChatModel
+public import ChatModel
 import JSON
 import Signing
 
@@ -123,4 +123,10 @@ private struct SecretPlace {
         guard members?.contains(member ?? "") != false else { return false }
         return Vault.isStoredForm(text) || (wasClear && vault.seals)
     }
+}
+
+extension RecordKey {
+    /// What binds the sealed secrets of a record to it: `app/demo`, `webhook/wh_…`, `source/github`. The same for all secrets of one
+    /// record, so that `SecretReencryption` can open them without knowing what they are.
+    public var vaultContext: String { "\(kind)/\(id)" }
 }

@@ -135,7 +135,9 @@ extension ChannelAccessCache {
         var channelAccess = ChannelAccess(revision: revision)
         if let record = records[0].flatMap(ChannelRecord.init) { channelAccess.channel = ChannelRules(record) }
         if person != nil {
-            let left = records.map { record in record.flatMap { pendingDeletions.hide($0.updated, of: channel) ? nil : $0 } }
+            let left = records.map { record in
+                record.flatMap { pendingDeletions.hide($0.updated, of: channel) ? nil : $0 }
+            }
             channelAccess.user = UserRights(
                 state: left[2].flatMap { MembershipRecord($0) }?.state,
                 restriction: left[1].flatMap { RestrictionRecord($0) })
@@ -145,7 +147,8 @@ extension ChannelAccessCache {
     }
 
     private func keep(
-        _ channelAccess: ChannelAccess, of person: UserChannelKey?, in channel: ChannelID, unlessForgottenSince before: [UInt64]
+        _ channelAccess: ChannelAccess, of person: UserChannelKey?, in channel: ChannelID,
+        unlessForgottenSince before: [UInt64]
     ) {
         let isLeft = pendingDeletions.concern(channel)
         state.withLock { state in

@@ -1,4 +1,4 @@
-import ChatModel
+public import ChatModel
 
 /// What a user may want of a channel. Each takes what the one before it takes, and more.
 enum ChannelPermission: Comparable, Sendable {
@@ -26,12 +26,16 @@ extension ChatAccess {
     }
 
     /// Why a user may not have it; nil for who may.
-    func obstacle(to permission: ChannelPermission, of user: String, in name: String) async throws(ChatError) -> ChatError? {
+    func obstacle(
+        to permission: ChannelPermission, of user: String, in name: String
+    ) async throws(ChatError) -> ChatError? {
         if caller.user != nil, permission <= .audienceSnapshot, let moderated = Self.channel(moderatedOn: name) {
             return try await standing(of: moderated).isOperator(user) ? nil : .onlyForOperators(of: moderated)
         }
         let channelAccess = try await service.accessCache.channelAccess(of: user, in: channel(name))
-        if let obstacle = obstacle(to: permission, of: user, in: name, channel: channelAccess.channel, channelAccess.user) {
+        if let obstacle = obstacle(
+            to: permission, of: user, in: name, channel: channelAccess.channel, channelAccess.user)
+        {
             return obstacle
         }
         // What holds in a channel holds in its threads.
@@ -71,7 +75,9 @@ extension ChatAccess {
 
     /// The same in the step that stores what the user does: nobody who is banned before that step gets anything stored after
     /// it.
-    func demand(_ permission: ChannelPermission, of user: String?, in name: String, _ snapshot: RecordSnapshot) throws(ChatError) {
+    func demand(
+        _ permission: ChannelPermission, of user: String?, in name: String, _ snapshot: RecordSnapshot
+    ) throws(ChatError) {
         guard let user else { return }
         let channel = snapshot[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init).map(
             ChannelRules.init)
@@ -118,5 +124,13 @@ extension ChatError {
         ChatError(
             .forbidden, "only an operator of channel '\(channel)' sees what is reported of its messages",
             slug: "not_operator")
+    }
+}
+
+extension ChatAccess {
+    /// What is known of a channel without asking for rights: its kind, whether it is frozen, who moderates it. Nearly
+    /// always from memory.
+    public func standing(of name: String) async throws(ChatError) -> ChannelRules {
+        try await service.accessCache.channelAccess(of: nil, in: channel(name)).channel
     }
 }

@@ -37,7 +37,8 @@ public struct CatchUp: Sendable {
     /// that admits little costs a bounded step at a time.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
-        let page = try await log.events(in: audienceSnapshot?.channels ?? selection.channels, after: position, limit: limit)
+        let page = try await log.events(
+            in: audienceSnapshot?.channels ?? selection.channels, after: position, limit: limit)
         // A last page is complete up to the log's watermark, which is never below the hub's position. It may go beyond
         // the end, where its events are left out: so must their places be.
         position = page.hasMore ? min(page.position, upTo) : upTo

@@ -55,7 +55,8 @@ struct FeedMatching {
     /// Whether the time is over; looked at now and then, and never before the first filter of a turn.
     private var isOver: Bool {
         mutating get {
-            guard let deadline, filters > 0, filters % FilterBudget.filters == 0 || subject.spent - steps >= FilterBudget.steps
+            guard let deadline, filters > 0,
+                filters % FilterBudget.filters == 0 || subject.spent - steps >= FilterBudget.steps
             else { return false }
             steps = subject.spent
             return ContinuousClock.now >= deadline

@@ -18,8 +18,12 @@ public struct SelectionIndex: Sendable {
     public mutating func insert(_ member: UInt32, _ selection: Selection) {
         let requirement = selection.requirement
         let channels = selection.indexedChannels
-        for name in channels.names { indexes.insert(member, requirement, into: &named[name, default: ChannelSubscribers()]) }
-        for prefix in channels.prefixes { indexes.insert(member, requirement, into: &below[prefix, default: ChannelSubscribers()]) }
+        for name in channels.names {
+            indexes.insert(member, requirement, into: &named[name, default: ChannelSubscribers()])
+        }
+        for prefix in channels.prefixes {
+            indexes.insert(member, requirement, into: &below[prefix, default: ChannelSubscribers()])
+        }
         if channels.isAll { indexes.insert(member, requirement, into: &everywhere) }
     }
 

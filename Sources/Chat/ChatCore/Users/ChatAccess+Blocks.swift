@@ -100,3 +100,66 @@ extension Caller {
         throw ChatError(.forbidden, "this credential speaks for user '\(user)' only", slug: "not_self")
     }
 }
+
+extension RecordFields {
+    /// Without the private fields of users, so that neither a filter nor an order tells what they hold.
+    ///
+    /// - Parameter prefix: what stands before the fields of a user's record; empty in lists of users.
+    public func showing(_ visible: PublicUserFields, prefix: String = "") -> RecordFields {
+        func isVisible(_ field: Field) -> Bool {
+            guard field.stored.hasPrefix(prefix) else { return true }
+            return visible.reveals(String(field.stored.dropFirst(prefix.count)))
+        }
+        return RecordFields(self, where: isVisible)
+    }
+}
+
+extension ChatAccess {
+    /// What the app shows to users of other users.
+    var publicUserFields: PublicUserFields { service.keyring.app(app)?.publicUserFields ?? .standard }
+
+    /// A record as the caller may see it: a user's credential sees all of its own, and of others what is public.
+    func seen(_ user: UserRecord) -> UserRecord {
+        guard let own = caller.user, ExactText(own) != ExactText(user.id) else { return user }
+        return publicUserFields.shown(user)
+    }
+}
+
+extension ChatAccess {
+    /// Users with a record, as the caller may see them. A user's credential filters and sorts by public fields alone.
+    ///
+    /// - Throws: `.malformed` with the slug `bad_filter`, `bad_sort` or `bad_cursor`; so do the other lists.
+    public func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord> {
+        try caller.demand(.read)
+        var list = list
+        var fields = RecordFields.users
+        if caller.user != nil {
+            let visible = publicUserFields
+            list.fields = list.fields?.showing(visible)
+            fields = fields.showing(visible)
+        }
+        let query = try RecordQuery(.user, list, fields, in: app, limits: limits)
+        return try await page(query, list, fields, created: \.created, show: { $0.show(to: &$1) }) { records in
+            records.map { UserRecord($0).map(seen) }
+        }
+    }
+
+    /// A page of records; see ``RecordList/page(of:in:members:limits:created:show:_:)``.
+    func page<Item: Sendable>(
+        _ query: RecordQuery, _ list: RecordList, _ fields: RecordFields? = nil,
+        created: @escaping @Sendable (Item) -> Timetoken,
+        show: @escaping @Sendable (Item, inout JSONWriter) -> Void = { _, _ in },
+        _ read: @escaping @Sendable ([Record]) async throws(ChatError) -> [Item?]
+    ) async throws(ChatError) -> Page<Item> {
+        try await list.page(
+            of: query, in: directory, members: list.fields == nil ? fields?.members : nil, limits: limits,
+            created: created, show: show, read)
+    }
+
+    /// The records of these users, in their order; nil for one without.
+    public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {
+        try caller.demand(.read)
+        let records = try await directory.read(ids.map { UserRecord.key($0, in: app) })
+        return records.map { $0.flatMap(UserRecord.init).map(seen) }
+    }
+}

@@ -1,3 +1,6 @@
+import ChatModel
+import Locking
+
 /// Is told when the number of messages that the chat's user has not read changes.
 public protocol UserEventDelegate: AnyObject, Sendable {
     func didUpdateTotalUnreadMessageCount(_ total: Int, totalCountByCustomType: [String: Int])
@@ -23,4 +26,110 @@ extension ConnectionDelegate {
     public func didSucceedReconnection() {}
     public func didFailReconnection() {}
     public func didCancelReconnection() {}
+}
+
+extension Chat {
+    /// Tells a delegate what happens in the user's channels from now on. One that has the identifier already is replaced
+    /// between two events; the others go on.
+    ///
+    /// - Returns: the listener of the identifier, whose `ready()` waits for the connection; it need not be kept.
+    @discardableResult
+    public func addChannelDelegate(_ delegate: any ChannelDelegate, identifier: String) -> AutoCloseable {
+        delegates.add(delegate, as: "channel", identifier) { slot in
+            deviceEvents { $0 }.listen { [chat = self] event in
+                if let delegate = slot.delegate as? any ChannelDelegate {
+                    await DelegateEvent(chat, event).tell(delegate)
+                }
+            }
+        }
+    }
+
+    public func removeChannelDelegate(forIdentifier identifier: String) { delegates.remove("channel", identifier) }
+
+    /// Tells a delegate of the user's own affairs from now on; identifiers as for channels.
+    @discardableResult
+    public func addUserEventDelegate(_ delegate: any UserEventDelegate, identifier: String) -> AutoCloseable {
+        delegates.add(delegate, as: "user", identifier) { slot in
+            deviceEvents(of: ["unread_count.updated"], { $0 }).listen { event in
+                let data = AnyJSON(event.data)
+                (slot.delegate as? any UserEventDelegate)?.didUpdateTotalUnreadMessageCount(
+                    data.count("unread_count"), totalCountByCustomType: data.counts("by_custom_type"))
+            }
+        }
+    }
+
+    public func removeUserEventDelegate(forIdentifier identifier: String) { delegates.remove("user", identifier) }
+
+    /// Tells a delegate of the connection from now on; identifiers as for channels.
+    @discardableResult
+    public func addConnectionDelegate(_ delegate: any ConnectionDelegate, identifier: String) -> AutoCloseable {
+        let isBroken = Lock(false)
+        return delegates.add(delegate, as: "connection", identifier) { slot in
+            onConnectionStateChange { state in
+                let delegate = slot.delegate as? any ConnectionDelegate
+                let wasBroken = isBroken.withLock { isBroken in
+                    defer { if case .reconnecting = state { isBroken = true } else { isBroken = false } }
+                    return isBroken
+                }
+                switch state {
+                case .reconnecting: if !wasBroken { delegate?.didStartReconnection() }
+                case .connected: if wasBroken { delegate?.didSucceedReconnection() }
+                case .failed: if wasBroken { delegate?.didFailReconnection() }
+                case .closed: if wasBroken { delegate?.didCancelReconnection() }
+                }
+            }
+        }
+    }
+
+    public func removeConnectionDelegate(forIdentifier identifier: String) {
+        delegates.remove("connection", identifier)
+    }
+}
+
+/// Where a delegate stands that may be replaced. It does not keep the delegate.
+final class DelegateSlot: Sendable {
+    private struct Reference: Sendable { weak let delegate: (any AnyObject & Sendable)? }
+
+    private let reference: Lock<Reference>
+
+    init(_ delegate: any AnyObject & Sendable) { reference = Lock(Reference(delegate: delegate)) }
+
+    var delegate: (any AnyObject & Sendable)? { reference.withLock { $0.delegate } }
+
+    func replace(by delegate: any AnyObject & Sendable) {
+        reference.withLock { $0 = Reference(delegate: delegate) }
+    }
+}
+
+/// The delegates of a chat by kind and identifier. The chat keeps what drives them, and not the delegates themselves.
+final class Delegates: Sendable {
+    private struct Name: Hashable {
+        var kind: String
+        var identifier: String
+    }
+
+    private let entries = Lock<[Name: (slot: DelegateSlot, listener: AutoCloseable)]>([:])
+
+    /// - Parameter listen: makes the listener of a slot that is not there yet, or whose listener is over.
+    func add(
+        _ delegate: any AnyObject & Sendable, as kind: String, _ identifier: String,
+        _ listen: (DelegateSlot) -> AutoCloseable
+    ) -> AutoCloseable {
+        entries.withLock { entries in
+            let name = Name(kind: kind, identifier: identifier)
+            if let entry = entries[name], !entry.listener.isOver {
+                entry.slot.replace(by: delegate)
+                return entry.listener
+            }
+            let slot = DelegateSlot(delegate)
+            let listener = listen(slot)
+            entries[name] = (slot, listener)
+            return listener
+        }
+    }
+
+    func remove(_ kind: String, _ identifier: String) {
+        let entry = entries.withLock { $0.removeValue(forKey: Name(kind: kind, identifier: identifier)) }
+        entry?.listener.close()
+    }
 }

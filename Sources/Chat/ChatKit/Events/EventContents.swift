@@ -127,3 +127,114 @@ extension AnyJSON {
     /// The text of a message: its member `text`, or itself when it is a bare string.
     var messageText: String { text("text") ?? string ?? "" }
 }
+
+extension Chat {
+    /// What happened on a channel and is kept, oldest first: the newest `count` events between the bounds.
+    ///
+    /// ```swift
+    /// let (events, isMore) = try await chat.getEventsHistory(channelId: "room.1", count: 10)
+    /// for case let order as CustomEvent in events.map(\.event.payload) { print(order.type) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - startTimetoken: only older events; exclusive.
+    ///   - endTimetoken: only this and newer events; inclusive.
+    ///   - count: 1 to 250 by default.
+    /// - Returns: the events, and whether there are more between the bounds.
+    public func getEventsHistory(
+        channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100
+    ) async throws(ChatError) -> (events: [EventWrapper<any EventContent>], isMore: Bool) {
+        var query = EventQuery(channel: channelId)
+        query.bound(start: startTimetoken, end: endTimetoken, count: count)
+        let page = try await backend.history(query)
+        return (page.items.reversed().map { $0.wrapped($0.content) }, page.hasMore)
+    }
+
+    /// How many events of a channel are kept between the bounds; see
+    /// ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
+    ///
+    /// - Parameter types: names and patterns (`order.*`) of types; empty: all.
+    public func getEventsCount(
+        channelId: String, types: [String] = [], startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil
+    ) async throws(ChatError) -> Int {
+        var query = EventQuery(channel: channelId)
+        query.bound(start: startTimetoken, end: endTimetoken, count: 1)
+        query.types = types
+        return try await backend.count(query)
+    }
+}
+
+extension EventQuery {
+    /// The bounds as histories of messages and events take them: start exclusive, end inclusive, newest first.
+    mutating func bound(start: Timetoken?, end: Timetoken?, count: Int) {
+        before = start ?? .distantFuture
+        after = end.map { Timetoken(max($0.rawValue, 1) - 1) } ?? .zero
+        order = .newestFirst
+        limit = count
+    }
+}
+
+extension Event {
+    /// What the event says. Whatever has no struct of its own is a ``CustomEvent`` with the event's type: what a newer
+    /// gateway tells must not make a history unreadable.
+    public var content: any EventContent {
+        let data = AnyJSON(data)
+        return switch type {
+        case "message.created": TextMessageContent(data)
+        case "typing.started", "typing.stopped": Typing(self, data)
+        case "report.created": Report(data)
+        case "user.mentioned": Mention(self, data)
+        case "receipt.read": ReadReceipt(self, data)
+        case "member.invited": Invite(self, data)
+        case "user.banned", "user.unbanned", "user.muted", "user.unmuted": Restriction(self, data)
+        default: CustomEvent(self)
+        }
+    }
+
+    func wrapped<Content: Sendable>(_ content: Content) -> EventWrapper<Content> {
+        EventWrapper(
+            event: ContentEvent(timetoken: timetoken, userId: user ?? "", channelId: channel.name, payload: content))
+    }
+}
+
+/// What an event says, in a struct of its own: ``CustomEvent``, ``Report``, ``Mention``, ``ReadReceipt``, ``Invite``,
+/// ``Restriction``, ``Typing``, ``TextMessageContent``.
+public protocol EventContent: Sendable {}
+
+/// An event of history with its content.
+public struct EventWrapper<Content: Sendable>: Sendable {
+    public let event: ContentEvent<Content>
+}
+
+/// When and where something happened, by whom, and what it says.
+public struct ContentEvent<Payload: Sendable>: Sendable {
+    public let timetoken: Timetoken
+    /// Empty when the gateway or an operator caused it.
+    public let userId: String
+    public let channelId: String
+    public let payload: Payload
+}
+
+/// An event of an app's own.
+public struct CustomEvent: EventContent {
+    public let timetoken: Timetoken
+    /// Empty when the gateway or an operator caused it.
+    public let userId: String
+    /// `custom` when it was sent without a type.
+    public let type: String
+    public let payload: [String: any JSONCodable]
+
+    /// Whatever the event is: what is no object stands in the payload as `value`.
+    init(_ event: Event) {
+        timetoken = event.timetoken
+        userId = event.user ?? ""
+        type = event.type
+        let data = AnyJSON(event.data)
+        if case .object(let members) = data { payload = members } else { payload = ["value": data] }
+    }
+}
+
+extension Event {
+    /// Whether its type is an app's own.
+    var isCustom: Bool { !BuiltInTypes.isReserved(type) }
+}

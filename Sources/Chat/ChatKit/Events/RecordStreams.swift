@@ -1,4 +1,4 @@
-import ChatModel
+public import ChatModel
 
 /// The sequences of a ``Channel``.
 public struct ChannelStreams: Sendable {
@@ -40,5 +40,178 @@ extension Chat {
         selection.isDevice = true
         return ChatStream(
             chat: self, selection: selection, transform: { event in await transform(event).map { [$0] } ?? [] })
+    }
+}
+
+extension Channel {
+    /// Sends an event of the app's own to everybody who listens to the channel.
+    ///
+    /// ```swift
+    /// try await channel.emitCustomEvent(payload: ["chatID": "42", "customer": "ana"], messageType: "customer-satisfaction")
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - messageType: the event's type; nil: `custom`.
+    ///   - storeInHistory: whether ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:)`` will have it.
+    /// - Throws: `.malformed` for a type that is built in, `.invalid` when the payload is not what the type's schema says.
+    @discardableResult
+    public func emitCustomEvent(
+        payload: [String: any JSONCodable], messageType: String? = nil, storeInHistory: Bool = true
+    ) async throws(ChatError) -> Timetoken {
+        var posting = OutgoingMessage(.event(type: messageType), on: id, data: payload.object.text)
+        posting.isStored = storeInHistory
+        return try await chat.backend.post(posting)
+    }
+
+    /// Calls back with each event of the app's own on this channel.
+    ///
+    /// - Parameter messageType: only events of this type; nil: all.
+    public func onCustomEvent(
+        messageType: String? = nil, callback: @escaping @Sendable (CustomEvent) -> Void
+    ) -> AutoCloseable {
+        stream.customEvents(messageType: messageType).listen { callback($0) }
+    }
+}
+
+extension ChannelStreams {
+    /// Events of the app's own on the channel.
+    public func customEvents(messageType: String? = nil) -> ChatStream<CustomEvent> {
+        events(of: messageType.map { [$0] } ?? []) { event in event.isCustom ? CustomEvent(event) : nil }
+    }
+}
+
+extension ChannelStreams {
+    /// The channel as it is after each change of its record.
+    public func updated() -> ChatStream<Channel> {
+        let channel = channel
+        // Read again: the event says what changed, and the listener wants all of it. One that is gone has its own event.
+        return events(of: ["channel.updated", "channel.frozen", "channel.unfrozen"]) { _ in
+            try? await channel.chat.getChannel(channelId: channel.id)
+        }
+    }
+
+    /// That the channel's record was deleted.
+    public func deleted() -> ChatStream<Void> { events(of: ["channel.deleted"]) { _ in () } }
+}
+
+extension Channel {
+    /// Calls back with the channel after each change of its record.
+    public func onUpdated(_ callback: @escaping @Sendable (Channel) -> Void) -> AutoCloseable {
+        stream.updated().listen { callback($0) }
+    }
+
+    /// Calls back when the channel's record is deleted.
+    public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
+        stream.deleted().listen { callback() }
+    }
+}
+
+extension UserStreams {
+    private func events<Value: Sendable>(
+        of types: [String], _ transform: @escaping @Sendable (Event) async -> Value?
+    ) -> ChatStream<Value> {
+        user.chat.events(of: types, on: [user.id], transform)
+    }
+
+    /// Events that are meant for the user alone. The chat's own user hears them as a device, which is the only way for a
+    /// user's token. Those of another user are heard on the channel that is named like the user.
+    private func personal<Value: Sendable>(
+        of types: [String], _ transform: @escaping @Sendable (Event) -> Value?
+    ) -> ChatStream<Value> {
+        let id = user.id
+        guard id == user.chat.userId else { return events(of: types, transform) }
+        return user.chat.deviceEvents(of: types) { $0.channel.name == id ? transform($0) : nil }
+    }
+
+    /// The user as it is after each change of its record.
+    public func updated() -> ChatStream<User> {
+        let user = user
+        return events(of: ["user.updated"]) { _ in try? await user.chat.getUser(userId: user.id) }
+    }
+
+    /// That the user's record was deleted.
+    public func deleted() -> ChatStream<Void> { events(of: ["user.deleted"]) { _ in () } }
+
+    /// Invitations of the user.
+    public func invited() -> ChatStream<Invite> {
+        personal(of: ["member.invited"]) { Invite($0, AnyJSON($0.data)) }
+    }
+
+    /// Messages that mention the user.
+    public func mentioned() -> ChatStream<Mention> {
+        personal(of: ["user.mentioned"]) { Mention($0, AnyJSON($0.data)) }
+    }
+
+    /// Mutes and bans of the user, and their ends, in any channel.
+    public func restrictionChanged() -> ChatStream<Restriction> {
+        let id = user.id
+        let types = ["user.muted", "user.unmuted", "user.banned", "user.unbanned"]
+        let read: @Sendable (Event) -> Restriction? = { event in
+            let restriction = Restriction(event, AnyJSON(event.data))
+            return restriction.userId == id ? restriction : nil
+        }
+        guard id == user.chat.userId else { return user.chat.events(of: types, on: [], read) }
+        return user.chat.deviceEvents(of: types, read)
+    }
+}
+
+extension User {
+    public func onUpdated(_ callback: @escaping @Sendable (User) -> Void) -> AutoCloseable {
+        stream.updated().listen { callback($0) }
+    }
+
+    public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
+        stream.deleted().listen { callback() }
+    }
+
+    public func onInvited(_ callback: @escaping @Sendable (Invite) -> Void) -> AutoCloseable {
+        stream.invited().listen { callback($0) }
+    }
+
+    public func onMentioned(_ callback: @escaping @Sendable (Mention) -> Void) -> AutoCloseable {
+        stream.mentioned().listen { callback($0) }
+    }
+
+    public func onRestrictionChanged(_ callback: @escaping @Sendable (Restriction) -> Void) -> AutoCloseable {
+        stream.restrictionChanged().listen { callback($0) }
+    }
+}
+
+extension MembershipStreams {
+    /// The membership as it is after each change.
+    public func updated() -> ChatStream<Membership> {
+        let membership = membership
+        return membership.chat.events(of: ["membership.updated", "member.joined"], on: [membership.channelId]) {
+            event in
+            guard event.member == membership.userId else { return nil }
+            return try? await membership.channel.getMembership(userId: membership.userId)
+        }
+    }
+
+    /// That the membership ended.
+    public func deleted() -> ChatStream<Void> {
+        let membership = membership
+        return membership.chat.events(of: ["member.left", "member.declined"], on: [membership.channelId]) { event in
+            event.member == membership.userId ? () : nil
+        }
+    }
+}
+
+extension Membership {
+    public func onUpdated(_ callback: @escaping @Sendable (Membership) -> Void) -> AutoCloseable {
+        stream.updated().listen { callback($0) }
+    }
+
+    public func onDeleted(_ callback: @escaping @Sendable () -> Void) -> AutoCloseable {
+        stream.deleted().listen { callback() }
+    }
+}
+
+extension Event {
+    /// Whose membership it is about.
+    fileprivate var member: String? {
+        let data = AnyJSON(data)
+        return data["membership"]?.text("user") ?? data["user"]?.text("id")
+            ?? data["invitee"]?.text("id")
     }
 }

@@ -142,3 +142,85 @@ extension Subscription {
         set { callbacks.withLock { $0.file = newValue } }
     }
 }
+
+extension Chat {
+    /// Events of channels (names and patterns such as `a.*`) and channel groups; of everything when both are empty.
+    ///
+    /// - Parameters:
+    ///   - presence: whether those who come and go are told too.
+    ///   - filter: an expression in the language of filters: `data.amount > 100`.
+    ///   - since: begin behind this position instead of now.
+    public func subscription(
+        channels: [String] = [], groups: [String] = [], presence: Bool = false, filter: String? = nil,
+        since: Timetoken? = nil
+    ) -> Subscription {
+        var selection = EventSelection(channels: channels)
+        selection.groups = groups
+        selection.hasPresence = presence
+        selection.filter = filter
+        selection.since = since
+        return Subscription(self, selection)
+    }
+
+    /// Ends every subscription of this chat that was begun.
+    public func unsubscribeAll() {
+        for subscription in subscriptions.all { subscription.unsubscribe() }
+    }
+}
+
+/// The subscriptions that have begun. It does not keep them: who lets go of one ends it.
+final class ActiveSubscriptions: Sendable {
+    private struct Reference: Sendable { weak let subscription: Subscription? }
+
+    private let begun = Lock<[ObjectIdentifier: Reference]>([:])
+
+    func add(_ subscription: Subscription) {
+        begun.withLock { begun in
+            begun = begun.filter { $0.value.subscription != nil }
+            begun[ObjectIdentifier(subscription)] = Reference(subscription: subscription)
+        }
+    }
+
+    func remove(_ subscription: Subscription) { begun.withLock { $0[ObjectIdentifier(subscription)] = nil } }
+
+    var all: [Subscription] { begun.withLock { $0.values.compactMap(\.subscription) } }
+}
+
+/// Several subscriptions, begun and ended together.
+public final class SubscriptionSet: Sendable {
+    private let members: Lock<[Subscription]>
+
+    public init(_ subscriptions: [Subscription] = []) { members = Lock(subscriptions) }
+
+    public var subscriptions: [Subscription] { members.withLock { $0 } }
+
+    /// Adds one; it is not begun by that.
+    public func add(_ subscription: Subscription) {
+        members.withLock { members in
+            if !members.contains(where: { $0 === subscription }) { members.append(subscription) }
+        }
+    }
+
+    /// Takes one out and ends it.
+    public func remove(_ subscription: Subscription) {
+        members.withLock { members in members.removeAll { $0 === subscription } }
+        subscription.unsubscribe()
+    }
+
+    public func subscribe(with timetoken: Timetoken? = nil) {
+        for subscription in subscriptions { subscription.subscribe(with: timetoken) }
+    }
+
+    public func unsubscribe() {
+        for subscription in subscriptions { subscription.unsubscribe() }
+    }
+
+    /// Returns when each of them is ready; see ``Subscription/ready(within:)``.
+    public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
+        let end = ContinuousClock.now + limit
+        for subscription in subscriptions { try await subscription.ready(within: max(.zero, end - .now)) }
+    }
+
+    /// The same subscriptions again, neither begun nor with closures.
+    public func clone() -> SubscriptionSet { SubscriptionSet(subscriptions.map { $0.clone() }) }
+}

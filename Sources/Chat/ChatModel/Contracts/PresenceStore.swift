@@ -120,7 +120,9 @@ public struct Occupancy: Sendable, Equatable {
 
 extension PresenceStore {
     /// The same, in the order of the names.
-    public func occupants(of presenceScope: PresenceScope, after user: String?, limit: Int) async throws(ChatError) -> Occupancy {
+    public func occupants(
+        of presenceScope: PresenceScope, after user: String?, limit: Int
+    ) async throws(ChatError) -> Occupancy {
         try await occupants(of: presenceScope, after: user, .ascending, limit: limit)
     }
 }

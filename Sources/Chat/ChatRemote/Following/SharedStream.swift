@@ -306,7 +306,8 @@ extension SharedStream {
                 for member in state.members.values { member.queue.tell(.interrupted(error)) }
             }
         }
-        guard await gateway.pause(max(error.retryAfter ?? .zero, Backoff.stream.delay(after: failureStreak.failures))) else {
+        guard await gateway.pause(max(error.retryAfter ?? .zero, Backoff.stream.delay(after: failureStreak.failures)))
+        else {
             end(nil)
             return false
         }

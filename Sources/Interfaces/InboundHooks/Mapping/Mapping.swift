@@ -1,6 +1,7 @@
 import ChatCore
 public import ChatModel
 public import JSON
+import Signing
 import Templates
 
 /// How a post becomes events, as its owner wrote it (`product.md` 7; the language: `docs/sources.md`).
@@ -90,6 +91,32 @@ enum PostRoot: String, Sendable, CaseIterable {
         case .body, .cloudevent: ReferenceRoot(rawValue, .document)
         case .form, .header, .query: ReferenceRoot(rawValue, .table)
         case .source: ReferenceRoot(rawValue, .text)
+        }
+    }
+}
+
+/// A verified post as a mapping sees it.
+struct MappedPost: TemplateContext {
+    let source: String
+    let message: SignedMessage
+    let query: [InboundPost.Field]
+    let body: PostBody
+
+    func document(_ root: String) -> JSONText? {
+        switch PostRoot(rawValue: root) {
+        case .body: body.json
+        case .cloudevent: body.cloudEvent?.text
+        default: nil
+        }
+    }
+
+    func text(_ root: String, _ name: String) -> String? {
+        switch PostRoot(rawValue: root) {
+        case .header: message.header(name)
+        case .query: query.first { $0.name == name }?.value
+        case .form: body.form?.first { $0.name == name }?.value
+        case .source: source
+        default: nil
         }
     }
 }

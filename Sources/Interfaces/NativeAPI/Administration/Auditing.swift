@@ -7,7 +7,8 @@ extension NativeAPI {
     /// As `asCaller`, for what changes the administration of an app: leaves an entry in its audit log, in the commit of the
     /// change where that is one of records. Of failures those are noted that a right was missing for.
     func asAdministrator(
-        _ action: String, _ act: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered, isConditional: Bool = false
+        _ action: String, _ act: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered,
+        isConditional: Bool = false
     ) -> Router.Handler {
         let audited: AuthenticatedHandler = { request, caller in
             let note = service.audit.begin(AuditOperation(action, request, caller), in: caller.app)

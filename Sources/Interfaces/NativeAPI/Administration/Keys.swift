@@ -36,7 +36,8 @@ extension NativeAPI {
         let signature = try signature(fields)
         let key = try await service.keyring.addKey(
             name: try fields.string("name") ?? "", proof: signature ?? .text(digest: Keyring.digest(of: text)),
-            scopes: try scopes(fields), channels: try fields.channelPatterns("channels", most: limits.streamChannels) ?? [.all],
+            scopes: try scopes(fields),
+            channels: try fields.channelPatterns("channels", most: limits.streamChannels) ?? [.all],
             types: try fields.typePatterns("types", most: limits.streamChannels) ?? [.all], expires: try expiry(fields),
             rates: try RatePolicies(fields), by: caller)
         let body = JSONText { print(key, text: signature == nil ? text : nil, to: &$0) }

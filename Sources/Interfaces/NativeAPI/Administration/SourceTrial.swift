@@ -131,7 +131,8 @@ extension NativeAPI {
     }
 
     private func print(
-        _ outcome: MappingTestResult.Outcome, _ reach: Recipients, for caller: Caller, within work: inout ValidationBudget,
+        _ outcome: MappingTestResult.Outcome, _ reach: Recipients, for caller: Caller,
+        within work: inout ValidationBudget,
         to writer: inout JSONWriter
     ) async {
         let emission = outcome.emission

@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import HTTPServer
+import JSON
 
 /// The longest name of a device.
 private let deviceBytesMost = 128
@@ -51,5 +52,50 @@ extension Parameters {
         guard let name = try text(ActorName.parameter) else { return nil }
         if let detail = ActorName.fault(name) { throw Self.bad(ActorName.parameter, "names a user: \(detail)") }
         return name
+    }
+}
+
+extension NativeAPI {
+    func addInviteRoutes(to router: inout Router) {
+        let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
+        router.add(.post, "/v1/channels/{channel}/invites", body: body, handler: asCaller(postInvites))
+        router.add(.post, "/v1/channels/{channel}/invites/{user}/accept", body: body, handler: asCaller(acceptInvite))
+        router.add(.post, "/v1/channels/{channel}/invites/{user}/decline", body: body, handler: asCaller(declineInvite))
+    }
+
+    /// `POST /v1/channels/{channel}/invites`
+    private func postInvites(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["users", ActorName.parameter])
+        let users = try fields.required("users", try fields.strings("users"))
+        let memberships = try await chat(for: caller, request).invite(
+            users, to: request.name("channel"), by: try fields.actor())
+        let answer = JSONText { writer in
+            writer.beginObject()
+            writer.key("data")
+            writer.beginArray()
+            for membership in memberships { membership.show(to: caller, &writer) }
+            writer.endArray()
+            writer.endObject()
+        }
+        return .json(answer.bytes)
+    }
+
+    /// `POST /v1/channels/{channel}/invites/{user}/accept`
+    private func acceptInvite(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try optionalFields(request, known: [ActorName.parameter])
+        let membership = try await chat(for: caller, request).acceptInvite(
+            of: request.name("user"), to: request.name("channel"), by: try fields?.actor())
+        return Self.shown(membership, to: caller)
+    }
+
+    /// `POST /v1/channels/{channel}/invites/{user}/decline`
+    private func declineInvite(_ request: Request, _ caller: Caller) async throws -> Response {
+        _ = try Parameters(request.query, known: [])
+        let fields = try optionalFields(request, known: [ActorName.parameter])
+        try await chat(for: caller, request).declineInvite(
+            of: request.name("user"), to: request.name("channel"), by: try fields?.actor())
+        return .empty()
     }
 }

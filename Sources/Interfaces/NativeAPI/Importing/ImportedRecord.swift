@@ -7,7 +7,9 @@ enum ImportedRecord {
     case message(ImportMessage)
     case record(ImportRecord)
 
-    private enum AuthorizationScheme: String, CaseIterable { case user, channel, membership, group, restriction, message }
+    private enum AuthorizationScheme: String, CaseIterable {
+        case user, channel, membership, group, restriction, message
+    }
 
     init(_ element: BatchElements.Element) throws(ChatError) {
         let all = try element.fields(known: nil)
@@ -35,7 +37,8 @@ enum ImportedRecord {
         case .restriction:
             let fields = try fields(["user", "channel"] + RestrictionRequest.members)
             self = .record(
-                .restriction(user: try fields.name("user"), channel: try fields.name("channel"), try RestrictionRequest(fields)))
+                .restriction(
+                    user: try fields.name("user"), channel: try fields.name("channel"), try RestrictionRequest(fields)))
         case .message: self = .message(try ImportMessage(fields(ImportMessage.members)))
         }
     }

@@ -60,6 +60,7 @@ extension [Event] {
 extension Page<Event> {
     /// - Parameter included: as ``Swift/Array/shown(with:)``.
     fileprivate func shown(with included: [RenderedIncludes]) -> Page<EventWithIncludes> {
-        Page<EventWithIncludes>(items: items.shown(with: included), hasMore: hasMore, position: position, cursor: cursor)
+        Page<EventWithIncludes>(
+            items: items.shown(with: included), hasMore: hasMore, position: position, cursor: cursor)
     }
 }

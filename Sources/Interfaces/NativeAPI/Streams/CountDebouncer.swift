@@ -64,7 +64,9 @@ struct CountDebouncer {
     }
 
     /// The same of everything, also of what has been told in this beat.
-    mutating func releaseAll(at beat: UInt64) -> [(event: Event, included: RenderedIncludes?)] { release(held, at: beat) }
+    mutating func releaseAll(at beat: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
+        release(held, at: beat)
+    }
 
     private mutating func release(
         _ due: [String: Held], at beat: UInt64

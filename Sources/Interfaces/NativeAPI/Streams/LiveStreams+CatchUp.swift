@@ -90,7 +90,8 @@ extension LiveStreams {
     private func reading(_ feed: StreamFeed, for stream: LiveStream) -> CatchUp {
         let audienceSnapshot = service.hub.assumeIsolated { $0.audienceSnapshot(of: feed.selection) }
         return service.chat(for: stream.owner.caller)
-            .catchUp(feed.selection, audienceSnapshot: audienceSnapshot, after: stream.position, upTo: logPosition(of: feed))
+            .catchUp(
+                feed.selection, audienceSnapshot: audienceSnapshot, after: stream.position, upTo: logPosition(of: feed))
     }
 
     private func send(_ entry: PageCache.Entry, to stream: LiveStream) -> Bool {

@@ -1,5 +1,8 @@
+import ChatCore
 import ChatModel
+import Following
 import HTTPServer
+import JSON
 
 /// The streams that are furthest behind.
 struct SlowestStreams: Sendable {
@@ -26,5 +29,220 @@ extension LiveStreams {
             worst.catchUpTicks = max(worst.catchUpTicks, end.rawValue - stream.position.rawValue)
         }
         return worst
+    }
+}
+
+extension LiveStreams {
+    /// Whether what the caller stands for is still there and still reaches the selection.
+    func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
+        guard let now = service.keyring.caller(key: caller.credential, in: caller.app) else { return false }
+        if let end = caller.expires, end <= service.clock.now { return false }
+        if service.isRevoked(caller) { return false }
+        return selection.isPermitted(to: now)
+    }
+
+    func credentialChanged(_ key: APIKey) {
+        let changed = ConnectionOwner.Key(app: key.app, id: key.id)
+        let expires = service.keyring.caller(key: key.id, in: key.app)?.expires
+        guard owners.change(changed, expires: expires) else { return }
+        recheck(after: 0) { $0.owner.key == changed }
+    }
+
+    /// Closes the streams of those whose credential no longer holds, a part of the roll at a time.
+    func recheck(after sequence: UInt64, _ isConcerned: @escaping @Sendable (LiveStream) -> Bool) {
+        let part = roll.part(behind: sequence, limit: 4096)
+        for stream in part.streams where isConcerned(stream) { recheck(stream) }
+        guard let next = part.last else { return }
+        loop.post { [weak self] in self?.assumeIsolated { $0.recheck(after: next, isConcerned) } }
+    }
+
+    private func recheck(_ stream: LiveStream) {
+        if !isInForce(stream.owner.caller, stream.feed.selection) { close(stream, .unauthorized) }
+    }
+
+    /// Looks at the streams of those whose time has come, and at no others: there may be tokens that end every second.
+    func checkExpiries() {
+        var ofNoUser: Set<ObjectIdentifier> = []
+        for owner in owners.ended(at: service.clock.now) {
+            if let user = owner.caller.user {
+                for stream in streams(of: UserID(user, in: owner.caller.app)) where stream.owner === owner {
+                    recheck(stream)
+                }
+            } else {
+                ofNoUser.insert(ObjectIdentifier(owner))
+            }
+        }
+        guard !ofNoUser.isEmpty else { return }
+        recheck(after: 0) { [ofNoUser] in ofNoUser.contains(ObjectIdentifier($0.owner)) }
+    }
+}
+
+/// Sessions of devices, and what the rest of the chat is told of a device's streams.
+extension LiveStreams {
+    private func device(of stream: LiveStream) -> DeviceSessions.Device? {
+        guard let viewer = stream.feed.selection.viewer, let device = viewer.device else { return nil }
+        return DeviceSessions.Device(UserID(viewer.user, in: stream.owner.caller.app), device)
+    }
+
+    /// The id of the session that a stream is part of, once its device is entered there.
+    func session(of stream: LiveStream) -> String? { device(of: stream).flatMap { sessions.session($0)?.id } }
+
+    /// A device's stream begins.
+    func deviceCame(_ stream: LiveStream, hasGap: Bool) {
+        guard let viewer = stream.feed.selection.viewer else { return }
+        let present = stream.presentOn == nil ? [] : presence(on: stream.feed.selection)
+        if stream.presentOn != nil { stream.presentOn = present }
+        service.presence.opened(
+            holder(of: stream), of: UserID(viewer.user, in: stream.owner.caller.app), presentOn: present.map(\.text))
+        watchUnread(of: UserID(viewer.user, in: stream.owner.caller.app), isOn: true)
+        guard let device = device(of: stream) else { return }
+        let change = sessions.enter(device, stream.sequence, now: service.clock.now)
+        guard let session = sessions.session(device) else { return }
+        switch change {
+        case .opened:
+            tell("connection.opened", session) { [heartbeatSeconds] writer in
+                writer.member("heartbeat_s", Int(heartbeatSeconds))
+                writer.member("resume_window_s", Int(DeviceSessions.resumeWindow.components.seconds))
+            }
+        case .reconnected: tell("connection.reconnected", session) { $0.member("gap", hasGap) }
+        case .none: break
+        }
+    }
+
+    /// A device's stream is over, for whatever reason.
+    func deviceWent(_ stream: LiveStream) {
+        guard let viewer = stream.feed.selection.viewer else { return }
+        watchUnread(of: UserID(viewer.user, in: stream.owner.caller.app), isOn: false)
+        if stream.isEnded {
+            service.presence.closed(holder(of: stream))
+        } else {
+            service.presence.broke(holder(of: stream))
+        }
+        guard let device = device(of: stream) else { return }
+        let isLost = sessions.leave(device, stream.sequence, now: service.clock.now)
+        guard isLost, !isDraining, let session = sessions.session(device) else { return }
+        tell("connection.reconnecting", session)
+    }
+
+    /// A device's stream goes on with other channels: its user is present on these.
+    func deviceMoves(_ stream: LiveStream, to selection: Selection) {
+        guard let before = stream.presentOn, let user = stream.user else { return }
+        let after = presence(on: selection)
+        stream.presentOn = after
+        let (came, went) = (after.subtracting(before), before.subtracting(after))
+        if !came.isEmpty { service.presence.opened(holder(of: stream), of: user, presentOn: came.map(\.text)) }
+        if !went.isEmpty { service.presence.narrowed(holder(of: stream), of: user, without: went.map(\.text)) }
+    }
+
+    /// A user has come into a channel or out of one: the streams that make the user present follow.
+    func userMoved(_ user: UserID) {
+        for stream in streams(of: user) { deviceMoves(stream, to: stream.feed.selection) }
+    }
+
+    /// The open streams of a user.
+    func streams(of user: UserID) -> [LiveStream] { (userStreams[user] ?? []).compactMap { roll[$0] } }
+
+    /// While a user has a stream, the user's devices are told of what is unread. One after the other: an end that
+    /// overtook its beginning would leave the user watched for good.
+    private func watchUnread(of user: UserID, isOn: Bool) {
+        watches.append((user: user, isOn: isOn))
+        if watching == nil { watching = Task { await settleWatches() } }
+    }
+
+    private func settleWatches() async {
+        while !watches.isEmpty {
+            let (user, isOn) = watches.removeFirst()
+            await service.watchUnread(of: user, isOn: isOn)
+        }
+        watching = nil
+    }
+
+    /// A poll listens as a user: as if the user had a stream until no poll has come for a while, so that each one finds what
+    /// has become of the unread since the last.
+    func pollCame(_ selection: Selection) {
+        guard let viewer = selection.viewer else { return }
+        let user = UserID(viewer.user, in: selection.channels.app)
+        let most = service.limits.streamsInGateway
+        guard pollWatches[user] != nil || most == 0 || pollWatches.count < most else { return }
+        if pollWatches.updateValue(beats.now + Self.pollWatchBeats, forKey: user) == nil {
+            watchUnread(of: user, isOn: true)
+        }
+        startBeating()
+    }
+
+    /// So long a poll may be held, and as long as passing events can be caught up with.
+    private static let pollWatchBeats: UInt64 = 150
+
+    func expirePollWatches(at beat: UInt64) {
+        // There may be many, and nothing hangs on a second.
+        guard beat.isMultiple(of: 10) else { return }
+        for (user, end) in pollWatches where end <= beat {
+            pollWatches[user] = nil
+            watchUnread(of: user, isOn: false)
+        }
+    }
+
+    func presence(on selection: Selection) -> Set<ExactText> {
+        Set(service.hub.assumeIsolated { $0.channels(heardBy: selection) }.map { ExactText($0) })
+    }
+
+    private func holder(of stream: LiveStream) -> HolderID { HolderID(id(of: stream.sequence)) }
+
+    /// Gives up devices that have not come back.
+    func expireSessions() {
+        for session in sessions.expire(now: service.clock.now) { tell("connection.failed", session) }
+    }
+
+    /// Ends a session and its streams for good.
+    /// - Throws: `.notFound` when the user has none with this id.
+    func cancelSession(_ id: String, of user: UserID) throws(ChatError) {
+        guard let session = sessions.session(id, of: user) else { throw ChatError(.notFound, "no such session") }
+        sessions.remove(session)
+        tell("connection.canceled", session)
+        for stream in session.streams.compactMap({ roll[$0] }) { close(stream, .deleted) }
+    }
+}
+
+// MARK: - Telling
+
+extension LiveStreams {
+    private func tell(
+        _ type: String, _ session: DeviceSession, _ more: (inout JSONWriter) -> Void = { _ in }
+    ) {
+        let data = JSONText { writer in
+            writer.beginObject()
+            writer.member("session_id", session.id)
+            writer.member("device_id", session.device)
+            writer.member("attempt", session.attempt)
+            writer.member("state", Self.state(after: type))
+            more(&writer)
+            writer.endObject()
+        }
+        var draft = EventDraft(
+            channel: ChannelID(session.user.name, in: session.user.app), type: type, retention: .passing, data: data,
+            user: session.user.name)
+        draft.audience = .rule(.user, subjects: [session.user.name])
+        draft.originDevice = session.device
+        news.append(draft)
+        if telling == nil { telling = Task { await tellNews() } }
+    }
+
+    private static func state(after type: String) -> String {
+        switch type {
+        case "connection.opened", "connection.reconnected": "open"
+        case "connection.reconnecting": "reconnecting"
+        default: "closed"
+        }
+    }
+
+    /// One append after the other, so that the log has a device's states in their order. What the log does not take is
+    /// dropped: it is of the moment, and the list of sessions says how things are.
+    private func tellNews() async {
+        while !news.isEmpty {
+            let part = Array(news.prefix(200))
+            news.removeFirst(part.count)
+            _ = try? await service.engine.log.append(part, claim: nil)
+        }
+        telling = nil
     }
 }

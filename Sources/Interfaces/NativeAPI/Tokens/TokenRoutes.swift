@@ -23,7 +23,8 @@ extension NativeAPI {
         let types = try fields.typePatterns("types", most: limits.streamChannels)
         let token = UserToken(
             user: user, scopes: scopes, channels: try Self.reached(channels, "channels", caller.channels),
-            types: try Self.reached(types, "types", caller.types), expires: min(expires, caller.expires ?? .distantFuture))
+            types: try Self.reached(types, "types", caller.types),
+            expires: min(expires, caller.expires ?? .distantFuture))
         let text = try tokens.issue(token, by: caller)
         let body = JSONText { writer in
             writer.beginObject()

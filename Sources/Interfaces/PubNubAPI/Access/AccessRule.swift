@@ -52,7 +52,9 @@ struct AccessRule: Sendable {
     /// Groups are read, or changed by what stands in the query.
     static let group = AccessRule(keyAt: 3) { request in
         let isChange = request["add"] != nil || request["remove"] != nil || request.segment(6) == "remove"
-        return [RequiredPermission(kind: .group, names: [request.segment(5) ?? ""], permission: isChange ? .manage : .read)]
+        return [
+            RequiredPermission(kind: .group, names: [request.segment(5) ?? ""], permission: isChange ? .manage : .read)
+        ]
     }
 
     /// A user's memberships are the user's, and the channels' to join; whoever moderates may restrict.

@@ -102,7 +102,9 @@ extension PubNubAPI {
         let reason = value["reason"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         let restrictionRequest = RestrictionRequest(
             isBan: value["ban"]?.boolean ?? false, isMute: value["mute"]?.boolean ?? false, reason: reason)
-        guard restrictionRequest.isBan || restrictionRequest.isMute else { return try await lift(user, in: channel, by: moderator, chat) }
+        guard restrictionRequest.isBan || restrictionRequest.isMute else {
+            return try await lift(user, in: channel, by: moderator, chat)
+        }
         _ = try await chat.restrict(user, in: channel, restrictionRequest, by: moderator, announcingOnWire: false)
     }
 

@@ -1,7 +1,7 @@
-import ChatCore
+public import ChatCore
 import ChatModel
 import HTTPServer
-import JSON
+public import JSON
 
 extension PubNubAPI {
     /// `GET /publish/{p}/{s}/0/{c}/0/{json}`
@@ -147,5 +147,46 @@ extension Emission {
     fileprivate var isReply: Bool {
         type == BuiltInTypes.messageCreated && retention == .kept && audience == .subscribers
             && (meta.map { $0.rawMembers() != nil } ?? true)
+    }
+}
+
+/// A message as a keyset's history has it: for whoever moves it here.
+public enum ImportedPublish {
+    /// What its publish would be here: the same type, and the sent text kept for this wire's readers.
+    ///
+    /// - Parameter isFile: whether it announces a file.
+    /// - Returns: nil for a payload that this gateway takes for no JSON.
+    public static func emission(
+        channel: String, payload: JSONText, user: String?, label: String?, meta: JSONText?, isFile: Bool = false
+    ) -> Emission? {
+        guard let payload = WirePayload(payload.bytes, depth: Limits().jsonDepth) else { return nil }
+        guard !isFile else {
+            var emission = Emission.message(channel: channel, data: payload.text, user: user, meta: meta)
+            emission.customType = label
+            emission.kind = .file
+            return emission
+        }
+        var typing = WireEventMapper(channel: channel, payload, user: user, label: label)
+        typing.meta = meta
+        return typing.publish()
+    }
+}
+
+/// A payload as it was sent: any JSON value, its bytes untouched, and as it was parsed.
+struct WirePayload {
+    let text: JSONText
+    let value: JSONValue
+
+    /// Nil for what is no JSON (RFC 8259).
+    ///
+    /// Names may repeat and numbers be of any size, as readers get the text and not what was parsed of it.
+    init?(_ bytes: [UInt8], depth: Int) {
+        // What was wrong is no news: this wire has one text for all of it.
+        guard
+            let document = try? JSONDocument(
+                bytes, limits: JSONLimits(depth: depth), numbers: .any, duplicates: .lastWins)
+        else { return nil }
+        value = document.root
+        text = document.text
     }
 }

@@ -228,3 +228,47 @@ extension JSONText {
         }
     }
 }
+
+/// A `custom_message_type`: 3 to 50 letters, digits, `-` and `_`, beginning with a letter or a digit, but not with the
+/// prefix that is kept for the service itself (`pubnub-wire.md` 2.2).
+enum Label {
+    static func isLabel(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard (3...50).contains(bytes.count), let first = bytes.first, isAlphanumeric(first),
+            !text.hasPrefix("pn_"), !text.hasPrefix("pn-")
+        else { return false }
+        return bytes.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+}
+
+/// The names that the Chat SDKs give channels of their own (`pubnub-wire.md` 21).
+enum WireNames {
+    static let moderationPrefix = "PUBNUB_INTERNAL_MODERATION_"
+    static let userModerationPrefix = "PUBNUB_INTERNAL_MODERATION."
+    private static let oldModeration = "PUBNUB_INTERNAL_ADMIN_CHANNEL"
+
+    /// Whether reports about a channel are published here.
+    static func isModeration(_ channel: String) -> Bool {
+        channel == oldModeration || channel.hasPrefix(moderationPrefix)
+    }
+
+    /// Whom a restriction on this channel concerns: newer clients tell a channel beside the user's, older ones the user's.
+    static func user(ofModeration channel: String) -> String? {
+        guard channel.hasPrefix(userModerationPrefix) else { return channel }
+        let user = channel.dropFirst(userModerationPrefix.count)
+        return user.isEmpty ? nil : String(user)
+    }
+
+    /// The channel whose moderation channel this is; the name itself for any other.
+    static func channel(ofModeration name: String) -> String { moderated(on: name) ?? name }
+
+    /// The channel whose moderation channel this is; nil for any other.
+    static func moderated(on name: String) -> String? {
+        name.hasPrefix(moderationPrefix) && name.count > moderationPrefix.count
+            ? String(name.dropFirst(moderationPrefix.count)) : nil
+    }
+}

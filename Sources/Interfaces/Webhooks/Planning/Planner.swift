@@ -26,7 +26,8 @@ final class Planner: Sendable {
     private let logger: Logger
 
     init(
-        service: ChatService, registry: WebhookRegistry, recent: RecentEvents, counters: DeliveryCounters, logger: Logger
+        service: ChatService, registry: WebhookRegistry, recent: RecentEvents, counters: DeliveryCounters,
+        logger: Logger
     ) {
         self.service = service
         self.registry = registry

@@ -215,7 +215,8 @@ extension Subscriptions {
         _ body: ([(lease: Lease, at: Timetoken)]) async throws(ChatError) -> [Bool]
     ) async throws(ChatError) -> [Bool] {
         let known = ids.map { AckID($0) }
-        var results = try await body(known.compactMap { $0.map { ($0.lease(of: subscription.subscriber), $0.at) } })[...]
+        var results = try await body(known.compactMap { $0.map { ($0.lease(of: subscription.subscriber), $0.at) } })[
+            ...]
         return known.map { $0 == nil ? false : results.popFirst() ?? false }
     }
 }
@@ -242,7 +243,8 @@ private struct AckID {
 
     func lease(of subscriber: SubscriberID) -> Lease {
         let delivery = Delivery(
-            id: "", subscriber: subscriber, event: event, type: "", channel: "", status: .pending, attempts: 0, due: nil)
+            id: "", subscriber: subscriber, event: event, type: "", channel: "", status: .pending, attempts: 0, due: nil
+        )
         return Lease(delivery: delivery, fence: fence, body: nil)
     }
 }

@@ -1,3 +1,7 @@
+import ChatModel
+import HTTPClient
+import JSON
+
 /// Which header fields a webhook may have of its own.
 enum FieldRules {
     static let count = 20
@@ -40,6 +44,193 @@ enum FieldRules {
             UInt8(ascii: "0")...UInt8(ascii: "9"):
             true
         default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}
+
+/// Members that hold secrets. They are printed without them, and what was printed can be sent back: a secret that is left
+/// out stays.
+extension WebhookSettingsReader {
+    static let secretBytes = 1...8192
+
+    /// True when the member is one of these.
+    mutating func readCredentials(_ name: String) throws(ChatError) -> Bool {
+        switch name {
+        case "headers": try readHeaders()
+        case "auth": try readAuth()
+        case "tls": try readTLS()
+        default: return false
+        }
+        return true
+    }
+
+    /// Secrets cannot be read back, so nobody may have them sent to a host of their choice: they go with the origin they were
+    /// given for, and another one is told only what is given together with it.
+    mutating func checkSecrets(movedFrom former: String) {
+        guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
+        let remedy = "the url has another origin; give it again with the url, or remove it by null"
+        for field in settings.headers where !givenHeaders.contains(field.name.lowercased()) {
+            fault(
+                "headers/\(field.name)", "required", "the value was given for another receiver: \(remedy)",
+                slug: "member_missing")
+        }
+        if settings.auth != nil, !givesAuth {
+            fault(
+                "auth", "required", "the secret was given for another receiver: \(remedy), all of it",
+                slug: "member_missing")
+        }
+    }
+
+    /// Scheme, host and port as they are written, without a port that goes without saying.
+    private static func origin(of url: String) -> String {
+        let lower = url.lowercased()
+        guard let mark = lower.firstRange(of: "://") else { return lower }
+        let scheme = lower[..<mark.lowerBound]
+        let authority = lower[mark.upperBound...].prefix { !"/?#\\".contains($0) }
+        let port = scheme == "https" ? ":443" : ":80"
+        return scheme + "://" + (authority.hasSuffix(port) ? authority.dropLast(port.count) : authority)
+    }
+
+    // MARK: Headers
+
+    /// `{"X-Name": "value"}`, where null removes one and what is not named stays; or, as it is printed, the names of those
+    /// that are to stay.
+    private mutating func readHeaders() throws(ChatError) {
+        guard let value = fields.member("headers") else {
+            settings.headers = []
+            return
+        }
+        if value.elements != nil {
+            try keepHeaders(try fields.strings("headers") ?? [])
+            return
+        }
+        guard let headers = try fields.object("headers", known: nil) else { return }
+        for member in headers.members { try readHeader(member.name, headers) }
+        guard settings.headers.count <= FieldRules.count else {
+            throw fields.fault("headers", "count", "a webhook has at most \(FieldRules.count) headers of its own")
+        }
+    }
+
+    private mutating func keepHeaders(_ names: [String]) throws(ChatError) {
+        let lower = names.map { $0.lowercased() }
+        for (index, name) in lower.enumerated()
+        where !settings.headers.contains(where: { $0.name.lowercased() == name }) {
+            throw fields.fault(
+                "headers/\(index)", "unknown", "there is no such header yet; set it by {\"name\": \"value\"}",
+                slug: "unknown_member")
+        }
+        settings.headers.removeAll { !lower.contains($0.name.lowercased()) }
+    }
+
+    private mutating func readHeader(_ name: String, _ headers: Fields) throws(ChatError) {
+        let former = settings.headers.count
+        settings.headers.removeAll { $0.name.lowercased() == name.lowercased() }
+        let text = try headers.string(name)
+        // One that was taken before its name was the gateway's can be removed.
+        if text == nil, settings.headers.count < former { return }
+        if let obstacle = FieldRules.obstacle(name: name) { throw headers.fault(name, "name", obstacle) }
+        guard let text else { return }
+        if let obstacle = FieldRules.obstacle(value: text) { throw headers.fault(name, "value", obstacle) }
+        settings.headers.append(HeaderField(name, text))
+        givenHeaders.insert(name.lowercased())
+    }
+
+    // MARK: Auth
+
+    private mutating func readAuth() throws(ChatError) {
+        guard let auth = try fields.object("auth", known: nil) else {
+            settings.auth = nil
+            return
+        }
+        givesAuth = true
+        let kind = try auth.choice("type", ["basic", "bearer", "oauth2"].map { ($0, $0) })
+        switch try auth.required("type", kind) {
+        case "basic": try readBasic(auth)
+        case "bearer": try readBearer(auth)
+        default: try readOAuth2(auth)
+        }
+    }
+
+    private mutating func readBasic(_ auth: Fields) throws(ChatError) {
+        try auth.refuseUnknown(["type", "username", "password"])
+        var known: (user: String, password: String)?
+        if case .basic(let user, let password) = settings.auth { known = (user, password) }
+        let given = try secret("password", auth)
+        let user = try required("username", auth, try secret("username", auth), or: known?.user)
+        // A kept password goes with the name it was given for.
+        let kept = user == known?.user ? known?.password : nil
+        let password = try required("password", auth, given, or: kept)
+        guard !user.contains(":") else {
+            throw auth.fault("username", "value", "a username has no colon (RFC 7617)")
+        }
+        settings.auth = .basic(user: user, password: password)
+    }
+
+    private mutating func readBearer(_ auth: Fields) throws(ChatError) {
+        try auth.refuseUnknown(["type", "token"])
+        var known: String?
+        if case .bearer(let token) = settings.auth { known = token }
+        let token = try required("token", auth, try secret("token", auth), or: known)
+        if let obstacle = FieldRules.obstacle(value: token) { throw auth.fault("token", "value", obstacle) }
+        settings.auth = .bearer(token: token)
+    }
+
+    private mutating func readOAuth2(_ auth: Fields) throws(ChatError) {
+        try auth.refuseUnknown(
+            ["type", "token_url", "client_id", "client_secret", "scope", "audience", "client_auth"])
+        var known: WebhookAuth.ClientCredentials?
+        if case .oauth2(let credentials) = settings.auth { known = credentials }
+        let given = try secret("client_secret", auth)
+        let scope = try secret("scope", auth)
+        let audience = try secret("audience", auth)
+        let isSentInBody = try auth.choice("client_auth", [("basic", false), ("body", true)]) ?? false
+        let url = try required("token_url", auth, try secret("token_url", auth), or: known?.tokenURL)
+        let id = try required("client_id", auth, try secret("client_id", auth), or: known?.clientID)
+        // A kept secret goes to the address it was given for and nowhere else.
+        let isSame = url == known?.tokenURL && id == known?.clientID
+        let password = try required("client_secret", auth, given, or: isSame ? known?.clientSecret : nil)
+        var credentials = WebhookAuth.ClientCredentials(tokenURL: url, clientID: id, clientSecret: password)
+        credentials.scope = scope
+        credentials.audience = audience
+        credentials.isSentInBody = isSentInBody
+        settings.auth = .oauth2(credentials)
+    }
+
+    /// A text that can stand in a header; nil when it was left out.
+    private func secret(_ name: String, _ auth: Fields) throws(ChatError) -> String? {
+        guard let text = try auth.string(name, bytes: Self.secretBytes) else { return nil }
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw auth.fault(name, "value", "must have no control characters")
+        }
+        return text
+    }
+
+    /// The text that was given, or the one there is.
+    private mutating func required(
+        _ name: String, _ auth: Fields, _ given: String?, or known: String?
+    ) throws(ChatError) -> String {
+        if let given { return given }
+        givesAuth = false
+        return try auth.required(name, known)
+    }
+
+    // MARK: TLS
+
+    private mutating func readTLS() throws(ChatError) {
+        guard let tls = try fields.object("tls", known: ["certificate", "private_key", "ca"]) else {
+            settings.tls = nil
+            return
+        }
+        let certificate = try tls.string("certificate")
+        let privateKey = try tls.string("private_key")
+        let authorities = try tls.string("ca")
+        // A kept key belongs to the certificate it was given with.
+        let kept = certificate == settings.tls?.certificate ? settings.tls?.privateKey : nil
+        do throws(ClientIdentityError) {
+            settings.tls = try WebhookTLS(
+                certificate: certificate, privateKey: privateKey ?? kept, authorities: authorities)
+        } catch {
+            throw fields.fault("tls", "tls", error.message)
         }
     }
 }

@@ -47,7 +47,9 @@ struct RecordReader {
     private mutating func read() throws -> Webhook {
         let document = try JSONDocument(record.body)
         let root = document.root
-        guard let status = root["status"]?.string.flatMap(Webhook.Status.init(rawValue:)) else { throw UnreadableRecord() }
+        guard let status = root["status"]?.string.flatMap(Webhook.Status.init(rawValue:)) else {
+            throw UnreadableRecord()
+        }
         var webhook = Webhook(
             id: record.key.id, app: record.key.app, settings: try settings(root, document.text), status: status,
             statusReason: root["status_reason"]?.string, secrets: try secrets(root["secrets"]),

@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 
 /// The webhooks and subscriptions of all apps in memory, as the directory last said.
 struct RegistrySnapshot: Sendable {
@@ -29,7 +30,9 @@ struct RegistrySnapshot: Sendable {
 
     /// A webhook that posts may be made for now.
     func enabled(_ subscriber: SubscriberID) -> CachedWebhook? {
-        guard let known = known(subscriber), known.webhook.status == .enabled, !isUnreadable(subscriber) else { return nil }
+        guard let known = known(subscriber), known.webhook.status == .enabled, !isUnreadable(subscriber) else {
+            return nil
+        }
         return known
     }
 
@@ -44,7 +47,9 @@ struct RegistrySnapshot: Sendable {
         return entry.unreadable.union(entry.webhooks.keys).map { SubscriberID($0, in: app) }
     }
 
-    func subscription(_ subscriber: SubscriberID) -> Subscription? { apps[subscriber.app]?.subscriptions[subscriber.name] }
+    func subscription(_ subscriber: SubscriberID) -> Subscription? {
+        apps[subscriber.app]?.subscriptions[subscriber.name]
+    }
 
     func subscriptions(in app: AppID) -> [SubscriberID] {
         apps[app]?.subscriptions.keys.map { SubscriberID($0, in: app) } ?? []
@@ -123,5 +128,22 @@ struct RegistrySnapshot: Sendable {
     mutating func drop(_ app: AppID) -> [SubscriberID] {
         defer { apps[app] = nil }
         return subscribers(in: app) + subscriptions(in: app)
+    }
+}
+
+/// A webhook as the registry last heard of it, with what its posts have in common. A class: each delivery asks for it, and a
+/// webhook has many parts.
+final class CachedWebhook: Sendable {
+    let webhook: Webhook
+    /// Made when the first post is, and again when one of its secrets has ended.
+    private let plan = Lock<PostPlan?>(nil)
+
+    init(_ webhook: Webhook) { self.webhook = webhook }
+
+    func plan(at now: Timetoken, _ plans: PostPlans) -> PostPlan {
+        if let plan = plan.withLock({ $0 }), plan.isCurrent(at: now) { return plan }
+        let made = plans.plan(for: webhook, at: now)
+        plan.withLock { $0 = made }
+        return made
     }
 }

@@ -137,7 +137,8 @@ public final class WebhookRegistry: Sendable {
         do {
             let removal = RecordChange(
                 Webhook.recordKey(of: subscriber), body: nil, demand: etag.map { .etag($0) } ?? .present)
-            _ = try await mirror.write([removal, RecordChange(WebhookHealth.recordKey(of: subscriber), body: nil)], take)
+            _ = try await mirror.write(
+                [removal, RecordChange(WebhookHealth.recordKey(of: subscriber), body: nil)], take)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }

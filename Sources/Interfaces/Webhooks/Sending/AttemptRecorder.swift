@@ -190,7 +190,8 @@ struct AttemptRecorder: Sendable {
         case .tell:
             for news in try await registry.health.write(subscriber, { notice($0, subscriber, decision, result) }) {
                 guard case .failing(let since) = news else { continue }
-                logger.warning("webhook failing", metadata: ["webhook": "\(subscriber)", "since": "\(since.timestamp)"])
+                logger.warning(
+                    "webhook failing", metadata: ["webhook": "\(subscriber)", "since": "\(since.timestamp)"])
             }
         }
     }

@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 
 /// How attempts of one endpoint went lately, in a fixed number of bytes; performs nothing itself.
 struct AttemptStatistics: Sendable {
@@ -85,4 +86,20 @@ struct AttemptStatistics: Sendable {
             ("24h", 86_400, hours.sum(at: now)),
         ]
     }
+}
+
+/// The figures of every endpoint that was attempted since the start.
+final class WebhookCounters: Sendable {
+    private let entries = Lock<[SubscriberID: AttemptStatistics]>([:])
+
+    func record(_ subscriber: SubscriberID, at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
+        entries.withLock { entries in
+            entries[subscriber, default: AttemptStatistics()]
+                .record(at: now, isDelivered: isDelivered, milliseconds: milliseconds)
+        }
+    }
+
+    func figures(of subscriber: SubscriberID) -> AttemptStatistics? { entries.withLock { $0[subscriber] } }
+
+    func forget(_ subscriber: SubscriberID) { entries.withLock { $0[subscriber] = nil } }
 }

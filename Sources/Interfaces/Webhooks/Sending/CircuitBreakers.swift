@@ -78,7 +78,9 @@ final class CircuitBreakers: Sendable {
     }
 
     /// What is to be told now; nil when nothing is, or somebody is at it.
-    private static func begin(_ entries: inout [SubscriberID: Entry], _ subscriber: SubscriberID) -> CircuitBreaker.LanePacing? {
+    private static func begin(
+        _ entries: inout [SubscriberID: Entry], _ subscriber: SubscriberID
+    ) -> CircuitBreaker.LanePacing? {
         guard let entry = entries[subscriber], !entry.isTelling else { return nil }
         if entry.breaker.pace != entry.told {
             entries[subscriber]?.isTelling = true

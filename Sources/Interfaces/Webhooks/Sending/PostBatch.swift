@@ -59,7 +59,8 @@ struct PostBatch {
         }
     }
 
-    private mutating func post(_ batch: [PreparedDelivery], _ content: PostContent, _ plan: PostPlan, reserved: Int = 0) {
+    private mutating func post(_ batch: [PreparedDelivery], _ content: PostContent, _ plan: PostPlan, reserved: Int = 0)
+    {
         guard let first = batch.first?.lease.delivery else { return }
         do throws(StandardSigningError) {
             let id = Self.id(of: batch)

@@ -302,7 +302,9 @@ final class Sender: Sendable {
     private func found(_ lease: Lease) async throws(ChatError) -> PreparedDelivery? {
         if let sent = atHand(lease) { return sent }
         let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.subscriber.app)
-        if let event { return PreparedDelivery(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored) }
+        if let event {
+            return PreparedDelivery(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored)
+        }
         try await bury(lease, DeliveryState.eventGone)
         return nil
     }
@@ -333,5 +335,29 @@ extension [Lease] {
             start = index + 1
         }
         return attempts
+    }
+}
+
+/// Leases of attempts under way, to renew those that take long.
+final class LeaseTable: Sendable {
+    /// By their fences, of which no two leases have the same.
+    private let leases = Lock<[UInt64: (lease: Lease, since: ContinuousClock.Instant)]>([:])
+
+    func insert(_ new: [Lease]) {
+        let now = ContinuousClock.now
+        leases.withLock { leases in
+            for lease in new { leases[lease.fence] = (lease, now) }
+        }
+    }
+
+    func remove(_ old: [Lease]) {
+        leases.withLock { leases in
+            for lease in old { leases[lease.fence] = nil }
+        }
+    }
+
+    func heldAtLeast(_ age: Duration) -> [Lease] {
+        let now = ContinuousClock.now
+        return leases.withLock { leases in leases.values.filter { now - $0.since >= age }.map(\.lease) }
     }
 }

@@ -79,7 +79,9 @@ public struct ReceiverVerification: Sendable {
         let result = await tokens.send(request, to: webhook)
         guard result.status != nil else { throw Self.unanswered(result) }
         do throws(CloudEventsValidation.Refusal) {
-            switch try CloudEventsValidation.grant(origin: origin, asksRate: rate != nil, header: { result.headers[$0] }) {
+            switch try CloudEventsValidation.grant(
+                origin: origin, asksRate: rate != nil, header: { result.headers[$0] })
+            {
             case .unlimited: return nil
             case .perMinute(let number): return number
             }

@@ -16,7 +16,8 @@ struct SQLiteLog: EventLog {
             return AppendOutcome(events: events)
         }
         let result = await withUnsafeContinuation { continuation in
-            writerHandle.submit(AppendRequest(drafts, claim: claim, revision: revision, since: writerHandle.uptime(), continuation))
+            writerHandle.submit(
+                AppendRequest(drafts, claim: claim, revision: revision, since: writerHandle.uptime(), continuation))
         }
         return try result.get()
     }
@@ -27,7 +28,9 @@ struct SQLiteLog: EventLog {
 
     private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {
         // The writer makes changes known before it gives the end back.
-        engineState.end.pass(drafts, now: engineState.clock.now) { revision.map { engineState.changes.end <= $0 } ?? true }
+        engineState.end.pass(drafts, now: engineState.clock.now) {
+            revision.map { engineState.changes.end <= $0 } ?? true
+        }
     }
 
     /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns.

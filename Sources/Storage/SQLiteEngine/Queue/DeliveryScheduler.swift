@@ -92,7 +92,8 @@ final class DeliveryScheduler: Sendable {
     /// - Parameter life: how often the file was opened: fences of an earlier life are none of this one's, so its leases are
     ///   refused, whoever comes with one (those who pull carry theirs around outside).
     init(
-        lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock, writerHandle: WriterHandle
+        lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock,
+        writerHandle: WriterHandle
     ) {
         var state = SchedulerState(fence: life << 40)
         for (subscriber, waiting) in lanes { state.insert(subscriber, waiting: waiting) }
@@ -230,7 +231,9 @@ final class DeliveryScheduler: Sendable {
     func flush() { write(batcher.due(at: .max)) }
 
     private func write(_ finished: [FinishedAttempts]) {
-        if !finished.isEmpty { writerHandle.submit(FinishRequest(finished, scheduler: self, since: writerHandle.uptime())) }
+        if !finished.isEmpty {
+            writerHandle.submit(FinishRequest(finished, scheduler: self, since: writerHandle.uptime()))
+        }
     }
 
     /// The attempts could not be recorded: the leases stand as before.
@@ -387,7 +390,9 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Has the writer read a lane's items from the file.
-    private func fetch(_ lane: Int64) { writerHandle.submit(LaneFetchRequest(lane, scheduler: self, since: writerHandle.uptime())) }
+    private func fetch(_ lane: Int64) {
+        writerHandle.submit(LaneFetchRequest(lane, scheduler: self, since: writerHandle.uptime()))
+    }
 
     @discardableResult
     private func change<Result: Sendable>(_ body: (inout SchedulerState) -> Result) -> Result {
@@ -427,4 +432,44 @@ final class DeliveryScheduler: Sendable {
         // Never at once: what is due already and was not handed out waits for something else than the clock.
         return min(first, real + max(ahead, 100_000_000))
     }
+}
+
+/// Reads a lane's earliest items on the writer's thread, where nothing can come between the rows and what memory makes of them.
+final class LaneFetchRequest: WriteRequest {
+    let since: UInt64
+    private let lane: Int64
+    private let scheduler: DeliveryScheduler
+
+    init(_ lane: Int64, scheduler: DeliveryScheduler, since: UInt64) {
+        self.lane = lane
+        self.scheduler = scheduler
+        self.since = since
+    }
+
+    var drafts: Int { 0 }
+    var bytes: Int { 0 }
+    var needsTransaction: Bool { false }
+
+    func perform(on writer: Writer) throws(SQLiteFailure) { try writer.fetchLane(lane, scheduler: scheduler) }
+    func fail(_ error: ChatError) { scheduler.fetchFailed(lane) }
+}
+
+/// Records leases that ran out.
+final class ExpiryRequest: WriteRequest {
+    let since: UInt64
+    private let leases: [ExpiredLease]
+    private let scheduler: DeliveryScheduler
+
+    init(_ leases: [ExpiredLease], scheduler: DeliveryScheduler, since: UInt64) {
+        self.leases = leases
+        self.scheduler = scheduler
+        self.since = since
+    }
+
+    var drafts: Int { 0 }
+    var bytes: Int { 0 }
+    var needsTransaction: Bool { true }
+
+    func perform(on writer: Writer) throws(SQLiteFailure) { try writer.expire(leases, scheduler: scheduler) }
+    func fail(_ error: ChatError) { scheduler.abandonFinish(leases.map(\.key)) }
 }

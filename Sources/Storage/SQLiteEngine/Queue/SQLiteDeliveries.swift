@@ -21,7 +21,8 @@ struct SQLiteDeliveries: DeliveryQueue {
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { engineState.retention.cursor(name) }
 
     func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
-        try await leases(of: scheduler.take(DeliveryScheduler.TakeRequest(limit: limit, capacity: capacity), within: wait))
+        try await leases(
+            of: scheduler.take(DeliveryScheduler.TakeRequest(limit: limit, capacity: capacity), within: wait))
     }
 
     func take(
@@ -60,7 +61,8 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 
     /// With what waits in line behind the grants and may go with them, each behind the one it follows.
-    private func withFollowers(_ grants: [DeliveryScheduler.Grant]) async throws(ChatError) -> [DeliveryScheduler.Grant] {
+    private func withFollowers(_ grants: [DeliveryScheduler.Grant]) async throws(ChatError) -> [DeliveryScheduler.Grant]
+    {
         let followers = try await readers.run { (reader) throws(SQLiteFailure) in try reader.followers(of: grants) }
         return grants.flatMap { grant in [grant] + (followers[grant.key].map { scheduler.join(grant, $0) } ?? []) }
     }
@@ -144,7 +146,8 @@ struct SQLiteDeliveries: DeliveryQueue {
         var count = 0
         var stretch = ReplayBatch(selection)
         while let current = stretch {
-            let turn = try await writerHandle.run(needsTransaction: !isDryRun) { [scheduler] (writer) throws(SQLiteFailure) in
+            let turn = try await writerHandle.run(needsTransaction: !isDryRun) {
+                [scheduler] (writer) throws(SQLiteFailure) in
                 .success(try writer.replay(current, isDryRun: isDryRun, scheduler: scheduler))
             }
             count += turn.count

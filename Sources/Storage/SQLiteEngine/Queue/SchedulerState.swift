@@ -183,7 +183,8 @@ extension SchedulerState {
         var grants: [DeliveryScheduler.Grant] = []
         while grants.count < demand.limit {
             switch lanes[number]?.grant(now: now) {
-            case .item(let item): begin(item, number, DeliveryScheduler.Term(from: uptime, lasting: demand.lease), &grants)
+            case .item(let item):
+                begin(item, number, DeliveryScheduler.Term(from: uptime, lasting: demand.lease), &grants)
             case .fetch: return (grants, [number])
             case .nothing, nil: return (grants, [])
             }
@@ -193,7 +194,8 @@ extension SchedulerState {
 
     /// Begins an attempt at an item, and at those that go with it.
     private mutating func attempt(
-        _ item: DueItem, _ number: Int64, now: UInt64, _ term: DeliveryScheduler.Term, _ grants: inout [DeliveryScheduler.Grant]
+        _ item: DueItem, _ number: Int64, now: UInt64, _ term: DeliveryScheduler.Term,
+        _ grants: inout [DeliveryScheduler.Grant]
     ) {
         attempts += 1
         let first = grants.count
@@ -243,7 +245,8 @@ extension SchedulerState {
         let planned = lane.takeFacts(of: item.event)
         factRoom += planned?.weight ?? 0
         grants.append(
-            DeliveryScheduler.Grant(key: key, subscriber: lane.subscriber, item: item, planned: planned, fence: fence, batch: batch))
+            DeliveryScheduler.Grant(
+                key: key, subscriber: lane.subscriber, item: item, planned: planned, fence: fence, batch: batch))
     }
 
     // MARK: Ends

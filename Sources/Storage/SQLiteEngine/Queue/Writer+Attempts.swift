@@ -85,7 +85,8 @@ extension Writer {
     ///   - channel: likewise; a pulled endpoint's is read from the file.
     /// - Returns: what becomes of the item, nil if it is not there any more; and the chain that may go on.
     private func finish(
-        _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String, _ lane: DeliveryScheduler.LaneSnapshot?
+        _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String,
+        _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> (DeliveryScheduler.Ending?, Chain?) {
         if isFirst, lane?.settings.attempts == nil {
             let (ending, chain) = try finish(key, outcome, after: History(channel: channel), lane)
@@ -131,7 +132,8 @@ extension Writer {
     }
 
     private func store(
-        _ outcome: DeliveryOutcome, _ ending: DeliveryScheduler.Ending, _ history: History, _ chain: Chain?, of key: DeliveryKey
+        _ outcome: DeliveryOutcome, _ ending: DeliveryScheduler.Ending, _ history: History, _ chain: Chain?,
+        of key: DeliveryKey
     ) throws(SQLiteFailure) -> Bool {
         let row = try store(outcome.attempt, history)
         let finish = statements.deliveries.finish

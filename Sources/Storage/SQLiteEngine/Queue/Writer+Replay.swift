@@ -115,7 +115,8 @@ extension Writer {
         let ordering = scheduler.standing(of: number)?.settings.ordering ?? .none
         var chains: Set<Chain> = []
         var count = 0
-        for row in try find(events.map { DeliveryKey(event: $0, subscriber: number) }) where !scheduler.isLeased(row.key) {
+        for row in try find(events.map { DeliveryKey(event: $0, subscriber: number) })
+        where !scheduler.isLeased(row.key) {
             let giveUp = statements.deliveries.giveUp
             giveUp.bind(Int64(row.key.event), at: 1)
             giveUp.bind(number, at: 2)
@@ -164,7 +165,9 @@ extension Writer {
         scheduler.standing(of: number).map { $0.waiting + revival.lanes[number, default: 0] < mostWaiting($0) } ?? true
     }
 
-    private func revive(_ row: DeliveryRow, _ revival: inout RescheduledBatch, _ scheduler: DeliveryScheduler) throws(SQLiteFailure) {
+    private func revive(
+        _ row: DeliveryRow, _ revival: inout RescheduledBatch, _ scheduler: DeliveryScheduler
+    ) throws(SQLiteFailure) {
         guard row.isWaiting || hasRoom(row.key.subscriber, revival, scheduler) else { return }
         let ordering = scheduler.standing(of: row.key.subscriber)?.settings.ordering ?? .none
         let chain = Chain(ordering, subscriber: row.key.subscriber, channel: row.channel)
@@ -183,8 +186,9 @@ extension Writer {
         effects.append { [lanes = revival.lanes] in scheduler.forget(lanes) }
     }
 
-    private func find(_ stretch: ReplayBatch, _ scheduler: DeliveryScheduler) throws(SQLiteFailure) -> ([DeliveryRow], ReplayBatch?)
-    {
+    private func find(
+        _ stretch: ReplayBatch, _ scheduler: DeliveryScheduler
+    ) throws(SQLiteFailure) -> ([DeliveryRow], ReplayBatch?) {
         switch stretch.selection {
         case .ids(let ids, let app):
             let part = ids[Int(stretch.from)...].prefix(Self.turnRows)

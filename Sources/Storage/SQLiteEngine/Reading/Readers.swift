@@ -152,3 +152,9 @@ extension Readers.Pool {
         return isClosed ? .done(nil) : .sleep
     }
 }
+
+/// A read, waiting for a connection.
+struct ReadJob: Sendable {
+    let run: @Sendable (Reader) -> Void
+    let fail: @Sendable (ChatError) -> Void
+}

@@ -139,7 +139,9 @@ struct HousekeepingStatements {
         guard writer.database.changes < Writer.turnRows else { return true }
         guard let scheduler = writer.engineState.scheduler.withLock({ $0 }) else { return false }
         let edge = writer.now.adding(.zero - writer.engineState.limits.deliveriesKept)
-        for lane in scheduler.patientLanes where try writer.buryAged(lane, before: edge, scheduler: scheduler) { return true }
+        for lane in scheduler.patientLanes where try writer.buryAged(lane, before: edge, scheduler: scheduler) {
+            return true
+        }
         return false
     }
 

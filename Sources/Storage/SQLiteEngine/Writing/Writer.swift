@@ -43,7 +43,8 @@ final class Writer {
     var answers: [() -> Void] = []
 
     init(
-        database: Database, engineState: EngineState, writeQueue: WriteQueue, condition: StoreHealth, settings: SQLiteEngineSettings
+        database: Database, engineState: EngineState, writeQueue: WriteQueue, condition: StoreHealth,
+        settings: SQLiteEngineSettings
     ) throws(SQLiteFailure) {
         self.database = database
         self.engineState = engineState

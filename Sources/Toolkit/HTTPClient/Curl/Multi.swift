@@ -1,6 +1,6 @@
 import CCurl
-import CLinux
-import Glibc
+internal import CLinux
+internal import Glibc
 internal import Locking
 
 /// The libcurl multi handle and the epoll set it is driven by.
@@ -197,5 +197,23 @@ final class Multi {
         event.events = events
         event.data.fd = descriptor
         return epoll_ctl(poll, operation, descriptor, &event) == 0
+    }
+}
+
+/// An eventfd by which a task ends the loop's wait. Watched edge-triggered, so it never has to be read.
+final class EventFD: Sendable {
+    let descriptor: Int32
+
+    /// - Throws: when the system has no descriptor to give.
+    init() throws(ClientError) {
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        guard descriptor >= 0 else { throw ClientError.system("eventfd") }
+    }
+
+    deinit { close(descriptor) }
+
+    func raise() {
+        // Fails only when the counter is about to overflow, and then the loop is being woken anyway.
+        _ = eventfd_write(descriptor, 1)
     }
 }

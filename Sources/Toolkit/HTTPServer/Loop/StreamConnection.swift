@@ -302,7 +302,9 @@ extension StreamConnection {
     private var isBlocked: Bool { entry.map { $0.place & StreamEntry.blocked != 0 } ?? false }
 
     private func startPage(_ page: [UInt8], _ continuation: CheckedContinuation<Void, any Error>) {
-        guard state == .open else { return continuation.resume(throwing: StreamClosedError(reason: reason ?? .finished)) }
+        guard state == .open else {
+            return continuation.resume(throwing: StreamClosedError(reason: reason ?? .finished))
+        }
         guard takeUnsent(), enqueue(page) else {
             return continuation.resume(throwing: StreamClosedError(reason: reason ?? .tooSlow))
         }
@@ -442,4 +444,27 @@ extension StreamConnection: LoopSource {
         broadcast.remove(at: entryIndex)
         self.broadcast = nil
     }
+}
+
+/// One subscriber of a ``Broadcast``: what the delivery loop needs to know and nothing more, 16 bytes in a row.
+struct StreamEntry {
+    /// -1 for a stream that fetches its bytes itself (TLS).
+    var descriptor: Int32
+    /// The place in the loop's source table in the low bits, flags above.
+    var place: UInt32
+    /// The position in the log of the next byte to send.
+    var cursor: UInt64
+
+    /// The socket took less than it was given; waits for it to become writable.
+    static let blocked: UInt32 = 1 << 31
+    /// Bytes of its own go first.
+    static let held: UInt32 = 1 << 30
+    /// The last byte sent was the last of a frame.
+    static let atBoundary: UInt32 = 1 << 29
+    static let placeMask: UInt32 = (1 << 29) - 1
+    /// Not to be sent to in a pass.
+    static let waiting: UInt32 = blocked | held
+
+    var slot: UInt32 { place & Self.placeMask }
+    var isWaiting: Bool { place & Self.waiting != 0 }
 }

@@ -37,7 +37,9 @@ final class MHDStreamOutlet: StreamOutlet {
         let response = MHD_create_response_from_callback(
             .max, 32 * 1024,
             { context, _, buffer, room in
-                Unmanaged<MHDStreamOutlet>.fromOpaque(context!)._withUnsafeGuaranteedRef { $0.read(into: buffer!, room) }
+                Unmanaged<MHDStreamOutlet>.fromOpaque(context!)._withUnsafeGuaranteedRef {
+                    $0.read(into: buffer!, room)
+                }
             }, context.toOpaque(),
             { Unmanaged<MHDStreamOutlet>.fromOpaque($0!).takeRetainedValue().freed() })
         if response == nil { context.release() }

@@ -177,7 +177,8 @@ extension ServerCore {
         queues.leave(peer)
         counters.timedOut += 1
         switch phase {
-        case .header where peer.exchange != nil || peer.hasSentAnything: peer.cut(saying: rawResponse(to: .requestTimeout))
+        case .header where peer.exchange != nil || peer.hasSentAnything:
+            peer.cut(saying: rawResponse(to: .requestTimeout))
         case .body: peer.cut(saying: rawResponse(to: .requestTimeout))
         case .header, .idle, .reply, .working: peer.cut()
         }

@@ -7,7 +7,8 @@ public struct Router: Sendable {
     public typealias Handler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
     /// What comes between the server and a handler, and calls it.
-    public typealias Middleware = nonisolated(nonsending) @Sendable (Request, RoutePattern, Handler) async throws -> Response
+    public typealias Middleware =
+        nonisolated(nonsending) @Sendable (Request, RoutePattern, Handler) async throws -> Response
 
     /// One entry of the routing table.
     public struct Route: Sendable {
@@ -249,5 +250,108 @@ extension Router {
             Outcome(
                 method: context.method, pattern: context.plan.pattern, status: response.status,
                 duration: .now - context.receivedAt, bodyBytes: bytes, requestID: context.requestID))
+    }
+}
+
+/// Which names of this server are answered to; a request for another gets 421 (RFC 9110, 15.5.20).
+///
+/// A page whose name is bound to 127.0.0.1 after it was loaded counts as of the same origin as a server on that address;
+/// its name in `Host` is what shows it.
+public enum HostPolicy: Sendable, Equatable {
+    case any
+    /// The hosts of ``isLoopback(_:)``, and what is listed: host and port as a browser writes them, in lower case.
+    case loopback(orListed: Set<String>)
+
+    func allows(_ headers: Headers) -> Bool {
+        guard case .loopback(let listed) = self else { return true }
+        guard let host = headers["Host"] else { return false }
+        return Self.isLoopback(host) || listed.contains(host.lowercased())
+    }
+
+    /// Whether a host, with or without a port, is this machine by its own name: `localhost` in any case (RFC 9110, 4.2.3),
+    /// `[::1]`, or an address of 127.0.0.0/8.
+    public static func isLoopback(_ authority: some StringProtocol) -> Bool {
+        let text = authority.lowercased()
+        let host = text.hasPrefix("[::1]") ? "[::1]" : String(text.prefix { $0 != ":" })
+        let port = text.utf8.dropFirst(host.utf8.count)
+        guard port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy({ 0x30...0x39 ~= $0 })
+        else {
+            return false
+        }
+        if host == "localhost" || host == "[::1]" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127"
+            && parts.allSatisfy { part in part.utf8.allSatisfy { 0x30...0x39 ~= $0 } && UInt8(part) != nil }
+    }
+}
+
+/// In what a route differs from the others of its router: where one server speaks several wire languages.
+public struct RouteOptions: Sendable {
+    /// In place of the router's: whose pages may call it.
+    public var cors: CORSPolicy?
+    /// Whether the segments of the path are decoded for the handler. One that reads ``Request/path`` itself can say in its
+    /// own words what is wrong with it, and take apart what is a list before it decodes it.
+    public var decodesPath = true
+    /// Whether a body is what its `Content-Encoding` says, and refused where it is not. Else one that does not begin as
+    /// compressed ones do is taken as it is.
+    public var trustsContentEncoding = true
+    /// Whether this is an HTML page that is safe to open from a link on another site.
+    public var isPage = false
+    /// How a refusal is said that the handler has not made: a wrong method, a body that is too large, an error nobody
+    /// foresaw. Nil: as problem+json.
+    public var refusal: (@Sendable (Problem) -> Response)?
+    /// Told of a request whose body is larger than the route takes: its handler never sees it. Without the body; on the loop,
+    /// so it must not wait.
+    public var noteTooLarge: (@Sendable (Request) -> Void)?
+
+    public init(
+        cors: CORSPolicy? = nil, decodesPath: Bool = true, refusal: (@Sendable (Problem) -> Response)? = nil
+    ) {
+        self.cors = cors
+        self.decodesPath = decodesPath
+        self.refusal = refusal
+    }
+}
+
+/// A path with holes: `/v1/channels/{channel}/events`.
+///
+/// A segment is literal text, `{name}` for one non-empty segment, or, as the last one, `{name*}` for all that is left,
+/// slashes included.
+public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
+    enum Segment: Sendable, Hashable {
+        case literal(String)
+        case parameter(String)
+        case rest(String)
+    }
+
+    /// The pattern as it was written.
+    public let description: String
+    let segments: [Segment]
+    /// The names of the holes, in order.
+    let names: [String]
+
+    /// - Parameter text: starts with `/`; a programmer's error otherwise.
+    public init(_ text: String) {
+        precondition(text.hasPrefix("/"), "A route pattern starts with a slash: \(text)")
+        description = text
+        segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map(Self.segment)
+        let rests = segments.dropLast().contains { if case .rest = $0 { true } else { false } }
+        names = segments.compactMap { segment in
+            switch segment {
+            case .literal: nil
+            case .parameter(let name), .rest(let name): name
+            }
+        }
+        precondition(!rests, "Only the last segment can take the rest: \(text)")
+    }
+
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    private static func segment(_ text: Substring) -> Segment {
+        guard text.hasPrefix("{"), text.hasSuffix("}") else { return .literal(String(text)) }
+        let name = text.dropFirst().dropLast()
+        return name.hasSuffix("*") ? .rest(String(name.dropLast())) : .parameter(String(name))
     }
 }

@@ -1,7 +1,9 @@
 import JSON
 
 extension Inclusion {
-    mutating func impliesArray(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesArray(
+        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
         switch demand {
         case .minItems(let count):
             let least = part.contains.map(\.minimum).max() ?? 0

@@ -2,7 +2,9 @@ import JSON
 
 extension Inclusion {
     /// Whether the values of one kind that the facts describe satisfy one keyword of the rule `wide`.
-    mutating func implies(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func implies(
+        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
         switch demand {
         case .reference(let rule): return covers(part, RuleRef(wide.side, rule))
         case .allOf(let rules):
@@ -28,7 +30,9 @@ extension Inclusion {
         return true
     }
 
-    private mutating func impliesKinds(_ part: ValueConstraints, _ kinds: KindSet, _ keyword: String, _ wide: RuleRef) -> Bool {
+    private mutating func impliesKinds(
+        _ part: ValueConstraints, _ kinds: KindSet, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
         let refused = part.kinds.subtracting(kinds)
         if refused.isEmpty { return true }
         let names = ChangeText.list(refused)
@@ -49,7 +53,9 @@ extension Inclusion {
 
     // MARK: - Numbers
 
-    private mutating func impliesNumber(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
+    private mutating func impliesNumber(
+        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
         var range = NumberRange()
         switch demand {
         case .minimum(let value, let exclusive):
@@ -87,7 +93,9 @@ extension Inclusion {
 
     // MARK: - Strings
 
-    private mutating func impliesString(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
+    private mutating func impliesString(
+        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
         switch demand {
         case .minLength(let count):
             if part.minLength >= count { return true }

@@ -2,7 +2,9 @@ import JSON
 
 extension Inclusion {
     /// What the presence of a member demands.
-    mutating func impliesDependents(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesDependents(
+        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
         switch demand {
         case .dependentRequired(let needs): return implies(part, needs: needs, keyword, wide)
         case .dependentSchemas(let rules): return implies(part, rules: rules, wide)
@@ -31,7 +33,9 @@ extension Inclusion {
         return holds
     }
 
-    private mutating func implies(_ part: ValueConstraints, rules: [(name: Name, rule: Rule.ID)], _ wide: RuleRef) -> Bool {
+    private mutating func implies(
+        _ part: ValueConstraints, rules: [(name: Name, rule: Rule.ID)], _ wide: RuleRef
+    ) -> Bool {
         var holds = true
         for row in rules where holds || !isTrying {
             let present = having(row.name, part)

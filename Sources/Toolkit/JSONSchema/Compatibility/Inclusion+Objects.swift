@@ -1,7 +1,9 @@
 import JSON
 
 extension Inclusion {
-    mutating func impliesObject(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
+    mutating func impliesObject(
+        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
         switch demand {
         case .minProperties, .maxProperties: return impliesCount(part, demand, keyword, wide)
         case .required(let names): return impliesRequired(part, names, keyword, wide)
@@ -33,7 +35,9 @@ extension Inclusion {
         }
     }
 
-    private mutating func impliesCount(_ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef) -> Bool {
+    private mutating func impliesCount(
+        _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
+    ) -> Bool {
         switch demand {
         case .minProperties(let count):
             if max(part.minProperties, part.required.count) >= count { return true }
@@ -166,7 +170,8 @@ extension Inclusion {
     /// Members that nobody names: in each table of the narrow side either some pattern matches or the rule for the others
     /// applies, and every combination of these must satisfy the rule.
     private mutating func impliesUnnamed(
-        _ part: ValueConstraints, matching pattern: TextPattern?, excluded: [TextPattern], _ rule: RuleRef, _ suffix: String,
+        _ part: ValueConstraints, matching pattern: TextPattern?, excluded: [TextPattern], _ rule: RuleRef,
+        _ suffix: String,
         _ wide: RuleRef
     ) -> Bool {
         for outcome in outcomes(part, pattern, excluded) {

@@ -71,7 +71,8 @@ extension Inclusion {
 
     /// An object with the required members and these; a member without a value gets one.
     mutating func object(
-        _ part: ValueConstraints, with given: [(name: Name, value: JSONText?)] = [], without: Set<Name> = [], count: Int = 0
+        _ part: ValueConstraints, with given: [(name: Name, value: JSONText?)] = [], without: Set<Name> = [],
+        count: Int = 0
     ) -> JSONText? {
         guard needsSamples else { return nil }
         let facts = given.reduce(having(part)) { having($1.name, $0) }
@@ -101,7 +102,9 @@ extension Inclusion {
     }
 
     /// What follows from the members that must be there.
-    private mutating func having(_ part: ValueConstraints) -> ValueConstraints { part.required.first.map { having($0, part) } ?? part }
+    private mutating func having(_ part: ValueConstraints) -> ValueConstraints {
+        part.required.first.map { having($0, part) } ?? part
+    }
 
     // MARK: - Arrays
 

@@ -133,7 +133,9 @@ struct Inclusion {
     }
 
     /// Values that can be listed are looked at one by one.
-    private mutating func lists(_ values: [JSONValue], _ part: ValueConstraints, _ check: Check, _ wide: RuleRef) -> Bool {
+    private mutating func lists(
+        _ values: [JSONValue], _ part: ValueConstraints, _ check: Check, _ wide: RuleRef
+    ) -> Bool {
         var failing: [JSONValue] = []
         var isSure = true
         let known: ValueSet? = if case .oneOfValues(let allowed) = check.demand { ValueSet(allowed) } else { nil }

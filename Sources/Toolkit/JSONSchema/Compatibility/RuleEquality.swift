@@ -76,7 +76,9 @@ struct RuleEquality {
     }
 
     /// The keywords that apply other rules.
-    private mutating func areSameApplied(_ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side) -> Bool {
+    private mutating func areSameApplied(
+        _ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side
+    ) -> Bool {
         switch (left, right) {
         case (.propertyNames(let left), .propertyNames(let right)), (.reference(let left), .reference(let right)),
             (.not(let left), .not(let right)), (.unevaluatedItems(let left), .unevaluatedItems(let right)),

@@ -142,7 +142,9 @@ struct ValueCheck {
         }
     }
 
-    private mutating func memberHolds(_ name: Name, _ value: JSONValue, _ demand: KeywordRequirement, _ side: Side) -> Bool? {
+    private mutating func memberHolds(
+        _ name: Name, _ value: JSONValue, _ demand: KeywordRequirement, _ side: Side
+    ) -> Bool? {
         switch demand {
         case .properties(let rows):
             return rows.first { $0.name == name }.map { holds(value, RuleRef(side, $0.rule)) } ?? true

@@ -14,7 +14,9 @@ extension ValueConstraints {
         settle()
     }
 
-    private mutating func take(_ demand: KeywordRequirement, _ ref: RuleRef, _ pair: VersionPair, _ waiting: inout [RuleRef]) {
+    private mutating func take(
+        _ demand: KeywordRequirement, _ ref: RuleRef, _ pair: VersionPair, _ waiting: inout [RuleRef]
+    ) {
         func refs(_ ids: [Rule.ID]) -> [RuleRef] { ids.map { RuleRef(ref.side, $0) } }
         switch demand {
         case .reference(let rule): waiting.append(RuleRef(ref.side, rule))

@@ -109,14 +109,16 @@ struct KeywordReader {
         return kinds
     }
 
-    private func enumeration(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement {
+    private func enumeration(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement
+    {
         guard let values = value.elements else { throw wrong(.enum, "a list", builder) }
         try builder.countEnumValues(values.count, at: pointer(.enum, builder))
         return .oneOfValues(values)
     }
 
-    private func bound(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> KeywordRequirement?
-    {
+    private func bound(
+        _ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder
+    ) throws(SchemaError) -> KeywordRequirement? {
         // In draft-04 the exclusive forms are flags beside the bound.
         if scope.dialect == .draft04, keyword == .exclusiveMinimum || keyword == .exclusiveMaximum { return nil }
         guard value.double != nil else { throw wrong(keyword, "a number", builder) }
@@ -245,7 +247,9 @@ struct KeywordReader {
     }
 
     /// The old form: each value is a list of names or a schema.
-    private func dependencies(_ value: JSONValue, _ builder: inout RuleBuilder) throws(SchemaError) -> KeywordRequirement? {
+    private func dependencies(
+        _ value: JSONValue, _ builder: inout RuleBuilder
+    ) throws(SchemaError) -> KeywordRequirement? {
         guard let members = value.members else { throw wrong(.dependencies, "an object", builder) }
         var needs: [(name: Name, needs: [Name])] = []
         var schemas: [(name: Name, rule: Rule.ID)] = []

@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 
 /// Turns indexed subschemas into rules: every reference followed, every keyword read.
@@ -193,5 +194,92 @@ struct RuleBuilder {
         guard enumValues <= options.limits.enumValues else {
             throw SchemaError(.limit, "the schema lists more than \(options.limits.enumValues) values", at: pointer)
         }
+    }
+}
+
+/// The dynamic scope, reduced to what it decides: for each dynamic anchor the outermost resource that has it.
+///
+/// Instead of carrying the scope through evaluation, a subschema is compiled once for each binding it is reached with.
+/// Only the names that some dynamic reference asks for count, so that most schemas have a single, empty binding.
+struct DynamicScope {
+    typealias ID = Int
+
+    /// Stands for `$recursiveAnchor`, which has no name.
+    static let recursive = Name("")
+
+    private var known: [[Name: SchemaIndex.ResourceID]] = [[:]]
+    private var ids: [[Name: SchemaIndex.ResourceID]: ID] = [[:]: 0]
+    /// Names that dynamic references ask for.
+    var wanted: Set<Name> = []
+
+    static let empty: ID = 0
+
+    var count: Int { known.count }
+
+    func resource(for name: Name, in binding: ID) -> SchemaIndex.ResourceID? { known[binding][name] }
+
+    /// The binding after entering a resource: what was bound further out stays.
+    mutating func entering(_ resource: SchemaIndex.ResourceID, of index: SchemaIndex, from binding: ID) -> ID {
+        guard !wanted.isEmpty else { return binding }
+        var bound = known[binding]
+        for name in index.resources[resource].dynamicAnchors.keys.map(Name.init)
+        where wanted.contains(name) && bound[name] == nil {
+            bound[name] = resource
+        }
+        if index.resources[resource].isRecursive, wanted.contains(Self.recursive), bound[Self.recursive] == nil {
+            bound[Self.recursive] = resource
+        }
+        if let id = ids[bound] { return id }
+        known.append(bound)
+        ids[bound] = known.count - 1
+        return known.count - 1
+    }
+}
+
+/// The CPU time a compile may still take. Its own thread's time, so that a busy machine refuses no schema.
+struct CompileClock {
+    private let deadline: Int
+    private let milliseconds: Int
+
+    init(milliseconds: Int) {
+        self.milliseconds = milliseconds
+        deadline = Self.now() + milliseconds * 1_000_000
+    }
+
+    func check() throws(SchemaError) {
+        guard Self.now() <= deadline else {
+            throw SchemaError(.limit, "compiling the schema takes more than \(milliseconds) ms")
+        }
+    }
+
+    private static func now() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}
+
+/// A name compared by its bytes. `String` takes canonically equivalent spellings for equal; JSON does not.
+struct Name: Hashable, Sendable, Comparable {
+    let bytes: [UInt8]
+
+    init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    static func < (left: Name, right: Name) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
+}
+
+extension String {
+    /// One reference token of a JSON Pointer (RFC 6901 section 3).
+    var pointerToken: String { JSONPointer.escaped(self) }
+
+    /// Cut to a length that fits into a sentence.
+    var quotable: String {
+        unicodeScalars.count <= 64 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(61))) + "…"
+    }
+
+    func starts(withASCII prefix: StaticString) -> Bool {
+        prefix.withUTF8Buffer { utf8.starts(with: $0) }
     }
 }

@@ -32,3 +32,66 @@ struct SchemaCompiler {
             patternSources: builder.patternSources, plan: plan, entry: entry)
     }
 }
+
+extension SchemaIndex {
+    /// The dialect and vocabularies of a schema that may carry `$schema`.
+    ///
+    /// `$schema` counts at the root of a document and where a resource begins; elsewhere it has no effect.
+    func scope(of value: JSONValue, inherited: Scope, at pointer: String) throws(SchemaError) -> Scope {
+        guard let named = value["$schema"]?.string else { return inherited }
+        let uri = named.hasSuffix("#") ? String(named.dropLast()) : named
+        guard pointer.hasSuffix("#") || value["$id"] != nil || value["id"] != nil else { return inherited }
+        if let dialect = Dialect(metaschema: uri) { return Scope(dialect: dialect) }
+        guard let (absolute, _) = URIText.resolve(uri, against: Self.privateBase),
+            let metaschema = options.library.document(at: absolute)
+        else { throw SchemaError(.unknownDialect, "$schema '\(named.quotable)' is not known here", at: pointer) }
+        return try scope(described: metaschema.root, named, at: pointer)
+    }
+
+    /// What a metaschema of one's own switches on.
+    private func scope(
+        described metaschema: JSONValue, _ named: String, at pointer: String
+    ) throws(SchemaError) -> Scope {
+        // A metaschema that names another custom one takes the dialect at the end of the chain.
+        var dialect: Dialect?
+        var current = metaschema
+        for _ in 0..<8 where dialect == nil {
+            guard let next = current["$schema"]?.string else { break }
+            let uri = next.hasSuffix("#") ? String(next.dropLast()) : next
+            dialect = Dialect(metaschema: uri)
+            if dialect == nil, let further = options.library.document(at: uri) { current = further.root }
+        }
+        guard let dialect else {
+            throw SchemaError(.unknownDialect, "'\(named.quotable)' has no known $schema itself", at: pointer)
+        }
+        guard let listed = metaschema["$vocabulary"]?.members else { return Scope(dialect: dialect) }
+        var vocabularies: Vocabularies = .core
+        for member in listed {
+            if let vocabulary = Vocabularies(uri: member.name) {
+                vocabularies.insert(vocabulary)
+            } else if member.value.boolean == true {
+                throw SchemaError(
+                    .unknownDialect, "the vocabulary '\(member.name.quotable)' is required and unknown", at: pointer)
+            }
+        }
+        return Scope(dialect: dialect, vocabularies: vocabularies)
+    }
+}
+
+extension Dialect {
+    /// The URI of the dialect's metaschema, without a fragment.
+    var metaschema: String {
+        switch self {
+        case .draft202012: "https://json-schema.org/draft/2020-12/schema"
+        case .draft201909: "https://json-schema.org/draft/2019-09/schema"
+        case .draft07: "http://json-schema.org/draft-07/schema"
+        case .draft06: "http://json-schema.org/draft-06/schema"
+        case .draft04: "http://json-schema.org/draft-04/schema"
+        }
+    }
+
+    init?(metaschema uri: String) {
+        guard let dialect = Dialect.allCases.first(where: { $0.metaschema == uri }) else { return nil }
+        self = dialect
+    }
+}

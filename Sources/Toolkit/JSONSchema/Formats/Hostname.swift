@@ -26,3 +26,122 @@ extension Format {
         return label.allSatisfy { labelBytes.contains($0) }
     }
 }
+
+extension IDNA {
+    /// What a name needs to know of a valid label.
+    struct Label {
+        /// In octets of its form on the wire.
+        let encodedLength: Int
+        let isRightToLeft: Bool
+        let obeysBidiRule: Bool
+
+        /// A plain label, an A-label or a U-label; nil if it is none of them.
+        init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+            if !bytes.allSatisfy({ $0 < 0x80 }) {
+                self.init(uLabel: bytes, inNormalForm: true)
+            } else if hasALabelPrefix(bytes) {
+                self.init(aLabel: bytes)
+            } else {
+                self.init(plainLabel: bytes)
+            }
+        }
+
+        private init?(plainLabel bytes: UnsafeBufferPointer<UInt8>) {
+            // RFC 5890 section 2.3.1 reserves hyphens in the third and fourth place.
+            let isReserved = bytes.count >= 4 && bytes[2] == UInt8(ascii: "-") && bytes[3] == UInt8(ascii: "-")
+            guard Format.isPlainLabel(bytes), !isReserved else { return nil }
+            encodedLength = bytes.count
+            isRightToLeft = false
+            obeysBidiRule = Format.ByteSet.letters.contains(bytes[0])
+        }
+
+        /// Punycode after `xn--`, which must be the one spelling of what it decodes to (RFC 5891 section 5.4).
+        init?(aLabel bytes: UnsafeBufferPointer<UInt8>) {
+            guard Format.isPlainLabel(bytes), hasALabelPrefix(bytes) else { return nil }
+            let code = UnsafeBufferPointer(rebasing: bytes[4...])
+            let label: Label? = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Label.capacity) { scalars in
+                guard let count = Punycode.decode(code, into: scalars) else { return nil }
+                return Label(Characters.Text(rebasing: scalars[..<count]), spelled: code, inNormalForm: true)
+            }
+            guard let label else { return nil }
+            self = label
+        }
+
+        /// Characters as they are written.
+        init?(uLabel bytes: UnsafeBufferPointer<UInt8>, inNormalForm: Bool) {
+            let label: Label? = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Label.capacity) { scalars in
+                var scanner = Format.Scanner(bytes)
+                var count = 0
+                while let scalar = scanner.takeScalar() {
+                    guard count < scalars.count else { return nil }
+                    scalars[count] = scalar
+                    count += 1
+                }
+                guard scanner.isAtEnd else { return nil }
+                return Label(Characters.Text(rebasing: scalars[..<count]), spelled: nil, inNormalForm: inNormalForm)
+            }
+            guard let label else { return nil }
+            self = label
+        }
+
+        /// No label of 63 octets holds more characters: four are the prefix, and each character costs one at least.
+        static let capacity = 59
+
+        private init?(_ text: Characters.Text, spelled code: UnsafeBufferPointer<UInt8>?, inNormalForm: Bool) {
+            guard text.contains(where: { $0 >= 0x80 }), text.isWellFormed, text.obeysContextRules,
+                !inNormalForm || Compositions.isInNormalForm(text),
+                let length = Punycode.length(of: text, spelled: code)
+            else { return nil }
+            encodedLength = 4 + length
+            isRightToLeft = text.isRightToLeft
+            obeysBidiRule = text.obeysBidiRule
+            if isRightToLeft { guard obeysBidiRule else { return nil } }
+        }
+    }
+}
+
+extension IDNA.Characters.Text {
+    /// RFC 5891 section 4.2.3: hyphens and leading marks.
+    fileprivate var isWellFormed: Bool {
+        let hyphen = UInt32(UInt8(ascii: "-"))
+        guard let first, let last, first != hyphen, last != hyphen else { return false }
+        if count >= 4 { guard self[2] != hyphen || self[3] != hyphen else { return false } }
+        return IDNA.Characters.traits(of: first)?.isMark == false
+    }
+
+    /// RFC 5893 section 1.4: R, AL and AN make a label one from right to left.
+    fileprivate var isRightToLeft: Bool {
+        contains { scalar in
+            switch IDNA.Characters.traits(of: scalar)?.direction {
+            case .right, .arabicNumber: true
+            default: false
+            }
+        }
+    }
+
+    /// RFC 5893 section 2.
+    fileprivate var obeysBidiRule: Bool {
+        guard let first, let start = IDNA.Characters.traits(of: first)?.direction else { return false }
+        var end = start
+        var hasEuropean = false
+        var hasArabic = false
+        for scalar in self {
+            guard let direction = IDNA.Characters.traits(of: scalar)?.direction else { return false }
+            switch direction {
+            case .left: guard start == .left else { return false }
+            case .right: guard start == .right else { return false }
+            case .arabicNumber:
+                guard start == .right else { return false }
+                hasArabic = true
+            case .europeanNumber: hasEuropean = true
+            case .mark, .neutral: break
+            }
+            if direction != .mark { end = direction }
+        }
+        switch start {
+        case .left: return end == .left || end == .europeanNumber
+        case .right: return end != .neutral && !(hasEuropean && hasArabic)
+        default: return false
+        }
+    }
+}

@@ -1,3 +1,4 @@
+import Glibc
 public import JSON
 
 /// Documents that references may lead to, loaded before any schema is compiled. Nothing is ever fetched: a reference to
@@ -45,4 +46,119 @@ public struct SchemaLibraryError: Error, Sendable, Equatable, CustomStringConver
     public let description: String
 
     init(_ description: String) { self.description = description }
+}
+
+/// What loading a folder may cost.
+public struct SchemaFolderLimits: Sendable, Equatable {
+    /// Files and folders looked at, whatever they are.
+    public var entries = 2_000
+    /// Bytes of one document.
+    var fileBytes = 256 << 10
+    /// Bytes of all documents of the folder.
+    public var totalBytes = 16 << 20
+    /// Folders inside folders; what ends a circle of links.
+    public var depth = 16
+
+    public init() {}
+}
+
+extension SchemaLibrary {
+    /// Adds each `.json` file of a folder and the folders in it, under `base` and its path in the folder. Names that
+    /// begin with a dot are passed over.
+    ///
+    /// - Parameter base: an absolute URI; a slash is added when it has none at its end. Without it, the folder's
+    ///   `file:` URI.
+    /// - Throws: for anything that cannot be read, is no JSON, or goes beyond the limits. The library is then
+    ///   unchanged.
+    public mutating func add(
+        folder path: String, base: String? = nil, limits: SchemaFolderLimits = SchemaFolderLimits()
+    ) throws(SchemaLibraryError) {
+        let base = if let base { base } else { try Self.fileURI(of: path) }
+        var grown = self
+        var left = limits.totalBytes
+        let files = try Self.files(in: path, limits)
+        for file in files {
+            let full = path + "/" + file
+            let bytes = try Self.read(full, limit: min(limits.fileBytes, left))
+            left -= bytes.count
+            let document: JSONDocument
+            do { document = try JSONDocument(bytes, limits: JSONLimits(depth: 100)) } catch {
+                throw SchemaLibraryError("\(full): \(error)")
+            }
+            try grown.add(document, at: base + (base.utf8.last == UInt8(ascii: "/") ? "" : "/") + Self.encoded(file))
+        }
+        self = grown
+    }
+
+    private static func fileURI(of path: String) throws(SchemaLibraryError) -> String {
+        guard let real = realpath(path, nil) else { throw failure(path) }
+        defer { free(real) }
+        return "file://" + encoded(String(cString: real))
+    }
+
+    private static func encoded(_ path: String) -> String {
+        Percent.encoded(path) { Percent.isUnreserved($0) || "!$&'()*+,;=:@/".utf8.contains($0) }
+    }
+
+    /// Paths inside the folder, sorted, so that a refusal does not depend on the order of the file system.
+    private static func files(
+        in root: String, _ limits: SchemaFolderLimits
+    ) throws(SchemaLibraryError) -> [String] {
+        var files: [String] = []
+        var folders: [(path: String, depth: Int)] = [("", 0)]
+        // Over all folders: a circle of links branches before it is deep.
+        var left = limits.entries
+        while let (folder, depth) = folders.popLast() {
+            guard depth <= limits.depth else { throw SchemaLibraryError("\(root)/\(folder) is nested too deep") }
+            let names = try names(in: root + "/" + folder, limit: left)
+            left -= names.count
+            for name in names {
+                let path = folder + name
+                var status = stat()
+                guard stat(root + "/" + path, &status) == 0 else { throw failure(root + "/" + path) }
+                switch status.st_mode & S_IFMT {
+                case S_IFDIR: folders.append((path + "/", depth + 1))
+                case S_IFREG where name.hasSuffix(".json"): files.append(path)
+                default: continue
+                }
+            }
+        }
+        return files.sorted()
+    }
+
+    private static func names(in folder: String, limit: Int) throws(SchemaLibraryError) -> [String] {
+        guard let handle = opendir(folder) else { throw failure(folder) }
+        defer { closedir(handle) }
+        var names: [String] = []
+        while let entry = readdir(handle) {
+            // Not by copying `d_name`: an entry is as long as its name, and the type is longer.
+            let start = MemoryLayout<dirent>.offset(of: \.d_name).map { UnsafeRawPointer(entry) + $0 }
+            guard let start else { break }
+            let name = String(cString: start.assumingMemoryBound(to: CChar.self))
+            if name.utf8.first != UInt8(ascii: ".") { names.append(name) }
+            guard names.count <= limit else { throw SchemaLibraryError("\(folder) holds too many files") }
+        }
+        return names
+    }
+
+    private static func read(_ path: String, limit: Int) throws(SchemaLibraryError) -> [UInt8] {
+        guard let file = fopen(path, "re") else { throw failure(path) }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = fread(&buffer, 1, buffer.count, file)
+            if count == 0 { break }
+            bytes += buffer[..<count]
+            guard bytes.count <= limit else {
+                throw SchemaLibraryError("\(path) is larger than the \(limit) bytes left for it")
+            }
+        }
+        guard ferror(file) == 0 else { throw failure(path) }
+        return bytes
+    }
+
+    private static func failure(_ path: String) -> SchemaLibraryError {
+        SchemaLibraryError("\(path) cannot be read: \(String(cString: strerror(errno)))")
+    }
 }

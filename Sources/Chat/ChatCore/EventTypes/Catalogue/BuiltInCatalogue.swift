@@ -18,3 +18,98 @@ public enum BuiltInCatalogue {
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 }
+
+extension BuiltInCatalogue {
+    /// The session of a stream that was opened as a user's device.
+    static let connections: [BuiltInType] = [
+        session(
+            "connection.opened", "A device opened a stream session.", state: "open",
+            more: """
+                ,
+                  "heartbeat_s": {"type": "number", "minimum": 0, "description": "Seconds between signs of life."},
+                  "resume_window_s": {"type": "number", "minimum": 0, "description": "Seconds a lost session can be resumed."}
+                """),
+        session("connection.reconnecting", "A session lost its stream and can be resumed.", state: "reconnecting"),
+        session(
+            "connection.reconnected", "A session was resumed.", state: "open",
+            more: """
+                ,
+                  "gap": {"type": "boolean", "description": "True when events in between are lost: fetch again."}
+                """),
+        session("connection.failed", "A session was not resumed in time.", state: "closed"),
+        session("connection.canceled", "A session was closed by its user.", state: "closed"),
+    ]
+
+    private static func session(
+        _ name: String, _ description: String, state: String, more: String = ""
+    ) -> BuiltInType {
+        BuiltInType(
+            name, .passing, description,
+            members: """
+                "required": ["session_id"],
+                "properties": {
+                  "session_id": {"type": "string", "minLength": 1, "description": "The session."},
+                  "device_id": {"type": ["string", "null"], "description": "The device, if it has named itself."},
+                  "attempt": {"$ref": "#/$defs/count", "description": "How often the session was resumed or tried to."},
+                  "state": {"const": "\(state)", "description": "The session's state after the event."}\(more)
+                }
+                """,
+            accepts: [#"{"session_id":"ses_1","device_id":"phone","attempt":0,"state":"\#(state)"}"#],
+            refuses: [#"{"device_id":"phone"}"#, #"{"session_id":"ses_1","state":"asleep"}"#])
+    }
+}
+
+extension BuiltInCatalogue {
+    /// Who is there, on the channel itself.
+    static let presence: [BuiltInType] = [
+        occupant("presence.joined", "A user appeared on a channel.", showsState: false),
+        occupant("presence.left", "A user went away from a channel."),
+        occupant("presence.timed_out", "A user gave no sign of life for too long and counts as gone."),
+        occupant(
+            "presence.state_changed", "The state that a user shows on a channel changed.",
+            required: #""user", "state", "occupancy""#),
+        BuiltInType(
+            "presence.interval", .passing,
+            "How many are on a busy channel, told from time to time instead of each coming and going.",
+            members: """
+                "required": ["occupancy"],
+                "properties": {
+                  "occupancy": {"$ref": "#/$defs/count", "description": "How many are there now."},
+                  "joined": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Users that came since the last such event, where that is told."
+                  },
+                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users that went, likewise."},
+                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users given up, likewise."},
+                  "here_now_refresh": {"type": "boolean", "description": "True when the lists were too long: ask who is there."}
+                }
+                """,
+            accepts: [#"{"occupancy":120}"#, #"{"occupancy":2,"joined":["ana"],"left":[],"timed_out":["ben"]}"#],
+            refuses: [#"{"joined":["ana"]}"#, #"{"occupancy":-1}"#]),
+    ]
+
+    /// - Parameter showsState: False for a user who has no state yet.
+    private static func occupant(
+        _ name: String, _ description: String, required: String = #""user", "occupancy""#, showsState: Bool = true
+    ) -> BuiltInType {
+        let state =
+            showsState
+            ? #", "state": {"type": "object", "description": "What the user shows there; absent for nothing."}"# : ""
+        return BuiltInType(
+            name, .passing, description,
+            members: """
+                "required": [\(required)],
+                "properties": {
+                  "user": {"$ref": "#/$defs/user", "description": "The user, by the id alone."},
+                  "occupancy": {"$ref": "#/$defs/count", "description": "How many are there after it."}\(state)
+                }
+                """,
+            accepts: [
+                showsState
+                    ? #"{"user":{"id":"ana"},"occupancy":2,"state":{"mood":"busy"}}"#
+                    : #"{"user":{"id":"ana"},"occupancy":2}"#
+            ],
+            refuses: [#"{"user":"ana","occupancy":2,"state":{}}"#, #"{"occupancy":2,"state":{}}"#])
+    }
+}

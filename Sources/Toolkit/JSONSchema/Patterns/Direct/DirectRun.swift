@@ -16,7 +16,8 @@ extension Pattern {
         /// Beyond ASCII, where some are.
         private static let perhaps: UInt8 = 3
 
-        init(_ set: ScalarSet, least: Int, most: Int, limits: PatternLimits, memory: PatternMemory) throws(PatternError) {
+        init(_ set: ScalarSet, least: Int, most: Int, limits: PatternLimits, memory: PatternMemory) throws(PatternError)
+        {
             let partition = try Partition([set], limits: limits)
             (self.least, self.most) = (least, most)
             alphabet = Alphabet(partition, memory: memory)

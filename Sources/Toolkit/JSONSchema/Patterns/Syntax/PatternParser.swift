@@ -202,3 +202,88 @@ extension Pattern.Parser {
 
     func failure(_ message: String) -> PatternError { PatternError(message: message, offset: offset) }
 }
+
+extension Pattern.Parser {
+    /// `[…]`; the bracket stands here.
+    mutating func characterClass() throws(PatternError) -> Pattern.CharacterClass {
+        let start = offset
+        offset += 1
+        var characters = Pattern.CharacterClass()
+        characters.isNegated = take("^")
+        while !take("]") {
+            if offset == source.count { throw PatternError(message: "a class is not closed", offset: start) }
+            characters.items.append(try rangeOrAtom())
+        }
+        return characters
+    }
+
+    private mutating func rangeOrAtom() throws(PatternError) -> Pattern.CharacterClass.Item {
+        let start = offset
+        let first = try classAtom()
+        let dash = offset
+        // A dash before the closing bracket is itself.
+        guard take("-"), let next = peek, next != UInt8(ascii: "]") else {
+            offset = dash
+            return first
+        }
+        guard case .range(let low, _) = first, case .range(let high, _) = try classAtom() else {
+            throw PatternError(message: "a class cannot be the end of a range", offset: start)
+        }
+        if low > high { throw PatternError(message: "a range is out of order", offset: start) }
+        return .range(low, high)
+    }
+
+    private mutating func classAtom() throws(PatternError) -> Pattern.CharacterClass.Item {
+        let start = offset
+        guard take("\\") else {
+            let scalar = nextScalar()
+            return .range(scalar, scalar)
+        }
+        if let item = try classEscape() { return item }
+        let scalar = take("b") ? 0x08 : take("-") ? 0x2D : try characterEscape(start)
+        return .range(scalar, scalar)
+    }
+}
+
+extension Pattern.Parser {
+    /// The name of a group; `(?<` has been read.
+    mutating func nameGroup(_ number: Int) throws(PatternError) {
+        let start = offset
+        let name = try groupName()
+        guard groupNames.updateValue(number, forKey: name) == nil else {
+            throw PatternError(message: "two groups have the same name", offset: start)
+        }
+    }
+
+    /// `\k<name>`; `\k` has been read.
+    mutating func namedReference() throws(PatternError) -> Pattern.Node {
+        guard take("<") else { throw failure("\\k needs the name of a group in angle brackets") }
+        let start = offset
+        namedReferences.append((try groupName(), start))
+        return .namedReference(namedReferences.count - 1)
+    }
+
+    /// An identifier up to `>`, as its code points.
+    private mutating func groupName() throws(PatternError) -> [UInt32] {
+        var name: [UInt32] = []
+        while !take(">") {
+            let start = offset
+            guard peek != nil else { throw failure("the name of a group is not closed") }
+            let scalar = take("\\u") ? try unicodeEscape() : nextScalar()
+            guard isNamePart(scalar, first: name.isEmpty) else {
+                throw PatternError(message: "the name of a group is no identifier", offset: start)
+            }
+            name.append(scalar)
+        }
+        if name.isEmpty { throw failure("the name of a group is empty") }
+        return name
+    }
+
+    private func isNamePart(_ scalar: UInt32, first: Bool) -> Bool {
+        switch scalar {
+        case 0x24, 0x5F: true
+        case 0x200C, 0x200D: !first
+        default: first ? UnicodeProperty.isIdentifierStart(scalar) : UnicodeProperty.isIdentifierPart(scalar)
+        }
+    }
+}
