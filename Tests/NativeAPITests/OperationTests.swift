@@ -325,14 +325,3 @@ extension ProblemTests {
         #expect(Timetoken(position: "9999-12-31T23:59:59Z")?.description == String(repeating: "9", count: 17))
     }
 }
-
-@Suite("Suggestions") struct SuggestionTests {
-    @Test("are near, or there is none")
-    func nearest() {
-        let known = ["type", "data", "user", "ttl_hours"]
-        #expect(NameSuggestion.nearest(to: "usr", among: known) == "user")
-        #expect(NameSuggestion.nearest(to: "ttl_hour", among: known) == "ttl_hours")
-        #expect(NameSuggestion.nearest(to: "payload", among: known) == nil)
-        #expect(NameSuggestion.nearest(to: String(repeating: "x", count: 100_000), among: known) == nil)
-    }
-}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JSON
 import Testing
 
 @testable import ClientCommands
@@ -105,15 +106,7 @@ import Testing
             ("key", "keys"), ("deploy", nil), ("", nil),
         ])
     func nearest(_ word: String, _ name: String?) {
-        #expect(CommandSuggestion.nearest(to: word, in: ["emit", "listen", "history", "webhooks", "keys"]) == name)
-    }
-
-    @Test(
-        "counts changes",
-        arguments: [("", "", 0), ("a", "", 1), ("ab", "ba", 1), ("kitten", "sitting", 3), ("emit", "emit", 0)])
-    func distance(_ left: String, _ right: String, _ distance: Int) {
-        #expect(CommandSuggestion.distance(left, right) == distance)
-        #expect(CommandSuggestion.distance(right, left) == distance)
+        #expect(NameSuggester(["emit", "listen", "history", "webhooks", "keys"]).nearest(to: word) == name)
     }
 }
 

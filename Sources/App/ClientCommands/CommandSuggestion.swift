@@ -1,4 +1,5 @@
 package import ArgumentParser
+import JSON
 
 /// Finds the command somebody meant. argument-parser does so for options, but calls an unknown command an unexpected
 /// argument.
@@ -36,43 +37,16 @@ package enum CommandSuggestion {
     package static func suggestion(for word: String, among commands: [any ParsableCommand.Type]) -> String? {
         let reading = commands.filter(isReading).map { $0._commandName }
         if let word = readingWords[word] { return reading.contains(word) ? word : nil }
-        let similar = nearest(to: word, in: reading)
-        if let similar, distance(similar, word) <= 1 { return similar }
+        let similar = NameSuggester(reading).match(for: word)
+        if let similar, similar.mistakes == 1 { return similar.name }
         let typo = commands.filter { !isReading($0) }.map { $0._commandName }
-            .first { $0.first == word.first && distance($0, word) == 1 }
-        return typo ?? similar
+            .first { $0.first == word.first && NameSuggester([$0]).match(for: word)?.mistakes == 1 }
+        return typo ?? similar?.name
     }
 
     /// Whether running it changes nothing; a command with commands below it prints its help.
     package static func isReading(_ command: any ParsableCommand.Type) -> Bool {
         command is any ReadOnlyCommand.Type || !command.configuration.subcommands.isEmpty
-    }
-
-    /// The most similar name, if it is similar at all: no more than a third of it need be changed.
-    package static func nearest(to word: String, in names: [String]) -> String? {
-        names.map { (name: $0, distance: distance($0, word)) }
-            .filter { $0.distance <= max(2, $0.name.count / 3) && $0.distance < $0.name.count }
-            .min { $0.distance < $1.distance }?.name
-    }
-
-    /// Levenshtein distance, with exchanged neighbours counting once (optimal string alignment).
-    package static func distance(_ left: String, _ right: String) -> Int {
-        let left = Array(left.utf8)
-        let right = Array(right.utf8)
-        var before: [Int] = []
-        var last = Array(0...right.count)
-        for i in left.indices {
-            var row = [i + 1]
-            for j in right.indices {
-                var best = min(last[j] + (left[i] == right[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
-                if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
-                    best = min(best, before[j - 1] + 1)
-                }
-                row.append(best)
-            }
-            (before, last) = (last, row)
-        }
-        return last[right.count]
     }
 }
 

@@ -1,4 +1,5 @@
 import ChatModel
+import JSON
 import YAML
 
 /// Where a setting's value came from.
@@ -132,12 +133,12 @@ public enum ConfigurationLoader {
     /// `limits.` is right says nothing about the rest.
     private static func nearest(to name: String, among names: [String], in sections: [String]) -> String? {
         guard let section = sections.first(where: name.hasPrefix) else {
-            return NameSuggestion.nearest(to: name, among: names)
+            return NameSuggester(names).nearest(to: name)
         }
         let inside = names.filter { $0.hasPrefix(section) }.map { String($0.dropFirst(section.count)) }
-        let found = NameSuggestion.nearest(to: String(name.dropFirst(section.count)), among: inside).map {
+        let found = NameSuggester(inside).nearest(to: String(name.dropFirst(section.count))).map {
             section + $0
         }
-        return found ?? NameSuggestion.nearest(to: name, among: names.filter { !$0.hasPrefix(section) })
+        return found ?? NameSuggester(names.filter { !$0.hasPrefix(section) }).nearest(to: name)
     }
 }

@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import HTTPServer
+import JSON
 
 /// The query of a request, read strictly: a mistyped name is an error, because a filter silently left out would show,
 /// or delete, more than was meant.
@@ -13,7 +14,7 @@ struct Parameters {
         self.query = query
         guard !query.isEmpty else { return }
         for item in query.items where !known.contains(item.name) {
-            let nearest = NameSuggestion.nearest(to: item.name, among: known).map { "; did you mean '\($0)'?" } ?? ""
+            let nearest = NameSuggester(known).nearest(to: item.name).map { "; did you mean '\($0)'?" } ?? ""
             // Shortened: what is repeated to the sender need not be as long as what was sent.
             throw ChatError(
                 .malformed, "unknown query parameter '\(item.name.prefix(64))'\(nearest)", slug: "unknown_parameter")
@@ -100,7 +101,7 @@ extension Parameters {
             .map(String.init)
         let (objects, index) = IncludedObject.objects(named: names)
         guard let unknown = index.map({ names[$0] }) else { return objects }
-        let nearest = NameSuggestion.nearest(to: unknown, among: IncludedObject.allCases.map(\.rawValue))
+        let nearest = NameSuggester(IncludedObject.allCases.map(\.rawValue)).nearest(to: unknown)
         throw Self.bad(
             Self.include,
             "takes \(IncludedObject.choices), with commas between several; got '\(unknown.prefix(64))'"
