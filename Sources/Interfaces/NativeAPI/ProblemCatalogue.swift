@@ -28,6 +28,10 @@ enum ProblemCatalogue {
                 + "'column' say where.",
             remedy: "Correct the syntax that the detail names and send the request again."),
         Entry(
+            code: "unexpected_body", status: 400, title: "The request takes no body",
+            cause: "The request has a body, and its method and path take none.",
+            remedy: "Send the request without a body; what it says belongs into the path or the query."),
+        Entry(
             code: "duplicate_name", status: 400, title: "A name occurs twice in one JSON object",
             cause: "A JSON object has the same member name twice, so it is unclear which value is meant.",
             remedy: "Send every member once."),

@@ -26,12 +26,19 @@ extension Problem {
     static let requestTimeout = Problem(
         status: 408, code: "request_timeout", title: "The request took too long to arrive", isRetryable: true)
 
-    /// 413 with the limit that was passed.
+    /// 400: the route takes no body.
+    static let unexpectedBody = Problem(
+        status: 400, code: "unexpected_body", title: "The request takes no body",
+        detail: "This request takes no body; send it without one")
+
+    /// The refusal of a body that is longer than its route allows: 400 where the limit is 0, otherwise 413.
+    static func bodyTooLong(limit: Int) -> Problem { limit == 0 ? .unexpectedBody : .contentTooLarge(limit: limit) }
+
+    /// 413 with the limit that was passed, in bytes after decompression.
     public static func contentTooLarge(limit: Int) -> Problem {
         Problem(
             status: 413, code: "content_too_large", title: "The request body is too large",
-            detail: limit == 0
-                ? "No request body is accepted here" : "The body may have at most \(limit) bytes after decompression",
+            detail: "The body may have at most \(limit) bytes after decompression",
             members: [("limit_bytes", .integer(limit))])
     }
 

@@ -1,6 +1,6 @@
 /// What a route wants done with a request's body.
 public enum BodyPolicy: Sendable, Equatable {
-    /// The route takes no body; one that comes is answered with 413.
+    /// The route takes no body: a request with one is answered with 400.
     case none
     /// Read to the end before the handler runs; ``RequestBody/bytes`` holds it. More than `limit` bytes is 413.
     case collected(limit: Int)

@@ -73,7 +73,7 @@ final class BodyReceiver {
 
     private func take(_ bytes: UnsafeRawBufferPointer) -> Verdict {
         length += bytes.count
-        guard length <= limit, wireLength <= limit + 1024 else { return .refuse(.contentTooLarge(limit: limit)) }
+        guard length <= limit, wireLength <= limit + 1024 else { return .refuse(.bodyTooLong(limit: limit)) }
         if let pump {
             if !bytes.isEmpty { pump.push(Array(bytes)) }
             return .goOn

@@ -153,7 +153,7 @@ extension Exchange {
         if let length = fields.contentLength, length > UInt64(limit) {
             plan.noteTooLarge(head, query)
             // Before anything of it is read: a client that asks first (Expect) need not send it at all.
-            return refuse(.contentTooLarge(limit: limit))
+            return refuse(.bodyTooLong(limit: limit))
         }
         core.move(peer, to: .body)
         guard decision == nil else { return .YES }
