@@ -1,25 +1,26 @@
 import ChatModel
 
-/// The index of all followers of the type `channel.activity` by channel: streams, polls and listeners, and the webhooks
-/// and subscriptions of each app.
+/// The index of all followers of the event type `channel.activity`, by channel: streams, polls and listeners, and the
+/// webhooks and subscriptions of each app.
 ///
-/// A stream or poll that ends counts for as long as it may come back and catch up (``grace``): between two polls nobody hangs
-/// on the hub.
+/// A stream or poll that has ended still counts for ``grace``, because its client may return and catch up. Between two
+/// polls a polling client has nothing attached to the hub.
 struct ActivityFollowers {
-    /// As long as passing events can be caught up with, and a poll held.
+    /// The time that a follower counts after its end: as long as passing events can be caught up with, and as long as a
+    /// poll is held.
     static let grace: Duration = .seconds(150)
 
     private struct Follower {
         let number: UInt32
-        /// Without types and filter, which say nothing of a channel.
+        /// The selection without types and filter, which do not restrict the channels.
         let selection: Selection
-        /// For a device's stream, the channels on which it is found.
+        /// For a device's stream, the channels under which the index finds it.
         var channels: Set<ExactText>?
-        /// When it ended; nil while it is there.
+        /// The time at which the follower ended; nil while it is attached.
         var end: ContinuousClock.Instant?
     }
 
-    /// The most ended followers that are kept. The oldest are dropped first.
+    /// The maximum number of ended followers that are kept. The oldest are dropped first.
     private let endedMost: Int
     private var streams: [AppID: SelectionIndex] = [:]
     private var followers: [Selection: Follower] = [:]
@@ -31,9 +32,9 @@ struct ActivityFollowers {
 
     var isEmpty: Bool { followers.isEmpty && webhooks.isEmpty }
 
-    /// A feed of the hub is there.
+    /// Adds a feed of the hub.
     ///
-    /// - Parameter channels: of a selection with a viewer, where the hub finds it.
+    /// - Parameter channels: for a selection with a viewer, the channels under which the hub finds it.
     mutating func insert(_ selection: Selection, on channels: Set<ExactText>?) {
         remove(selection)
         let bare = Selection(channels: selection.channels, viewer: selection.viewer, isOfUser: selection.isOfUser)
@@ -59,7 +60,7 @@ struct ActivityFollowers {
         streams[selection.channels.app]?.remove(follower.number, follower.selection, on: [channel])
     }
 
-    /// The feed is gone, and may come back.
+    /// Marks a feed as ended. It may return within ``grace``.
     mutating func end(_ selection: Selection, now: ContinuousClock.Instant = .now) {
         guard followers[selection] != nil else { return }
         followers[selection]?.end = now
@@ -67,12 +68,12 @@ struct ActivityFollowers {
         forgetEnded(now: now)
     }
 
-    /// Lets those go that have ended long enough ago.
+    /// Removes the followers whose ``grace`` is over.
     mutating func forgetEnded(now: ContinuousClock.Instant = .now) {
         var over = 0
         while over < ended.count, ended.count - over > endedMost || ended[over].end + Self.grace <= now {
             let (selection, end) = ended[over]
-            // One that has come back stays.
+            // A follower that has returned is kept.
             if followers[selection]?.end == end { remove(selection) }
             over += 1
         }
@@ -92,7 +93,7 @@ struct ActivityFollowers {
         if followers.isEmpty { free = [] }
     }
 
-    /// The webhooks and subscriptions of an app that have named the type, by their channels.
+    /// Sets the channels of those webhooks and subscriptions of an app that name the type `channel.activity`.
     mutating func setWebhooks(_ channels: [ChannelSet], of app: AppID) {
         guard !channels.isEmpty else { return webhooks[app] = nil }
         var index = SelectionIndex()
@@ -100,7 +101,7 @@ struct ActivityFollowers {
         webhooks[app] = index
     }
 
-    /// Whether anybody follows what goes on in the channel of an event.
+    /// Returns true when a follower selects the channel of the event.
     func follow(_ event: Event) -> Bool {
         let app = event.channel.app
         guard streams[app] != nil || webhooks[app] != nil else { return false }

@@ -3,15 +3,16 @@ import JSON
 import Locking
 import Synchronization
 
-/// Announces new last messages as `channel.activity` in channels with a follower of that type: at most one event a second
-/// for each channel, always with the newest message.
+/// Announces new last messages as `channel.activity` in channels that have a follower of that type: at most one event a
+/// second for each channel, always with the newest message.
 ///
-/// The hub hands it every new message; without a follower that costs one look at a flag. What is kept of a channel is where its
-/// untold messages begin. The message itself is read when it is told, so that none is told that was deleted before.
+/// The hub passes every new message to it; without a follower that costs one read of a flag. For each channel it keeps
+/// the timetoken of the first message that is not announced yet. The message itself is read at the time of the
+/// announcement, so a message deleted before then is not announced.
 final class ChannelActivity: Sendable {
     /// The shortest time between two announcements of a channel.
     static let interval: Duration = .seconds(1)
-    /// Channels told at a time: the store commits together what waits together.
+    /// The number of channels announced concurrently; the store commits concurrent announcements together.
     private static let atOnce = 32
 
     /// A channel with an activity that is not yet announced, or one announced less than ``interval`` ago.
@@ -45,10 +46,10 @@ final class ChannelActivity: Sendable {
 // MARK: - Followers
 
 extension ChannelActivity {
-    /// Whether anybody has named the type. Costs nothing.
+    /// True when any follower names the type. Costs one atomic load.
     var hasFollowers: Bool { isFollowed.load(ordering: .acquiring) }
 
-    /// Changes who follows.
+    /// Changes the followers.
     func change(_ body: (inout ActivityFollowers) -> Void) {
         state.withLock { state in
             body(&state.followers)
@@ -65,7 +66,7 @@ extension ChannelActivity {
 }
 
 extension ChannelActivity {
-    /// Takes note of a committed event: a message that is kept, and no reply, is its channel's last.
+    /// Notes a committed event. Only a kept message that is not a reply becomes its channel's last message.
     func note(_ event: Event) {
         guard hasFollowers, event.type == BuiltInTypes.messageCreated,
             event.retention == .kept, event.draft.thread == nil
@@ -83,19 +84,19 @@ extension ChannelActivity {
         if isNew { news.continuation.yield() }
     }
 
-    /// Tells of what is due, again and again, until cancelled. Without anything to tell it sleeps.
+    /// Announces what is due, repeatedly, until cancelled. Sleeps while there is nothing to announce.
     func keepTelling() async {
         for await _ in news.stream {
             while !Task.isCancelled {
                 await tell()
                 guard state.withLock({ !$0.entries.isEmpty }) else { break }
-                // Cancellation shows at the loop's head.
+                // The loop's condition checks for cancellation.
                 try? await Task.sleep(for: Self.interval)
             }
         }
     }
 
-    /// Tells once of every channel that is due.
+    /// Announces every channel that is due, once.
     func tell() async {
         var due = takeDue(at: clock.now)[...]
         while !due.isEmpty {
@@ -114,7 +115,7 @@ extension ChannelActivity {
             state.followers.forgetEnded()
             isFollowed.store(!state.followers.isEmpty, ordering: .releasing)
             var due: [(channel: ChannelID, first: Timetoken)] = []
-            // A clock that was set back makes all of it due.
+            // If the clock was set back, every channel is due.
             for (channel, entry) in state.entries where entry.due <= now || entry.due > next {
                 guard let first = entry.first else {
                     state.entries[channel] = nil
@@ -131,12 +132,12 @@ extension ChannelActivity {
         do throws(ChatError) {
             try await tellNewest(of: channel, since: first)
         } catch {
-            // With what comes after it, in the next second.
+            // Retried in the next second, together with newer messages.
             state.withLock { $0.entries[channel, default: Entry(first: first, due: clock.now)].first = first }
         }
     }
 
-    /// Tells of the newest message that is still there; of none, when those that came were deleted.
+    /// Announces the newest message that still exists. Announces nothing when all new messages were deleted.
     private func tellNewest(of channel: ChannelID, since first: Timetoken) async throws(ChatError) {
         var request = HistoryRequest(
             channel: channel, after: Timetoken(first.rawValue - 1), order: .newestFirst, limit: 10)
@@ -152,7 +153,7 @@ extension ChannelActivity {
         }
     }
 
-    /// - Returns: false for a message that is deleted.
+    /// - Returns: false when the message is deleted.
     private func tell(_ message: Event) async throws(ChatError) -> Bool {
         let app = message.channel.app
         let keys = [
@@ -164,7 +165,8 @@ extension ChannelActivity {
                 let shown = Message(message, snapshot[keys[0]].flatMap { MessageRecord($0) })
                 guard !shown.isDeleted else { return Decision(false) }
                 let channel = snapshot[keys[1]].flatMap { ChannelRecord($0) }
-                // What was said among members stays among them when the channel's record is gone.
+                // A message for members only is not announced once the channel's record is gone, because its members
+                // are no longer known.
                 guard channel != nil || message.audience == .subscribers else { return Decision(true) }
                 var decision = Decision(true, events: [Self.event(of: shown, in: channel)])
                 decision.requires = [(message.channel, message.timetoken)]
@@ -186,7 +188,7 @@ extension ChannelActivity {
         return draft
     }
 
-    /// An event that says something of a channel.
+    /// A draft of an event that describes a channel.
     static func draft(
         on place: ChannelID, about name: String, _ channel: ChannelRecord?, _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {
@@ -204,7 +206,8 @@ extension ChannelActivity {
 }
 
 extension ChatService {
-    /// Says which channels the webhooks and subscriptions of an app want `channel.activity` of: those that have named the type.
+    /// Sets the channels of which the webhooks and subscriptions of an app want `channel.activity`. Pass only those
+    /// that name the type.
     public func followActivity(_ channels: [ChannelSet], in app: AppID) {
         activity.change { $0.setWebhooks(channels, of: app) }
     }
