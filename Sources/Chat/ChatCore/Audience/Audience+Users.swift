@@ -1,8 +1,9 @@
 import ChatModel
 
-/// What an event's audience means to who is asked for by a credential of their own, but listens or reads as nobody.
+/// The meaning of an event's audience for a reader whose rights are a user's, but who listens or reads without a
+/// `Viewer`.
 extension Audience {
-    /// Whether it is for anybody who may be on the channel.
+    /// True when the event is for anyone who may read the channel.
     var isOpen: Bool {
         switch self {
         case .subscribers: true
@@ -11,7 +12,7 @@ extension Audience {
         }
     }
 
-    /// Whether it is for one user, or for some, whoever else is on the channel.
+    /// True when the event is for one user or a few users only, no matter who else is on the channel.
     var isPersonal: Bool {
         guard case .rule(let rule, _) = self else { return false }
         return [.user, .device, .mentioned, .mentionedButOrigin].contains(rule)
@@ -19,7 +20,7 @@ extension Audience {
 }
 
 extension Event {
-    /// Whether a user may read it who may read its channel.
+    /// True when a user who may read the event's channel may also read the event.
     func isReadable(by user: String) -> Bool {
         guard audience.isPersonal, case .rule(_, let subjects) = audience else { return true }
         return self.user.map { ExactText($0) == ExactText(user) } ?? false

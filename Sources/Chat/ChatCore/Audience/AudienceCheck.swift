@@ -1,16 +1,16 @@
 import ChatModel
 
-/// The question a device's stream asks of each event on a channel: is it for this device?
+/// Decides for each event on a channel whether it is for a given device's stream.
 struct AudienceCheck {
     let viewer: Viewer
-    /// What its user is to the channel.
+    /// The user's relation to the channel.
     let standing: MembershipFlags
-    /// Whether the stream has named the channel, and it is open to those who are no members.
+    /// True when the stream names the channel and the channel is open to non-members.
     let isSubscribed: Bool
-    /// Whose words its user does not want to hear.
+    /// The users whose messages this user has blocked.
     let blocked: Set<ExactText>
 
-    /// The answer, by the event's audience (`sendbird.md` 1.2).
+    /// True when the event's audience includes this device and its author is not blocked.
     func admits(_ event: Event) -> Bool {
         if !blocked.isEmpty, Self.words.contains(event.type), let author = event.user,
             blocked.contains(ExactText(author))
@@ -25,7 +25,8 @@ struct AudienceCheck {
         }
     }
 
-    /// Whether the user belongs there, or the stream may follow what goes on there: who does may be seen there as well.
+    /// True when the user belongs to the channel, or the stream may follow it. A user for whom this is true may also be
+    /// seen as present there.
     var isAmongThem: Bool { !isBanned && (isSubscribed || isThere) }
 
     private var isBanned: Bool { standing.contains(.banned) }
@@ -35,7 +36,7 @@ struct AudienceCheck {
     private var isThere: Bool { isJoined || isInside }
 
     private func admits(_ rule: AudienceRule, isSubject: Bool, _ event: Event) -> Bool {
-        // Who is banned hears of that alone.
+        // A banned user receives only the events about the ban itself.
         if isBanned, !(isSubject && Self.ofBans.contains(event.type)) { return false }
         return switch rule {
         case .participants: isInside
@@ -63,13 +64,13 @@ struct AudienceCheck {
 }
 
 extension Selection {
-    /// Whether a device's stream is to look at what happens on a channel: a name subscribes to the channel, a pattern
-    /// picks among those in which the user has a place.
+    /// True when a device's stream considers events of a channel: a name subscribes to the channel; a pattern selects
+    /// among the channels in which the user has a position.
     func covers(_ channel: ExactText) -> Bool {
         channels.names.contains(channel) || channels.contains(ChannelID(channel.text, in: channels.app))
     }
 
-    /// Whether the event is for the viewer of this selection; true without one.
+    /// True when the event is for the viewer of this selection, and when the selection has no viewer.
     func isForViewer(_ event: Event) -> Bool {
         guard let viewer else { return true }
         let channel = ExactText(event.channel.name)

@@ -1,8 +1,10 @@
 public import ChatModel
 
-/// What a device's stream may hear as of one moment of the hub: for reading what it has missed, away from there.
+/// The events that a device's stream may receive, as of one moment of the hub. It is used to read missed events away
+/// from the hub's executor.
 ///
-/// The present stands in for the past: of the channels the user is in now, what has happened since the user came.
+/// The present state stands in for the past: it covers the channels that the user is in now, from the time the user
+/// came into each.
 public struct AudienceSnapshot: Sendable {
     let channels: ChannelSet
     private let selection: Selection
@@ -11,7 +13,7 @@ public struct AudienceSnapshot: Sendable {
     private let open: Set<ExactText>
     private let blocked: Set<ExactText>
 
-    /// On the hub's executor.
+    /// Must be called on the hub's executor.
     init(_ selection: Selection, _ viewer: Viewer) {
         let userMemberships = viewer.userMemberships
         self.selection = selection
@@ -39,8 +41,8 @@ public struct AudienceSnapshot: Sendable {
 }
 
 extension Selection {
-    /// The channels in which the index finds a device's stream: those it has named, and of the user's those its patterns
-    /// pick.
+    /// The channels under which the index finds a device's stream: those that it names, and those of the user's
+    /// channels that its patterns select.
     var heardNames: [ExactText] {
         guard let viewer else { return [] }
         let picked = viewer.userMemberships.channels.filter { !channels.names.contains($0) && covers($0) }
@@ -49,13 +51,13 @@ extension Selection {
 }
 
 extension Hub {
-    /// As whom a stream may listen, once the hub knows where the user stands.
+    /// Returns the viewer as which a stream listens, once the hub knows the user's positions in channels.
     ///
     /// - Parameters:
-    ///   - names: the channels the stream will name.
-    ///   - directory: where memberships, restrictions and blocks are read.
-    ///   - board: where participants of open channels are read.
-    ///   - sweeps: what of them counts no more.
+    ///   - names: the channels that the stream will name.
+    ///   - directory: the source of memberships, restrictions and blocks.
+    ///   - board: the source of the participants of open channels.
+    ///   - pendingDeletions: deletions that the records do not reflect yet.
     /// - Throws: what the store throws; `.unavailable` when the hub stops.
     func viewer(
         of user: UserID, on device: String?, naming names: Set<ExactText>, from directory: any Directory,
@@ -71,7 +73,7 @@ extension Hub {
         defer { listenerIndex.endLoad() }
         let reading = try await MembershipSnapshot.read(
             user, naming: unknown, from: directory, board, pendingDeletions: pendingDeletions, now: now)
-        // Whatever the records know of is handed out before they count.
+        // Every event that the records may reflect is distributed before the records count.
         let newest = try await log.watermark(of: user.app)
         guard await reach(newest) else { throw ChatError.notListening }
         for (name, isPrivate) in reading.named {
@@ -82,8 +84,9 @@ extension Hub {
         return Viewer(userMemberships, device: device)
     }
 
-    /// The channels that a device's stream hears now, and where its user may be seen: none that is for others only, none
-    /// the user is banned from, and the user's own only by name.
+    /// The channels that a device's stream receives now, and where its user may be seen. It leaves out channels that
+    /// are for others only and channels that the user is banned from; it includes the user's own channel only if the
+    /// selection names it.
     public func channels(heardBy selection: Selection) -> [String] {
         guard let viewer = selection.viewer else { return [] }
         let own = ExactText(viewer.user)
@@ -95,7 +98,7 @@ extension Hub {
         return heard.map(\.text)
     }
 
-    /// What a selection's viewer may hear now; nil for one without.
+    /// A snapshot of what a selection's viewer may receive now; nil for a selection without a viewer.
     public func audienceSnapshot(of selection: Selection) -> AudienceSnapshot? {
         selection.viewer.map { AudienceSnapshot(selection, $0) }
     }
@@ -104,10 +107,11 @@ extension Hub {
 // MARK: - Handing out
 
 extension Hub {
-    /// Hands an event to every feed, with everybody's place as it is at this event: one that changes places counts with
-    /// both what was before and what comes after, so that a joiner hears of joining and a leaver of leaving.
+    /// Distributes an event to every feed, by each user's position at the time of this event. A user whose position
+    /// changes is checked by both the old and the new position, so that a joining user receives the join and a leaving
+    /// user receives the leave.
     ///
-    /// - Parameter feeds: those that want it before any place has changed.
+    /// - Parameter feeds: the feeds that match before any position has changed.
     func distributeAmongViewers(_ trial: inout FeedMatching, _ feeds: [Feed]) {
         let event = trial.event
         guard let change = MembershipEvent(event) else {
@@ -116,7 +120,8 @@ extension Hub {
         }
         listenerIndex.record(change)
         begin(change)
-        // Once more, as some hear it by their new places. Their users' streams alone are asked for the first time.
+        // Distributes once more for the users whose new position admits the event. Only the feeds of these users are
+        // new matches.
         distribute(event, index.feeds(for: &trial) ?? [])
         tellSubjects(&trial)
         settle(change)
@@ -158,8 +163,8 @@ extension Hub {
         for observer in moveObservers { observer(user) }
     }
 
-    /// Calls an observer on the hub's executor whenever a user as whom somebody listens has come into a channel or out of
-    /// one.
+    /// Registers an observer. It is called on the hub's executor whenever a user with a listening stream has come into
+    /// a channel or left one.
     public func observeMoves(_ observer: @escaping @Sendable (UserID) -> Void) { moveObservers.append(observer) }
 
     private func narrow(_ userMemberships: UserMemberships, from channel: ExactText) {
@@ -167,7 +172,8 @@ extension Hub {
         for feed in userMemberships.feeds { index.narrow(feed, from: channel) }
     }
 
-    /// Those whom the event names hear it wherever they stand: who is invited, lifted from a ban, or asked for by name.
+    /// Distributes the event to the users that it names, whatever their position is: users who are invited, unbanned,
+    /// or addressed by name.
     private func tellSubjects(_ trial: inout FeedMatching) {
         let event = trial.event
         guard case .rule(let rule, let subjects) = event.audience else { return }
@@ -189,9 +195,10 @@ extension Hub {
     }
 }
 
-/// As whom a stream listens: a user, and the device, if it has named itself. Part of the stream's selection.
+/// The identity under which a stream listens: a user, and the device if it has named itself. Part of the stream's
+/// selection.
 ///
-/// Made by `Hub.viewer(of:on:naming:)`. While one is there, the hub keeps up where its user stands.
+/// Made by `Hub.viewer(of:on:naming:)`. While a viewer exists, the hub keeps its user's positions up to date.
 public struct Viewer: Sendable {
     @ExactText public private(set) var user: String
     private let exactDevice: ExactText?
@@ -205,7 +212,7 @@ public struct Viewer: Sendable {
 
     public var device: String? { exactDevice?.text }
 
-    /// Whether the event comes of a call that this device has made.
+    /// True when the event results from a call that this device made.
     func isOrigin(of event: Event) -> Bool {
         guard let device = exactDevice, let origin = event.draft.originDevice, let author = event.user else {
             return false

@@ -1,8 +1,8 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// A credential of a user's own follows no channel by its name from which that user is banned, or that is for its
-    /// members when the user is none.
+    /// Checks that a user's credential may follow the channels that the selection names. It may not follow a channel
+    /// that the user is banned from, or a members-only channel of which the user is not a member.
     ///
     /// - Throws: `.forbidden` with the slug `banned`, `not_a_member` or `not_operator`.
     public func demandHearing(_ selection: Selection) async throws(ChatError) {
@@ -10,10 +10,11 @@ extension ChatAccess {
         for name in selection.channels.names.sorted() { try await demand(.audienceSnapshot, of: user, in: name.text) }
     }
 
-    /// Those channels that a credential of a user's own may not follow by their names.
+    /// Returns those of the channels that a user's credential may not follow by name. Empty for a credential of no
+    /// user.
     ///
-    /// - Parameter isOfDevice: whether the user listens by it. Such a stream may name a channel that is for its members, and
-    ///   hears it while the user is one.
+    /// - Parameter isOfDevice: true when the user listens on a device. Such a stream may name a members-only channel,
+    ///   and receives its events while the user is a member.
     public func unheard(
         of names: Set<ExactText>, isOfDevice: Bool = false
     ) async throws(ChatError) -> Set<ExactText> {
@@ -25,7 +26,9 @@ extension ChatAccess {
         return unheard
     }
 
-    /// The same of one channel that is to be read.
+    /// Checks the same for one channel that is to be read, and checks the caller's scope and patterns.
+    ///
+    /// - Throws: `.malformed` for a bad name; `.forbidden`.
     func demandHearing(of name: String) async throws(ChatError) {
         try Names.check(channel: name)
         try caller.demand(.read)
@@ -35,12 +38,13 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// A selection as a user hears it, on a device if one is named.
+    /// Returns a selection that a user listens to, on a device if one is given.
     ///
-    /// Names among its channels subscribe to these channels as well; patterns pick among those in which the user has a
-    /// place. Ask for it before the selection is attached to the hub: it needs to know where the user stands.
-    /// - Throws: `.forbidden` when the credential speaks for somebody else, and where a user's own names reports that are
-    ///   for operators; what the store throws.
+    /// Names among its channels also subscribe to these channels; patterns select among the channels in which the user
+    /// has a position. Call it before the selection is attached to the hub, because it reads the user's positions.
+    ///
+    /// - Throws: `.forbidden` when the credential speaks for another user, and when a user's credential names a channel
+    ///   of reports that are for operators; what the store throws.
     public func selection(
         _ selection: Selection, heardBy user: String, on device: String?
     ) async throws(ChatError) -> Selection {

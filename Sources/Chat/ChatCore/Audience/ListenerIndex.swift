@@ -1,6 +1,6 @@
 import ChatModel
 
-/// The users as whom streams listen. Belongs to the hub.
+/// The users for whom streams listen. Belongs to the hub.
 struct ListenerIndex {
     private struct Entry {
         weak var userMemberships: UserMemberships?
@@ -12,17 +12,18 @@ struct ListenerIndex {
 
     private var entries: [AppID: [ExactText: Entry]] = [:]
     private var names: [ChannelID: Name] = [:]
-    /// Viewers that are being made, and what has happened since the first of them began to be.
+    /// The number of viewers being loaded, and the changes since the first of these loads began.
     private var loads = 0
     private(set) var recent: [MembershipEvent] = []
-    /// Entries, and how many of them were made since those whose attendance is gone were last let go.
+    /// The number of entries, and how many of them were made since the last removal of entries whose memberships are
+    /// released.
     private var count = 0
     private var fresh = 0
-    /// Attendances that were asked for a moment ago, oldest first: polls come again and again, and each would have to read
-    /// the store.
+    /// Memberships that were requested recently, oldest first. Without them each of a series of polls would read the
+    /// store.
     private var kept: [(userMemberships: UserMemberships, until: Timetoken)] = []
 
-    /// True while nobody listens as a user: then no event is looked at.
+    /// True while no stream listens for a user. Then no event is examined.
     var isEmpty: Bool { entries.isEmpty }
 
     func userMemberships(of user: ExactText, in app: AppID) -> UserMemberships? { entries[app]?[user]?.userMemberships }
@@ -44,7 +45,8 @@ struct ListenerIndex {
 
     func named(_ channel: ChannelID) -> SubscribedChannel? { names[channel]?.channel }
 
-    /// The channel as all know it who have named it; as it was read, and what has happened since then, where nobody has.
+    /// The channel as all streams share it that name it. When no stream has named it before, its state is as it was
+    /// read, with the recent changes applied.
     mutating func name(_ channel: ChannelID, isPrivate: Bool) -> SubscribedChannel {
         if let known = named(channel) { return known }
         let made = SubscribedChannel(isPrivate: isPrivate)
@@ -54,7 +56,7 @@ struct ListenerIndex {
         return made
     }
 
-    /// Notes what a change makes of a channel that somebody has named.
+    /// Applies a change to a channel that a stream has named.
     func note(_ change: MembershipEvent) {
         switch change.matter {
         case .step, .block: break
@@ -63,8 +65,8 @@ struct ListenerIndex {
         }
     }
 
-    /// Lets go of entries whose attendance is gone, when as many were made as were left the last time: whoever asked for one
-    /// need not have attached a stream to it.
+    /// Removes entries whose memberships are released, after as many insertions as there were entries left the last
+    /// time. Such entries arise because a caller that requests memberships need not attach a stream.
     private mutating func sweep() {
         guard fresh > 64, fresh > count / 2 else { return }
         fresh = 0
@@ -76,10 +78,10 @@ struct ListenerIndex {
         count = entries.values.reduce(names.count) { $0 + $1.count }
     }
 
-    /// How many entries there are, gone or not.
+    /// The number of entries, including released ones.
     var size: Int { count }
 
-    /// Keeps an attendance for a while after its last stream or poll.
+    /// Keeps memberships in memory for a while after the last stream or poll.
     mutating func keep(_ userMemberships: UserMemberships, now: Timetoken) {
         let over = kept.prefix { $0.until <= now }.count
         kept.removeFirst(over)
@@ -97,18 +99,18 @@ struct ListenerIndex {
         if loads == 0 { recent = [] }
     }
 
-    /// Keeps a change for those who are just being read of the store.
+    /// Records a change for the viewers that are being loaded from the store.
     mutating func record(_ change: MembershipEvent) {
         if loads > 0 { recent.append(change) }
     }
 }
 
-/// A channel that streams of users have named, as of the hub's position: one for all who have named it, so that what
-/// becomes of the channel is noted once, however many there are.
+/// A channel that streams of users name, as of the hub's position. All streams that name a channel share one object, so
+/// a change of the channel is noted once.
 ///
 /// Safe to share: it is read and changed on the hub's executor only.
 final class SubscribedChannel: @unchecked Sendable {
-    /// Whether it is for its members only.
+    /// True when the channel is for its members only.
     var isPrivate: Bool
 
     init(isPrivate: Bool) { self.isPrivate = isPrivate }

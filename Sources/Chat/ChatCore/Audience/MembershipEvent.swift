@@ -1,18 +1,18 @@
 import ChatModel
 import JSON
 
-/// What an event says about who belongs where.
+/// The change of memberships that an event describes.
 ///
-/// Read only of events that the chat's own verbs have written: they carry a rule for their audience, and what clients
-/// publish in the same words does not.
+/// Made only from events that the gateway's own operations have written: these carry an audience rule. Events that
+/// clients publish under the same type carry none.
 struct MembershipEvent: Sendable {
     enum Matter: Sendable {
         case step(MembershipTransition, users: [ExactText])
-        /// The channel has a record now, and is for its members only, or not.
+        /// The channel now has a record.
         case created(isPrivate: Bool)
-        /// The channel is gone, and everybody's place in it.
+        /// The channel is deleted, and with it every user's position in it.
         case deleted
-        /// A user wants to hear another no more, or again.
+        /// A user has blocked another user, or has lifted the block.
         case block(ExactText, of: ExactText, isOn: Bool)
     }
 
@@ -23,7 +23,7 @@ struct MembershipEvent: Sendable {
 
     var id: ChannelID { ChannelID(channel.text, in: app) }
 
-    /// Nil for the many events that change nothing here.
+    /// Returns nil for events that change no membership, which are most.
     init?(_ event: Event) {
         guard case .rule = event.audience, let matter = Self.matter(of: event) else { return nil }
         app = event.channel.app
@@ -42,7 +42,7 @@ struct MembershipEvent: Sendable {
         case "participant.exited": step(.exited, event) { users($0["user"]) }
         case "user.banned": step(.banned, event) { $0["restriction"]?["user"]?.string.map { [ExactText($0)] } }
         case "user.unbanned": step(.unbanned, event) { $0["restriction"]?["user"]?.string.map { [ExactText($0)] } }
-        // A group may become public, and the other way round.
+        // An update may turn a group into a public channel or back.
         case "channel.created", "channel.updated": creation(event)
         case "channel.deleted": .deleted
         case "user.blocked": block(event, isOn: true)
@@ -51,7 +51,8 @@ struct MembershipEvent: Sendable {
         }
     }
 
-    /// The event stands on the channel itself and once more on the channel of everyone who is invited.
+    /// The event is stored on the channel itself, and once more on the own channel of each invited user. Only the
+    /// former counts.
     private static func invitation(_ event: Event) -> Matter? {
         step(.invited, event) { data in
             guard data["channel"]?["id"]?.string.map({ ExactText($0) }) == ExactText(event.channel.name) else {
@@ -81,7 +82,7 @@ struct MembershipEvent: Sendable {
         return .step(step, users: users)
     }
 
-    /// The ids of one user or of a list of them.
+    /// The ids of one user or of a list of users.
     private static func users(_ value: JSONValue?) -> [ExactText]? {
         guard let value else { return nil }
         if let one = value["id"]?.string { return [ExactText(one)] }

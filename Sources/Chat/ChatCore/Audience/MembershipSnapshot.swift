@@ -1,12 +1,13 @@
 import ChatModel
 
-/// What the store says about a user.
+/// The stored state of a user's memberships and blocks.
 ///
-/// Pages are read one after the other, so it is not of one moment; the hub repeats on it what has happened meanwhile.
+/// Its pages are read one after the other, so it does not show one moment. The hub applies to it the changes that
+/// happened meanwhile.
 struct MembershipSnapshot: Sendable {
     var places: [ExactText: ChannelPosition] = [:]
     var blocked: Set<ExactText> = []
-    /// Whether each channel that was asked for is for its members only.
+    /// For each channel that was asked for, true when it is for its members only.
     var named: [ExactText: Bool] = [:]
 
     private mutating func take(_ membership: MembershipRecord) {
@@ -23,7 +24,7 @@ struct MembershipSnapshot: Sendable {
 }
 
 extension MembershipSnapshot {
-    /// Reads everything about a user.
+    /// Reads the whole state of a user.
     static func read(
         _ user: UserID, naming names: Set<ExactText>, from directory: any Directory, _ board: any PresenceStore,
         pendingDeletions: PendingDeletions, now: Timetoken

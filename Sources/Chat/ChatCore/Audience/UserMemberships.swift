@@ -1,24 +1,25 @@
 import ChatModel
 
-/// Where one user stands in every channel, as of the hub's position; there while a stream listens as that user.
+/// One user's positions in all channels, as of the hub's position. It exists while a stream listens for that user.
 ///
-/// Read from the store once, then kept up by the events themselves in the order in which they are handed out, so that no
-/// event is shown to whoever was not there when it happened, and none is kept from whoever was.
+/// It is read from the store once and then updated by the events themselves, in the order of their distribution. So an
+/// event is never shown to a user who was not there when it happened, and never withheld from one who was.
+///
 /// Safe to share: it is read and changed on the hub's executor only.
 final class UserMemberships: @unchecked Sendable {
     let user: UserID
     private(set) var places: [ExactText: ChannelPosition] = [:]
-    /// Whom the user wants to hear nothing of.
+    /// The users that this user has blocked.
     private(set) var blocked: Set<ExactText> = []
     /// Channels that streams of the user have named.
     private(set) var named: [ExactText: SubscribedChannel] = [:]
-    /// When each was named last.
+    /// The time at which each channel was last named.
     private var namings: [ExactText: Timetoken] = [:]
-    /// False until what the store had was taken in.
+    /// False until the stored state was taken in.
     private(set) var isLoaded = false
-    /// The user's feeds that hang on the hub.
+    /// The user's feeds that are attached to the hub.
     private(set) var feeds: [Feed] = []
-    /// Until when the roster keeps it, whoever else does.
+    /// The time until which the listener index keeps this object, even without another owner.
     var keptUntil = Timetoken.zero
     private let own: ExactText
 
@@ -27,12 +28,12 @@ final class UserMemberships: @unchecked Sendable {
         own = ExactText(user.name)
     }
 
-    /// A user is always at home in the channel named after the user.
+    /// The user's position in a channel. A user is always a participant of the channel named after the user.
     func place(in channel: ExactText) -> ChannelPosition? {
         channel == own ? ChannelPosition(standing: [.joined, .inside], since: .zero) : places[channel]
     }
 
-    /// Every channel the user has a place in.
+    /// Every channel in which the user has a position.
     var channels: [ExactText] { [own] + places.keys }
 
     func attach(_ feed: Feed) { feeds.append(feed) }
@@ -42,16 +43,16 @@ final class UserMemberships: @unchecked Sendable {
 // MARK: - Change
 
 extension UserMemberships {
-    /// Takes the step, but keeps what the user was as well, until `settle`.
+    /// Applies a transition, but keeps the previous flags as well, until `settle`.
     func begin(_ step: MembershipTransition, in channel: ExactText, at timetoken: Timetoken) {
         guard isLoaded else { return }
         let before = places[channel] ?? ChannelPosition(standing: [], since: timetoken)
-        // Who was only banned, or was nothing, comes now.
+        // A user who had no position, or was only banned, comes in now.
         let since = before.standing.subtracting(.banned).isEmpty ? timetoken : before.since
         places[channel] = ChannelPosition(standing: before.standing.union(before.standing.after(step)), since: since)
     }
 
-    /// The step is done: the user is what it leads to, and nothing else.
+    /// Completes a transition: only the flags that it leads to remain.
     func settle(_ step: MembershipTransition, in channel: ExactText) {
         guard isLoaded, let standing = places[channel]?.standing.after(step) else { return }
         if standing.isEmpty { places[channel] = nil } else { places[channel]?.standing = standing }
@@ -72,8 +73,8 @@ extension UserMemberships {
         namings[name] = now
     }
 
-    /// The names have been asked for once more. Where they are many, those go that no stream of the user follows any
-    /// more: polls may name others each time.
+    /// Notes that these names were requested again. When there are many names, removes those that were not requested
+    /// for `life` and that no stream of the user follows, because polls may give other names each time.
     func nameAgain(_ names: Set<ExactText>, at now: Timetoken, keeping life: Duration) {
         for name in names where named[name] != nil { namings[name] = now }
         guard named.count > Self.manyNames else { return }
@@ -86,13 +87,13 @@ extension UserMemberships {
 
     private static let manyNames = 1000
 
-    /// Takes in what was read of the store, and what has happened since then.
+    /// Takes in the state read from the store, and the changes since the reading began.
     func take(_ reading: MembershipSnapshot, _ recent: [MembershipEvent]) {
         guard !isLoaded else { return }
         places = reading.places
         blocked = reading.blocked
         isLoaded = true
-        // In their order, so that the last one counts, whichever of them the reading knew of already.
+        // Replayed in their order, so that the last change decides, whether or not the reading already included it.
         for change in recent { replay(change) }
     }
 
@@ -109,19 +110,19 @@ extension UserMemberships {
     }
 }
 
-/// What a user is to a channel. A set, because a change counts as both what it was before and what it is after.
+/// A user's relation to a channel. It is a set, because during a change both the old and the new relation count.
 struct MembershipFlags: OptionSet, Sendable {
     let rawValue: UInt8
 
     static let invited = MembershipFlags(rawValue: 1)
     static let joined = MembershipFlags(rawValue: 2)
-    /// Has entered an open channel.
+    /// The user has entered an open channel.
     static let inside = MembershipFlags(rawValue: 4)
     static let banned = MembershipFlags(rawValue: 8)
     /// A member in either state.
     static let member: MembershipFlags = [.invited, .joined]
 
-    /// What it becomes by a step.
+    /// The flags after a transition.
     func after(_ step: MembershipTransition) -> MembershipFlags {
         switch step {
         case .invited: contains(.joined) ? self : union(.invited)
@@ -135,14 +136,14 @@ struct MembershipFlags: OptionSet, Sendable {
     }
 }
 
-/// What can happen between a user and a channel, as far as it changes what the user hears.
+/// A transition between a user and a channel, as far as it changes which events the user receives.
 enum MembershipTransition: Sendable, Equatable {
     case invited, joined, left, entered, exited, banned, unbanned
 }
 
-/// Where a user stands in one channel, and since when.
+/// A user's relation to one channel, and since when.
 struct ChannelPosition: Sendable {
     var standing: MembershipFlags
-    /// When the user came, in whatever way: what is older was not for the user.
+    /// The time at which the user came into the channel, in whatever way. Older events were not for the user.
     var since: Timetoken
 }
