@@ -1,28 +1,28 @@
 public import ChatModel
 public import JSON
 
-/// One thing somebody did to an app's administration, or was kept from doing. Without bodies and secrets: what is in an
-/// entry may be read by every admin of the app.
+/// One administrative operation on an app, carried out or refused. It holds no bodies and no secrets, because every
+/// admin of the app may read it.
 public struct AuditEntry: Sendable, Equatable {
-    /// Places entries in their order; unique within an app.
+    /// The order of entries; unique within an app.
     public var id: String
     public var at: Timetoken
     public var deed: AuditOperation
-    /// The key, or another name of the app's, that what was done was done to; nil where that is the app itself.
+    /// The key or other resource of the app that the operation changed; nil when that is the app itself.
     public var resource: String?
-    /// Why it was refused; nil for what was done.
+    /// The reason for a refusal; nil for an operation that was carried out.
     public var refusal: String?
 }
 
-/// Who asks for what, as far as it is known before it is done.
+/// The requested operation and its caller, as far as they are known before it is carried out.
 public struct AuditOperation: Sendable, Equatable {
-    /// `key.create`, `webhook.delete`: a subject, a dot, a verb.
+    /// The action, such as `key.create` or `webhook.delete`: a subject, a dot, a verb.
     public var action: String
-    /// The credential's id; nil for one that does not hold.
+    /// The credential's id; nil for an invalid credential.
     public var actor: String?
     /// The user the credential speaks for.
     public var user: String?
-    /// Where the request came from.
+    /// The network address that the request came from.
     public var address: String?
     /// The request's id.
     public var request: String?
@@ -42,11 +42,12 @@ public struct AuditOperation: Sendable, Equatable {
 }
 
 extension AuditEntry {
-    /// What an entry may hold of a text that came from outside.
+    /// The maximum number of bytes in an entry of a text that came from outside.
     private static let textBytes = 255
 
     init(_ deed: AuditOperation, at now: Timetoken, resource: String?, refusal: String?) {
-        // The end tells entries of one moment apart; a number would tell how many entries other apps have.
+        // The random suffix distinguishes entries of the same timetoken. A counter would reveal how many entries other
+        // apps have.
         id = Self.id(now) + String(UInt64.random(in: 0..<1 << 48), radix: 36)
         at = now
         self.deed = deed
@@ -56,7 +57,7 @@ extension AuditEntry {
         self.refusal = refusal
     }
 
-    /// What the ids of a moment begin with: as text they are in the order of time.
+    /// The prefix of the ids of a timetoken, padded so that ids sort by time as text.
     static func id(_ moment: Timetoken) -> String {
         let digits = moment.description
         return String(repeating: "0", count: max(0, 19 - digits.count)) + digits + "-"
@@ -70,7 +71,7 @@ extension AuditEntry {
         }
     }
 
-    /// Prints it as members of an object: of the record, and of the native API.
+    /// Prints the entry as members of an object, both for the record and for the native API.
     public func printMembers(to writer: inout JSONWriter) {
         writer.member("timetoken", at.description)
         writer.member("action", deed.action)
@@ -88,7 +89,7 @@ extension AuditEntry {
         ]
     }
 
-    /// Reads what `body` printed; nil for a record that is no entry.
+    /// Reads what `body` printed; nil for a record that is not an audit entry.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let action = root["action"]?.string,
             let at = root["timetoken"]?.string.flatMap({ Timetoken(text: $0) })

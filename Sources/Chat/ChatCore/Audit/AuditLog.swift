@@ -2,20 +2,21 @@ public import ChatModel
 import Locking
 import Synchronization
 
-/// What was changed by administration, in every app: when, by whom, from where.
+/// The log of administrative operations in every app: time, caller and network address.
 public final class AuditLog: Sendable {
-    /// Refusals of all strangers together, and those of the callers of each app: they are to be seen, not to fill the store.
-    /// Apart from each other, so that nobody who guesses keys hides what an app's callers try.
+    /// The maximum rate of stored refusals: for all callers without a valid credential together, and for the callers of
+    /// each app. It keeps refusals visible without letting them fill the store. The two are separate, so that an
+    /// attacker who guesses keys cannot hide what an app's callers try.
     private static let refusals = RatePolicy(1000, in: .seconds(3600))
 
     private let directory: any Directory
     private let clock: WallClock
     private let liveLimits: LiveLimits
     private let strangers = RateMeter(AuditLog.refusals)
-    /// Made as apps have refusals.
+    /// Added when an app has its first refusal.
     private let callers = Lock<[AppID: RateMeter]>([:])
     private let lost = Atomic<UInt64>(0)
-    /// Entries made since the log was last swept.
+    /// Entries written since the last sweep.
     private let unswept = Atomic<Int>(0)
 
     init(directory: any Directory, clock: WallClock, limits: LiveLimits) {
@@ -26,10 +27,11 @@ public final class AuditLog: Sendable {
 
     private var limits: Limits { liveLimits.current }
 
-    /// Entries that are missing: refusals beyond what is kept of them, and what the store did not take.
+    /// The number of missing entries: refusals beyond the maximum rate, and entries that the store did not accept.
     public var lostEntries: UInt64 { lost.load(ordering: .relaxed) }
 
-    /// A deed that is about to be done; bind it with `PendingAuditEntry.$current` while it is, then conclude it.
+    /// Returns the pending entry of an operation that is about to be carried out. Bind it with
+    /// `PendingAuditEntry.$current` during the operation, then conclude it.
     public func begin(_ deed: AuditOperation, in app: AppID) -> PendingAuditEntry {
         PendingAuditEntry(self, deed, in: app)
     }
@@ -52,7 +54,7 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// Writes an entry by itself. What was done is done, so a failure is only counted.
+    /// Writes an entry on its own. The operation is already done, so a failure is only counted.
     public func write(
         _ deed: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) async {
@@ -69,27 +71,29 @@ public final class AuditLog: Sendable {
 }
 
 extension AuditLog {
-    /// Which entries to list, the newest first unless asked otherwise.
+    /// Selects the entries to list, newest first unless requested otherwise.
     public struct Query: Sendable {
         public var actor: String?
-        /// An action, or all of a subject: `key.*`.
+        /// An action, or all actions of a subject: `key.*`.
         public var action: String?
         public var resource: String?
         /// `done` or `refused`.
         public var result: String?
-        /// Its times are those of the entries.
+        /// The times in this list are those of the entries.
         public var list: RecordList
 
         public init(_ list: RecordList) { self.list = list }
     }
 
-    /// A page of an app's entries; for its admins.
+    /// Returns a page of an app's entries.
+    ///
+    /// - Throws: `.forbidden` without the scope `admin`; `.malformed` for a bad query; what the store throws.
     public func entries(_ query: Query, by caller: Caller) async throws(ChatError) -> Page<AuditEntry> {
         try caller.demand(.admin)
         var records = RecordQuery(.audit, in: caller.app, limit: query.list.limit)
         records.sort = [(.id, false)]
         records.filter = query.filter
-        // The ids hold the times.
+        // The ids contain the times, so `query.filter` covers both bounds.
         var list = query.list
         (list.after, list.before) = (nil, nil)
         return try await list.page(of: records, in: directory, limits: limits, created: \.at) { records in
@@ -97,17 +101,18 @@ extension AuditLog {
         }
     }
 
-    /// What programs do as they work, and what was refused. Of what is too much it goes first, or who guesses keys, or may
-    /// make tokens, could push out of the log what else was done.
+    /// Frequent entries: routine operations of programs, and refusals. When there are too many entries these are
+    /// removed first. Otherwise an attacker who guesses keys, or a caller who may make tokens, could push other
+    /// operations out of the log.
     private static let frequent = RecordFilter.or(
         ["session.create", "token.create", "token.grant", "token.revoke"].map {
             .compare(field: "action", .equal, .string($0))
         } + [.compare(field: "result", .equal, .string("refused"))])
 
-    /// Whether the log may have grown by a tenth of what it holds since it was swept.
+    /// True when the entries since the last sweep exceed a tenth of the maximum.
     var isDue: Bool { unswept.load(ordering: .relaxed) > limits.auditEntries / 10 }
 
-    /// Removes what is too old or too much.
+    /// Removes entries that are too old or beyond the maximum number.
     func sweep(_ app: AppID) async throws(ChatError) {
         unswept.store(0, ordering: .relaxed)
         let edge = AuditEntry.id(clock.now.adding(.zero - limits.auditKept))
@@ -121,7 +126,7 @@ extension AuditLog {
         }
     }
 
-    /// Removes the oldest entries, a page in each step.
+    /// Removes the oldest entries, one page in each step.
     private func remove(
         _ most: Int, of filter: RecordFilter? = nil, in app: AppID, olderThan edge: String? = nil
     ) async throws(ChatError) {
@@ -148,7 +153,7 @@ extension AuditLog.Query {
         if let action {
             parts.append(.compare(field: "action", action.hasSuffix(".*") ? .like : .equal, .string(action)))
         }
-        // Ids begin with their moment: whatever follows its dash is of that moment.
+        // Ids begin with their timetoken and a dash, and `~` sorts after everything that may follow the dash.
         if let after = list.after {
             parts.append(.compare(field: "@id", .greater, .string(AuditEntry.id(after) + "~")))
         }
@@ -158,11 +163,11 @@ extension AuditLog.Query {
 }
 
 extension ChatService {
-    /// Keeps every app's audit log and remembered answers within their bounds until cancelled: once an hour, and within a minute
-    /// of many entries. Writes once a minute when keys were used.
+    /// Keeps the audit log and the stored answers of every app within their bounds until cancelled: once an hour, and
+    /// within a minute of many entries. Writes the last uses of keys once a minute when there are new ones.
     func keepLogsSmall() async {
         while !Task.isCancelled {
-            // What cannot be reached now is left for the next time.
+            // A part of the store that fails now is retried the next time.
             for app in keyring.apps {
                 try? await audit.sweep(app.id)
                 try? await answers.sweep(app.id)
@@ -178,9 +183,10 @@ extension ChatService {
     }
 }
 
-/// A deed under way: whoever writes records for it takes the entry along, so that both are in one commit.
+/// The audit entry of an operation in progress. The code that writes records for the operation adds the entry to the
+/// same commit.
 ///
-/// It travels with the task, as it concerns every room that writes and none of them in particular.
+/// It is a task-local value, because it concerns every module that writes and no particular one.
 public final class PendingAuditEntry: Sendable {
     @TaskLocal public static var current: PendingAuditEntry?
 
@@ -195,7 +201,8 @@ public final class PendingAuditEntry: Sendable {
         self.app = app
     }
 
-    /// The entry as a change beside others; nil when there is no deed under way, or it has its entry.
+    /// The entry as a further change of a commit; nil when no operation is in progress, or when its entry is already
+    /// written.
     static func change(beside changes: [RecordChange]) -> RecordChange? {
         guard let note = current, let first = changes.first else { return nil }
         let isFirst = note.isWritten.withLock { isWritten in
@@ -205,12 +212,12 @@ public final class PendingAuditEntry: Sendable {
         return isFirst ? note.log.change(note.deed, in: note.app, resource: first.key.id) : nil
     }
 
-    /// What was to be written beside the entry was not.
+    /// Marks the entry as not written, because the commit that contained it failed.
     static func takeBack() { current?.isWritten.withLock { $0 = false } }
 
-    /// Writes the entry if nobody has: what was done changed no record, or was refused.
+    /// Writes the entry unless it is written already: when the operation changed no record, or was refused.
     ///
-    /// - Parameter resource: what it was done to, where that is known only now.
+    /// - Parameter resource: the resource of the operation, when it is known only now.
     public func conclude(resource: String?, refusal: String? = nil) async {
         let isFirst = isWritten.withLock { isWritten in
             defer { isWritten = true }
