@@ -1,11 +1,11 @@
 import ChatModel
 import JSON
 
-/// What is kept with a channel by key: one record holds all of a kind, so that a change of several is one step.
+/// Values kept with a channel, by key. One record holds all values of a kind, so that changing several is one step.
 struct ChannelValues<Value: Equatable & Sendable>: Sendable {
     var values: [ExactText: Value] = [:]
 
-    /// What a change came to.
+    /// The result of a change.
     struct Change: Sendable {
         var created: [ExactText: Value] = [:]
         var updated: [ExactText: Value] = [:]
@@ -13,9 +13,9 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
         var touched: [ExactText: Value] { created.merging(updated) { $1 } }
     }
 
-    /// Adds keys that are not there.
+    /// Adds keys.
     ///
-    /// - Throws: `.conflict` naming one that is.
+    /// - Throws: `.conflict`, naming a key that already exists; what `set` throws.
     mutating func create(_ new: [ExactText: Value], most: Int) throws(ChatError) -> Change {
         if let known = new.keys.filter({ values[$0] != nil }).min() {
             throw ChatError(.conflict, "the channel has the key '\(known)' already")
@@ -26,9 +26,9 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
     /// Sets keys.
     ///
     /// - Parameters:
-    ///   - adding: whether keys that are not there are made; otherwise they are left out.
-    ///   - removing: keys that go in the same step.
-    ///   - combine: makes a key's value of the one it has, if any, and the one given.
+    ///   - adding: true to create keys that do not exist; false to leave them out.
+    ///   - removing: keys that are removed in the same step.
+    ///   - combine: makes a key's new value from its old value, if any, and the given one.
     mutating func set(
         _ new: [ExactText: Value], adding: Bool, removing: [String] = [], most: Int,
         _ combine: (_ old: Value?, _ new: Value) throws(ChatError) -> Value
@@ -50,7 +50,7 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
         return change
     }
 
-    /// Removes keys, or all of them; those that are gone.
+    /// Removes the given keys, or all of them for nil. Returns those that existed.
     mutating func remove(_ keys: [String]?) -> [String] {
         let gone = (keys.map { $0.map { ExactText($0) } } ?? Array(values.keys)).filter { values[$0] != nil }
         for key in gone { values[key] = nil }
@@ -66,7 +66,7 @@ extension ChannelValues {
 
     func body(_ print: (Value, inout JSONWriter) -> Void) -> JSONText { Self.object(values, print) }
 
-    /// Values by key as an object, in the order of the keys.
+    /// The values as a JSON object, ordered by key.
     static func object(_ values: [ExactText: Value], _ print: (Value, inout JSONWriter) -> Void) -> JSONText {
         JSONText(capacity: values.count * 32 + 2) { writer in
             writer.beginObject()

@@ -1,10 +1,10 @@
 import ChatModel
 import JSON
 
-/// How the two kinds of values are kept and told of.
+/// Describes how one of the two kinds of values is stored and announced.
 struct ValueKind<Value: Equatable & Sendable>: Sendable {
     let kind: RecordKind
-    /// What the events' types begin with.
+    /// The prefix of the events' types.
     let subject: String
     /// The member of `data` that holds the values.
     let member: StaticString
@@ -12,7 +12,7 @@ struct ValueKind<Value: Equatable & Sendable>: Sendable {
     let print: @Sendable (Value, inout JSONWriter) -> Void
 }
 
-/// What somebody wants done to a channel's values.
+/// A requested change of a channel's values.
 struct ChannelValuesContext<Value: Equatable & Sendable>: Sendable {
     let kind: ValueKind<Value>
     let channel: String
@@ -21,7 +21,7 @@ struct ChannelValuesContext<Value: Equatable & Sendable>: Sendable {
     let channelKey: RecordKey
     let countsKey: RecordKey
     let etag: String?
-    /// Whether only who moderates the channel may.
+    /// True when the change requires an operator of the channel.
     let isGuarded: Bool
 }
 
@@ -44,7 +44,7 @@ extension ChatAccess {
             countsKey: MemberCounts.key(channel, in: app), etag: etag, isGuarded: isGuarded)
     }
 
-    /// Changes values in one step; keys that are new and keys that had a value are told of apart.
+    /// Changes values in one step. Created and updated keys are announced by separate events.
     func change<Value>(
         _ scene: ChannelValuesContext<Value>, more: @escaping @Sendable (inout JSONWriter) -> Void = { _ in },
         _ change: @escaping @Sendable (inout ChannelValues<Value>) throws(ChatError) -> ChannelValues<Value>.Change
@@ -79,8 +79,10 @@ extension ChatAccess {
         }.value
     }
 
+    /// Removes values. Removing a key that does not exist has no effect.
+    ///
     /// - Parameter keys: nil removes all of them.
-    /// - Returns: which are gone; harmless where there were none.
+    /// - Returns: the keys that were removed.
     func remove<Value>(_ keys: [String]?, _ scene: ChannelValuesContext<Value>) async throws(ChatError) -> [String] {
         try await decide([scene.key, scene.channelKey, scene.countsKey]) { snapshot throws(ChatError) in
             let audience = try scene.audience(snapshot)
@@ -106,9 +108,10 @@ extension ChatAccess {
         }
     }
 
-    /// 1 to 100 keys of 1 to 128 characters.
+    /// Checks keys: there must be 1 to `Limits.valuesPerChannel`, each 1 to 128 characters long.
     ///
-    /// - Parameter member: the member that has them.
+    /// - Parameter member: the request member that holds the keys.
+    /// - Throws: `.malformed`.
     func check(_ keys: some Collection<ExactText>, of member: String) throws(ChatError) {
         guard (1...limits.valuesPerChannel).contains(keys.count) else {
             throw ChatError(.malformed, "\(member) must have 1 to \(limits.valuesPerChannel) keys", field: member)
@@ -118,7 +121,7 @@ extension ChatAccess {
 }
 
 extension ChannelValuesContext {
-    /// Who hears of it, if the actor may do it and the values are at the demanded version.
+    /// The audience of the change's event, after checking the actor's rights and the required version.
     fileprivate func audience(_ snapshot: RecordSnapshot) throws(ChatError) -> Audience {
         let channel = channelRecord(snapshot)
         if isGuarded { try actor.demandOperator(of: channel) }

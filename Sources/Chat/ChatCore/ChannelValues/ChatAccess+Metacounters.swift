@@ -1,7 +1,7 @@
 public import ChatModel
 import JSON
 
-/// How a counter is to change.
+/// The way in which a counter changes.
 public enum CounterMode: String, Sendable, CaseIterable { case set, inc, dec }
 
 extension ValueKind<Int64> {
@@ -11,16 +11,19 @@ extension ValueKind<Int64> {
 }
 
 extension ChatAccess {
-    /// Counters by key that an app keeps with a channel, record or not, and their version.
+    /// Returns the counters that an app keeps with a channel, by key, and their version. The channel need not have a
+    /// record.
+    ///
+    /// - Throws: `.forbidden`; what the store throws.
     public func metacounters(of channel: String) async throws(ChatError) -> (counters: [ExactText: Int64], etag: String)
     {
         let (counters, etag) = try await values(.counters, of: channel)
         return (counters, etag)
     }
 
-    /// Adds counters: who moderates the channel may.
+    /// Adds counters. Requires an operator of the channel.
     ///
-    /// - Throws: `.conflict` when there is one of the keys already; `.malformed`, `.tooMany`, `.stale`, `.forbidden`.
+    /// - Throws: `.conflict` when a key already exists; `.malformed`, `.tooMany`, `.stale`, `.forbidden`.
     public func createMetacounters(
         _ counters: [ExactText: Int64], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: Int64] {
@@ -30,14 +33,14 @@ extension ChatAccess {
         return try await change(scene) { values throws(ChatError) in try values.create(counters, most: most) }.touched
     }
 
-    /// Changes counters in one step, so that no increment is lost. To count up and down is open to everybody who may emit
-    /// in the channel; to set and to add, to who moderates it.
+    /// Changes counters in one step, so that no increment is lost. Every caller who may emit in the channel may
+    /// increment and decrement; setting and adding require an operator of the channel.
     ///
     /// - Parameters:
-    ///   - adding: makes the keys that are not there, counting from 0; they are left out otherwise.
-    ///   - removing: keys that go in the same step.
-    /// - Returns: those that were changed or added, as they are now.
-    /// - Throws: as `createMetacounters`; `.conflict` past 64 bits.
+    ///   - adding: true to create keys that do not exist, counting from 0; false to leave them out.
+    ///   - removing: keys that are removed in the same step.
+    /// - Returns: the counters that were changed or added, with their new values.
+    /// - Throws: as `createMetacounters`; `.conflict` when a counter would exceed 64 bits.
     public func updateMetacounters(
         _ counters: [ExactText: Int64], _ mode: CounterMode, adding: Bool, removing: [String] = [],
         of channel: String, by named: String?, ifMatch etag: String? = nil
@@ -55,9 +58,11 @@ extension ChatAccess {
         return (change.touched, Set(change.created.keys))
     }
 
-    /// Removes counters, all of them without keys: who moderates the channel may. Harmless where there are none.
+    /// Removes counters, or all of them for nil. Requires an operator of the channel. Removing a key that does not
+    /// exist has no effect.
     ///
-    /// - Returns: the keys that were there.
+    /// - Returns: the keys that were removed.
+    /// - Throws: `.malformed`, `.forbidden`.
     @discardableResult
     public func deleteMetacounters(
         _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil

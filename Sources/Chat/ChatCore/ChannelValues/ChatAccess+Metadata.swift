@@ -8,15 +8,18 @@ extension ValueKind<String> {
 }
 
 extension ChatAccess {
-    /// Texts by key that an app keeps with a channel, record or not, and their version.
+    /// Returns the texts that an app keeps with a channel, by key, and their version. The channel need not have a
+    /// record.
+    ///
+    /// - Throws: `.forbidden`; what the store throws.
     public func metadata(of channel: String) async throws(ChatError) -> (texts: [ExactText: String], etag: String) {
         let (texts, etag) = try await values(.metadata, of: channel)
         return (texts, etag)
     }
 
-    /// Adds texts: who moderates the channel may.
+    /// Adds texts. Requires an operator of the channel.
     ///
-    /// - Throws: `.conflict` when there is one of the keys already; `.malformed`, `.tooMany`, `.stale`, `.forbidden`.
+    /// - Throws: `.conflict` when a key already exists; `.malformed`, `.tooMany`, `.stale`, `.forbidden`.
     public func createMetadata(
         _ texts: [ExactText: String], of channel: String, by named: String?, ifMatch etag: String? = nil
     ) async throws(ChatError) -> [ExactText: String] {
@@ -25,12 +28,12 @@ extension ChatAccess {
         return try await change(scene) { values throws(ChatError) in try values.create(texts, most: most) }.touched
     }
 
-    /// Changes texts: who moderates the channel may.
+    /// Changes texts. Requires an operator of the channel.
     ///
     /// - Parameters:
-    ///   - adding: makes the keys that are not there; they are left out otherwise.
-    ///   - removing: keys that go in the same step.
-    /// - Returns: those that were changed or added.
+    ///   - adding: true to create keys that do not exist; false to leave them out.
+    ///   - removing: keys that are removed in the same step.
+    /// - Returns: the texts that were changed or added.
     /// - Throws: as `createMetadata`.
     public func updateMetadata(
         _ texts: [ExactText: String], adding: Bool, removing: [String] = [], of channel: String, by named: String?,
@@ -39,16 +42,18 @@ extension ChatAccess {
         let scene = try guarded(texts, removing, channel, "updated", named, etag)
         let most = limits.valuesPerChannel
         let change = try await change(scene) { values throws(ChatError) in
-            // A text that stays what it is changes nothing, and nobody is told.
+            // A text that stays the same is not a change and is not announced.
             let new = texts.filter { values.values[$0.key] != $0.value }
             return try values.set(new, adding: adding, removing: removing, most: most) { _, new in new }
         }
         return (change.touched, Set(change.created.keys))
     }
 
-    /// Removes texts, all of them without keys: who moderates the channel may. Harmless where there are none.
+    /// Removes texts, or all of them for nil. Requires an operator of the channel. Removing a key that does not exist
+    /// has no effect.
     ///
-    /// - Returns: the keys that were there.
+    /// - Returns: the keys that were removed.
+    /// - Throws: `.malformed`, `.forbidden`.
     @discardableResult
     public func deleteMetadata(
         _ keys: [String]? = nil, of channel: String, by named: String?, ifMatch etag: String? = nil
