@@ -1,7 +1,7 @@
 public import ChatModel
 public import JSON
 
-/// What somebody wants changed of a channel's record.
+/// A requested change of a channel's record.
 public struct ChannelEdit: Sendable {
     public var name = FieldEdit<String>.keep
     public var description = FieldEdit<String>.keep
@@ -25,7 +25,7 @@ public struct ChannelEdit: Sendable {
         channel.custom = custom.applied(to: channel.custom)
     }
 
-    /// Every field is set: what is not given is cleared.
+    /// Replaces every field; a field that is not given is cleared.
     func replace(in channel: inout ChannelRecord) {
         channel.name = nil
         channel.description = nil

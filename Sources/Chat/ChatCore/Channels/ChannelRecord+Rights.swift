@@ -3,17 +3,17 @@ import ChatModel
 extension ChannelRecord {
     func isOperator(_ user: String) -> Bool { operators.contains { ExactText($0) == ExactText(user) } }
 
-    /// Whether the user is one of the two of a direct channel.
+    /// True when the user is one of the two users of a direct channel.
     func isOfPair(_ user: String) -> Bool { pair.contains { ExactText($0) == ExactText(user) } }
 
-    /// Who hears what happens to the record.
+    /// The audience of events about the record.
     var listeners: Audience { .rule(kind.hasMembers ? .members : .participants) }
 }
 
 extension ChatAccess {
-    /// The channel's record.
+    /// Returns the channel's record.
     ///
-    /// - Throws: `.notFound` where there is none: a channel that is only used has neither members nor operators.
+    /// - Throws: `.notFound` when there is none. A channel without a record has neither members nor operators.
     func existing(_ name: String, in snapshot: RecordSnapshot) throws(ChatError) -> ChannelRecord {
         guard let record = snapshot[ChannelRecord.key(name, in: app)].flatMap(ChannelRecord.init) else {
             throw .noChannelRecord(name)
@@ -21,7 +21,7 @@ extension ChatAccess {
         return record
     }
 
-    /// Checks the name of a channel that is to have a record, and that the caller reaches it.
+    /// Checks the name of a channel that has or gets a record, and that the caller may use the channel.
     func demandRecord(of name: String) throws(ChatError) {
         try Self.check(recordOf: name)
         try caller.demand(channel: name)
@@ -34,7 +34,8 @@ extension ChatAccess {
         }
     }
 
-    /// Asks whether the caller may know of a channel's record and members.
+    /// Checks that the caller may read a channel's record and members.
+    ///
     /// - Throws: `.forbidden`, slug `not_a_member`.
     func demandSight(of name: String) async throws(ChatError) {
         try caller.demand(.read)

@@ -2,7 +2,7 @@ public import ChatModel
 public import JSON
 import Signing
 
-/// A channel's record with what is counted beside it.
+/// A channel's record with its member counts.
 public struct ChannelView: Sendable {
     public let channel: ChannelRecord
     /// Zero for open channels.
@@ -16,9 +16,9 @@ extension ChatAccess {
     /// The most attempts at a creation that collides with another creation for the same users.
     private static let distinctAttempts = 8
 
-    /// Makes the distinct channel of a set of users, or returns the one that they have.
+    /// Creates the distinct channel of a set of users, or returns the existing one.
     ///
-    /// - Parameter users: the first members beside whoever makes it.
+    /// - Parameter users: the first members besides the creator.
     func make(
         distinct channel: ChannelRecord, _ users: [String], by actor: Actor
     ) async throws(ChatError) -> Written<ChannelView> {
@@ -47,9 +47,11 @@ extension ChatAccess {
             retryAfter: .seconds(1))
     }
 
+    /// Creates the distinct channel, or returns the existing one.
+    ///
     /// - Parameters:
-    ///   - place: of the record that names the channel of these users.
-    ///   - present: that record.
+    ///   - place: the key of the record that names the channel of these users.
+    ///   - present: that record as it was read.
     /// - Returns: nil when the record has changed since it was read.
     private func make(
         _ channel: ChannelRecord, _ users: [String], at place: RecordKey, unless present: DistinctChannelRecord?,
@@ -82,14 +84,14 @@ extension ChatAccess {
 extension ChannelRecord {
     /// The identity of a set of users, independent of their order.
     ///
-    /// The lengths keep `ab` + `c` and `a` + `bc` apart.
+    /// The lengths distinguish `ab` + `c` from `a` + `bc`.
     static func key(of users: [String]) -> String {
         let text = users.sorted { ExactText($0) < ExactText($1) }.map { "\($0.utf8.count):\($0)" }.joined()
         return Base64.encodeURL(Array(sha256(Array(text.utf8)).prefix(16)))
     }
 
-    /// The further changes of a step that replaces the channel by `next`, or deletes it (nil): a channel that stops being
-    /// distinct is no longer found by its first members.
+    /// Further changes for a step that replaces the channel by `next`, or deletes it (nil). They ensure that a channel
+    /// that is no longer distinct is not found by its first members.
     func endingDistinct(before next: ChannelRecord?, in app: AppID) -> [RecordChange] {
         guard isDistinct, next?.isDistinct != true, let distinctKey else { return [] }
         return [RecordChange(DistinctChannelRecord.key(distinctKey, in: app), body: nil)]

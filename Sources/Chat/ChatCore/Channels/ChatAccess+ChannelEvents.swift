@@ -2,9 +2,9 @@ import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// What changed of a channel's record, for those who are in it.
+    /// The event that announces a change of a channel's record to the users in the channel.
     ///
-    /// - Parameter situation: Of the decision that changes it.
+    /// - Parameter snapshot: the snapshot of the decision that makes the change.
     func channelUpdated(
         from before: ChannelRecord, to channel: ChannelRecord, _ counts: MemberCounts, by user: String?,
         _ snapshot: RecordSnapshot
@@ -28,7 +28,7 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// The channel with the version and the time that a decision gives it by changing it.
+    /// The channel with the version and the time that a decision gives it.
     func stamped(in snapshot: RecordSnapshot) -> ChannelRecord {
         var channel = self
         (channel.etag, channel.updated) = (snapshot.etag, snapshot.next)
@@ -37,8 +37,8 @@ extension ChannelRecord {
 }
 
 extension MemberChange {
-    /// That the channel was made, with its first members: they are told by name where only members are, since they come
-    /// after it; else who follows it.
+    /// The event that announces a new channel with its first members. For a private channel the audience names the
+    /// members, because they become members only after this event. Otherwise it is for the channel's subscribers.
     var channelCreated: EventDraft {
         chat.draft(
             "channel.created", on: channel.id, by: actor.user,

@@ -1,13 +1,14 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Channels with a record, as far as the caller may know of them: a page may be shorter than its limit where the caller's
-    /// patterns leave some out, and the total is told to those only who reach all.
+    /// Returns the channels with a record that the caller may know of. A page may be shorter than its limit when the
+    /// caller's patterns leave some channels out. The total is given only to callers whose patterns cover all channels.
     ///
     /// - Parameters:
-    ///   - isForUsers: whether private channels are left out also where the credential speaks for no user, because it stands for
-    ///     a token in a user's hands.
-    ///   - user: whom the token names: that user's private channels stay.
+    ///   - isForUsers: true to leave private channels out even when the credential speaks for no user, because it
+    ///     stands for a token that a user holds.
+    ///   - user: the user that the token names; that user's private channels are included.
+    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; what the store throws.
     public func channels(
         _ list: RecordList, isForUsers: Bool = false, of user: String? = nil
     ) async throws(ChatError) -> Page<ChannelView> {
@@ -15,7 +16,8 @@ extension ChatAccess {
         var query = try RecordQuery(.channel, list, .channels, in: app, limits: limits)
         var list = list
         list.wantsTotal = list.wantsTotal && caller.channels.contains(.all)
-        // In the query, so that neither the length of a page, nor its cursor, nor the total tells of a channel left out.
+        // These conditions are part of the query, so that neither the length of a page, nor its cursor, nor the total
+        // reveals a channel that is left out.
         let user = caller.user ?? user
         if isForUsers || caller.user != nil { query.demand(.known(to: user)) }
         if let reach = caller.reach { query.demand(reach) }
@@ -33,7 +35,10 @@ extension ChatAccess {
         }
     }
 
-    /// The records of these channels, in their order; nil for one without, and for one the caller may not know of.
+    /// Returns the records of these channels, in the same order; nil for a channel without a record, and for one that
+    /// the caller may not know of.
+    ///
+    /// - Throws: `.forbidden` without `read`; what the store throws.
     public func channels(named names: [String]) async throws(ChatError) -> [ChannelRecord?] {
         try caller.demand(.read)
         let records = try await directory.read(names.map { ChannelRecord.key($0, in: app) })
@@ -43,7 +48,7 @@ extension ChatAccess {
         return channels.map { channel in channel.flatMap { known.contains(ExactText($0.id)) ? $0 : nil } }
     }
 
-    /// The names of these channels that the caller may know of.
+    /// Returns those of the channels that the caller may know of.
     func known(_ names: [String]) async throws(ChatError) -> [String] {
         guard let user = caller.user, service.accessCache.concern(app) else { return names }
         var known: [String] = []
@@ -51,7 +56,8 @@ extension ChatAccess {
         return known
     }
 
-    /// Those a user may know of: of private ones those alone with which the user has to do. All for nobody in particular.
+    /// The channels that a user may know of: of the private ones, only those in which the user is a member or invited.
+    /// All channels for no user.
     private func known(_ channels: [ChannelRecord], to user: String?) async throws(ChatError) -> [ChannelRecord] {
         guard let user else { return channels }
         let closed = channels.filter { $0.kind.isPrivate }
@@ -65,7 +71,7 @@ extension ChatAccess {
 }
 
 extension RecordFilter {
-    /// Channels that are not private, or in which the user, if there is one, is a member or invited.
+    /// The filter for channels that are not private, and for those in which the user, if any, is a member or invited.
     fileprivate static func known(to user: String?) -> RecordFilter {
         let kinds = ChannelKind.allCases.filter(\.isPrivate)
         let isPrivate = RecordFilter.or(kinds.map { .compare(field: "kind", .equal, .string($0.rawValue)) })
@@ -75,8 +81,8 @@ extension RecordFilter {
 }
 
 extension Caller {
-    /// A condition for the channels that the caller's patterns reach, and few others; nil where they reach all, or are too many
-    /// to be asked for.
+    /// A condition for the channels that the caller's patterns cover; it may include a few others. Nil when the
+    /// patterns cover all channels, or when there are more than 64.
     fileprivate var reach: RecordFilter? {
         guard !channels.contains(.all), channels.count <= 64 else { return nil }
         let own = readsOwnChannel ? user.map { [NamePattern.exact($0)] } ?? [] : []

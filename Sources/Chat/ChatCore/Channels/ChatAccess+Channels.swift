@@ -2,7 +2,9 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// The record of a channel; nil where there is none, whether or not the channel is used.
+    /// Returns the record of a channel; nil when there is none, even if the channel is in use.
+    ///
+    /// - Throws: `.forbidden`; what the store throws.
     public func channelView(_ name: String) async throws(ChatError) -> ChannelView? {
         try await demandSight(of: name)
         let records = try await directory.read([
@@ -13,9 +15,9 @@ extension ChatAccess {
         }
     }
 
-    /// Changes what the app keeps in a channel's record; for operators.
+    /// Changes what the app keeps in a channel's record. Requires an operator of the channel.
     ///
-    /// - Throws: `.notFound`; `.stale` when `demand` names another version.
+    /// - Throws: `.notFound`; `.forbidden`; `.malformed`; `.stale` when `demand` names another version.
     public func update(
         channel name: String, _ edit: ChannelEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> ChannelView {
@@ -28,7 +30,10 @@ extension ChatAccess {
         }
     }
 
-    /// Makes a user an operator of a channel, or one no more; for operators. Whoever is a member keeps a role in step.
+    /// Sets a user's role in a channel, so that the user becomes or stops being an operator. Requires an operator. If
+    /// the user is a member, the membership's role changes with it.
+    ///
+    /// - Throws: `.notFound`, `.forbidden`, `.malformed`.
     public func appoint(
         _ user: String, in name: String, _ role: MemberRole, by named: String? = nil
     ) async throws(ChatError) -> ChannelView {
@@ -49,13 +54,14 @@ extension ChatAccess {
         return decided.value.stamped(decided.record(ChannelRecord.key(name, in: app)))
     }
 
-    /// Deletes a channel's record with its members, restrictions, texts and counters; for operators. Its events stay.
+    /// Deletes a channel's record with its members, restrictions, texts and counters. Requires an operator. The
+    /// channel's events are kept.
     ///
-    /// That is one step, after which nobody is a member or restricted any more; the records of members, and who is inside,
-    /// are swept up behind it, by the next start if need be.
+    /// The deletion is one step, after which no user is a member or restricted. The records of members and participants
+    /// are removed afterwards, at the next start if necessary.
     ///
-    /// - Returns: whether there was one.
-    /// - Throws: `.stale` when `demand` names a version and there is another, or no record.
+    /// - Returns: true when there was a record.
+    /// - Throws: `.forbidden`; `.stale` when `demand` names a version and there is another, or no record.
     @discardableResult public func delete(
         channel name: String, demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Bool {
@@ -79,12 +85,13 @@ extension ChatAccess {
             let event = self.deleted(channel, counts, by: actor.user, snapshot)
             return Decision(channel.kind, changes: changes + rest, events: [event])
         }.value
-        // Before anybody makes another of this name; what fails here the sweep does.
+        // Done before another channel of this name can be created. The cleanup of pending deletions retries what fails
+        // here.
         if deleted == .open { try? await service.empty(channel(name)) }
         return deleted != nil
     }
 
-    /// Changes a record that is there, and tells who is in the channel what is different.
+    /// Changes an existing record and announces the differences to the users in the channel.
     func change(
         channel name: String, demand: RecordChange.Precondition, by actor: Actor,
         _ edit: @escaping @Sendable (inout ChannelRecord) throws(ChatError) -> Void
@@ -109,7 +116,7 @@ extension ChatAccess {
 }
 
 extension ChannelView {
-    /// With the version and time that the store gave.
+    /// The view with the version and time that the store assigned.
     func stamped(_ record: Record?) -> ChannelView {
         guard let stored = record.flatMap(ChannelRecord.init) else { return self }
         return ChannelView(channel: stored, counts: counts)

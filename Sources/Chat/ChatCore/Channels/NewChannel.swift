@@ -2,16 +2,16 @@ public import ChatModel
 import JSON
 import Signing
 
-/// A channel that is to be made.
+/// A channel to create.
 public struct NewChannel: Sendable {
     public var kind: ChannelKind
-    /// Nil: made up here. A direct channel's is made of its two users' names.
+    /// The channel's id; nil to generate one. The id of a direct channel is derived from its two users' names.
     public var id: String?
     public var edit = ChannelEdit()
-    /// The first members beside whoever makes it; of a direct channel the two, or the other one.
+    /// The first members besides the creator. For a direct channel, both users or the other one.
     public var users: [String] = []
-    /// Whether to return the existing distinct channel of these users, in any order, instead of creating one. Only for
-    /// the kind `group`.
+    /// True to return the existing distinct channel of these users, in any order, instead of creating one. Only for the
+    /// kind `group`.
     public var isDistinct = false
 
     public init(kind: ChannelKind, id: String? = nil) {
@@ -21,7 +21,7 @@ public struct NewChannel: Sendable {
 }
 
 extension ChannelRecord {
-    /// The direct channel of two users: the same one whoever asks.
+    /// The direct channel of two users. It is the same for both orders of the pair.
     static func direct(between pair: [String]) -> ChannelRecord {
         let pair = pair.sorted { ExactText($0) < ExactText($1) }
         var channel = ChannelRecord(id: "direct." + key(of: pair), kind: .direct)
@@ -31,13 +31,13 @@ extension ChannelRecord {
 }
 
 extension ChatAccess {
-    /// Makes a channel with its first members.
+    /// Creates a channel with its first members.
     ///
-    /// Who makes it joins it and is its operator, and the others are invited; where an app makes it for nobody in
-    /// particular, they are members at once. A direct or distinct channel that is there already is the answer, and nothing
-    /// happens.
+    /// The creator joins it as its operator, and the others are invited. When an app creates it on behalf of no user,
+    /// they are members at once. A direct or distinct channel that already exists is returned unchanged.
     ///
-    /// - Throws: `.conflict` with `current` when another channel has the id; `.forbidden`, slug `name_in_use`.
+    /// - Throws: `.malformed`; `.conflict` with `current` when another channel has the id; `.forbidden`, slug
+    ///   `name_in_use`.
     public func make(_ new: NewChannel, by named: String? = nil) async throws(ChatError) -> Written<ChannelView> {
         try new.edit.check(limits)
         let actor = try actor(named)
@@ -48,11 +48,12 @@ extension ChatAccess {
         return try await make(channel, users, by: actor)
     }
 
-    /// Makes a channel's record under a name, or replaces what the app keeps in it. Who makes it joins it and is its
-    /// operator; replacing is for operators.
+    /// Creates a channel's record under a name, or replaces what the app keeps in it. The creator joins it as its
+    /// operator; replacing requires an operator.
     ///
-    /// - Parameter kind: `group` and `public` may take each other's place; others stay what they are.
-    /// - Throws: `.conflict`, slug `kind_fixed`; as `RecordChange.Precondition.check` says.
+    /// - Parameter kind: `group` and `public` may replace each other; other kinds cannot change.
+    /// - Throws: `.conflict`, slug `kind_fixed`; `.malformed`, `.forbidden`; as described at
+    ///   `RecordChange.Precondition.check`.
     public func put(
         channel name: String, kind: ChannelKind, _ edit: ChannelEdit, demand: RecordChange.Precondition = .none,
         by named: String? = nil
@@ -68,7 +69,7 @@ extension ChatAccess {
             do throws(ChatError) {
                 return try await make(new, by: named)
             } catch {
-                // Made by somebody else in this moment: replaced, like any that was there.
+                // Another caller has just created it: it is replaced like any existing record.
                 guard error.code == .conflict, error.current?.key == key else { throw error }
             }
         } else if case .absent = demand {
@@ -107,8 +108,9 @@ extension ChatAccess {
         return Written(record: ChannelView(channel: made, counts: decided.value.record.counts), isNew: true)
     }
 
-    /// A record makes whoever asked for it the channel's operator, and may close it to everybody else. So a name under which
-    /// something was said, or that is another user's, or where reports go, is an app's to give a record.
+    /// Checks that the actor may create a record for this name. The creator of a record becomes the channel's operator
+    /// and may close the channel to everyone else. So only an app may create the record for a name under which events
+    /// exist, for another user's name, or for a channel of reports.
     ///
     /// - Throws: `.forbidden`, slug `name_in_use`.
     func demandUnused(_ channel: ChannelRecord, by actor: Actor) async throws(ChatError) {
@@ -116,7 +118,7 @@ extension ChatAccess {
         let records = try await directory.read([
             ChannelRecord.key(channel.id, in: app), UserRecord.key(channel.id, in: app),
         ])
-        // One that has a record already is refused for that.
+        // A channel with a record is refused later, for that reason.
         guard records[0] == nil else { return }
         let isOthers = records[1] != nil && actor.user.map { ExactText($0) != ExactText(channel.id) } ?? true
         let isModerators = Self.channel(moderatedOn: channel.id) != nil
@@ -127,7 +129,8 @@ extension ChatAccess {
             slug: "name_in_use")
     }
 
-    /// The record and its first members, announced in this order: the channel, who made it, the others, how many.
+    /// Creates the record and its first members. The events are, in this order: the channel, its creator, the other
+    /// members, the member count.
     func first(
         _ channel: ChannelRecord, _ users: [String], _ snapshot: RecordSnapshot, by actor: Actor
     ) throws(ChatError) -> Decision<Written<ChannelView>> {
@@ -169,7 +172,7 @@ extension ChatAccess {
         return channel
     }
 
-    /// The two of a direct channel; who makes it is one of them.
+    /// The two users of a direct channel. The creator is one of them.
     private func pair(_ users: [String], by actor: Actor) throws(ChatError) -> [String] {
         for user in users { try Names.check(user: user) }
         let pair = try distinct(users + (users.count == 1 ? actor.user.map { [$0] } ?? [] : []))
@@ -199,7 +202,9 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// - Throws: `.conflict`, slug `kind_fixed`: members of the one sort mean nothing to the other.
+    /// Changes the kind.
+    ///
+    /// - Throws: `.conflict`, slug `kind_fixed`: members of one kind of channel have no meaning in the other.
     fileprivate mutating func take(_ kind: ChannelKind) throws(ChatError) {
         let exchangeable: [ChannelKind] = [.group, .public]
         guard kind == self.kind || (exchangeable.contains(kind) && exchangeable.contains(self.kind)) else {
