@@ -2,18 +2,18 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Puts events into their channels, all or none. When it returns, they are durable (ephemeral ones: visible).
+    /// Appends events to their channels, all or none. When it returns, they are durable (ephemeral ones: visible).
     ///
-    /// - Parameter claim: makes the whole call repeatable with one answer (`Idempotency-Key`): also when the repeat
-    ///   would be refused by rights or schemas that have changed since.
-    /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid` before anything is stored; what
-    ///   `EventLog.append` throws.
+    /// - Parameter claim: makes the whole call repeatable with the same answer (`Idempotency-Key`), even when the
+    ///   repeat would be refused because rights or schemas have changed since.
+    /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid` before anything is stored; what `EventLog.append`
+    ///   throws.
     @discardableResult
     public nonisolated(nonsending) func emit(
         _ emissions: [Emission], claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
-            // A repeat is not counted once more.
+            // A repeat does not count against rates again.
             if caller.meters != nil, let claim, let earlier = try await earlier(claim) {
                 return outcome(of: earlier, asking: emissions)
             }
@@ -24,21 +24,24 @@ extension ChatAccess {
         }
     }
 
-    /// The same for drafts that `admit(_:)` gave.
+    /// Appends drafts that `admit(_:)` returned, all or none.
+    ///
+    /// - Throws: `.tooMany` past the caller's rates; `.forbidden`; `.overloaded` when rights change too often; what
+    ///   `EventLog.append` throws.
     public nonisolated(nonsending) func emit(
         admitted drafts: [EventDraft], claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
         for _ in 0..<Self.settlings {
             do throws(ChatError) {
-                // Asked here: an app whose channels hold nobody back should not wait for anything.
+                // Checked here, so that an app whose channels restrict nobody does not wait for anything.
                 if let revision = service.accessCache.revisionWithoutConcern(of: app) {
                     return try await append(drafts, claim, unlessChangedSince: revision)
                 }
                 let (settled, revision) = try await settled(drafts)
                 return try await append(settled, claim, unlessChangedSince: revision)
             } catch {
-                // Somebody was banned meanwhile, or the channel changed: asked again.
+                // A user was banned meanwhile, or the channel changed: check again.
                 guard error.code == .stale else { throw error }
             }
         }
@@ -47,7 +50,7 @@ extension ChatAccess {
             retryAfter: .seconds(1))
     }
 
-    /// How often it is settled who may write, when that changes each time before the commit.
+    /// The maximum number of attempts when the rights to write change before each commit.
     private static var settlings: Int { 8 }
 
     private nonisolated(nonsending) func append(
@@ -66,7 +69,8 @@ extension ChatAccess {
     /// What an emit with this claim stored; see `EventLog.earlier(_:)`.
     public func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await log.earlier(claim) }
 
-    /// The outcome of that emit for who asks with the same emissions: they stand in for events that are gone.
+    /// The outcome of the earlier emit, for a caller that repeats it with the same emissions. The emissions replace
+    /// events that are no longer stored.
     public func outcome(of earlier: RepeatedAppend, asking emissions: [Emission]) -> AppendOutcome {
         var events: [Appended] = []
         for (index, emission) in emissions.enumerated() where index < earlier.timetokens.count {
@@ -86,9 +90,10 @@ extension ChatAccess {
         return (drafts, oldest)
     }
 
-    /// What takes a look at the channel: whether the user may write there, and for whom a message is.
+    /// Applies what depends on the channel: checks that the user may write there, and sets the audience of a message.
     ///
-    /// - Returns: by which revision of the directory that is so.
+    /// - Returns: the revision of the directory for which this holds.
+    /// - Throws: `.forbidden`; what the store throws.
     @discardableResult
     private func settle(_ draft: inout EventDraft) async throws(ChatError) -> Revision {
         let channelAccess = try await service.accessCache.channelAccess(of: draft.user, in: draft.channel)
@@ -100,7 +105,7 @@ extension ChatAccess {
         }
         draft.audience = Self.audience(of: draft, in: channelAccess.channel)
         guard let thread = MappedThread(draft.channel.name) else { return channelAccess.revision }
-        // What holds in a channel holds in its threads.
+        // Restrictions of a channel also apply to its threads.
         let parent = try await service.accessCache.channelAccess(of: draft.user, in: channel(thread.parent))
         if let user = draft.user,
             let obstacle = obstacle(
@@ -112,7 +117,7 @@ extension ChatAccess {
         return min(channelAccess.revision, parent.revision)
     }
 
-    /// For whom it is; like that of what is emitted.
+    /// The audience of a draft, determined as for emitted events.
     func audience(of draft: EventDraft) async throws(ChatError) -> Audience {
         guard isHeldBack else { return draft.audience }
         return Self.audience(
@@ -127,7 +132,8 @@ extension ChatAccess {
         return channel.isPrivate ? .insiders : .subscribers
     }
 
-    /// Each held against the schema of its type: here while that is little work, and otherwise away from the loop.
+    /// Validates each emission against the schema of its type: on the loop while that is little work, otherwise away
+    /// from it.
     private nonisolated(nonsending) func drafts(of emissions: [Emission]) async throws(ChatError) -> [EventDraft] {
         var quick = ValidationBudget.onLoop
         if let drafts = try drafts(of: emissions, within: &quick) { return drafts }
@@ -137,10 +143,10 @@ extension ChatAccess {
         }
     }
 
-    /// Nil when some work was put off.
+    /// Returns nil when some work was postponed.
     ///
-    /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, and
-    /// drafts are large.
+    /// Never inlined: an async function keeps everything it has touched in memory allocated with its task until it
+    /// returns, and drafts are large.
     @inline(never)
     private func drafts(
         of emissions: [Emission], within work: inout ValidationBudget
@@ -154,24 +160,26 @@ extension ChatAccess {
         return drafts
     }
 
-    /// One event; see `emit(_:claim:)`.
+    /// Emits one event; see `emit(_:claim:)`.
     @discardableResult
     public func emit(_ emission: Emission) async throws(ChatError) -> Appended {
         try await emit([emission]).events[0]
     }
 
-    /// Everything that is checked before the log is asked: rights, names, sizes, the schema of the type, and whether the
-    /// user may write there. Every way in passes here.
+    /// Makes all checks that precede the append: rights, names, sizes, the schema of the type, and whether the user may
+    /// write in the channel. Every interface uses it.
+    ///
+    /// - Throws: `.malformed`, `.forbidden`, `.tooLarge`, `.invalid`; what the store throws.
     public func admit(_ emission: Emission) async throws(ChatError) -> EventDraft {
         var work = ValidationBudget()
         return try await admit([.success(emission)], within: &work)[0].get()
     }
 
-    /// The same for the events of one request, each by itself; together they have the work that one has.
+    /// Checks the events of one request, each on its own. Together they share the validation budget of one request.
     ///
     /// - Parameters:
-    ///   - emissions: one that could not be read keeps its place and its error.
-    ///   - left: what is left of the work, for who asks more of the request's events.
+    ///   - emissions: an emission that could not be read keeps its position and its error.
+    ///   - left: the remaining validation budget, for a caller that checks more events of the same request.
     public func admit(
         _ emissions: [Result<Emission, ChatError>], within left: inout ValidationBudget
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
@@ -198,7 +206,7 @@ extension ChatAccess {
         return results
     }
 
-    /// Nil when some work was put off.
+    /// Returns nil when some work was postponed.
     private func each(
         of emissions: [Result<Emission, ChatError>], within work: inout ValidationBudget
     ) -> [Result<EventDraft, ChatError>]? {
@@ -226,7 +234,7 @@ extension ChatAccess {
         return draft
     }
 
-    /// What an emission comes to before a schema was asked, and how long it lives.
+    /// The draft of an emission before its schema is checked, with its retention.
     func unjudged(_ emission: Emission) throws(ChatError) -> EventDraft {
         try caller.demand(.emit)
         try Names.check(channel: emission.channel)
@@ -263,7 +271,7 @@ extension ChatAccess {
         }
     }
 
-    /// A credential of a user speaks for that user only; any other may name whom it likes, or nobody.
+    /// The user of an emission. A user's credential speaks for that user only; any other may name any user or none.
     private func user(of emission: Emission) throws(ChatError) -> String? {
         if let named = emission.user { try Names.check(user: named) }
         guard let own = caller.user else { return emission.user }
@@ -295,7 +303,7 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// Whether the event itself was refused, before the log was asked.
+    /// True when the event itself was refused, before the log was called.
     fileprivate var isRefusal: Bool {
         switch code {
         case .malformed, .forbidden, .tooLarge, .invalid, .tooMany: true

@@ -5,10 +5,10 @@ import Signing
 public enum CloudEventHeaders {
     public typealias Field = (name: String, value: String)
 
-    /// The attributes that fields named `ce-…` bring, in their order, the names in lower case.
+    /// The attributes in fields named `ce-…`, in their order, with names in lower case.
     ///
-    /// - Throws: `.malformed` with the slug `bad_cloud_event` for an attribute that is there twice or is not UTF-8, and for
-    ///   `datacontenttype`: that is said by the field `Content-Type`.
+    /// - Throws: `.malformed` with the slug `bad_cloud_event` for an attribute that appears twice or is not UTF-8, and
+    ///   for `datacontenttype`, which belongs in the field `Content-Type`.
     public static func attributes(of fields: some Sequence<Field>) throws(ChatError) -> [Field] {
         var attributes: [Field] = []
         var names: Set<String> = []
@@ -30,7 +30,7 @@ public enum CloudEventHeaders {
         return attributes
     }
 
-    /// A value without the quotes it may stand in, percent-decoded exactly once (section 3.1.3.2).
+    /// A value without its optional quotes, percent-decoded exactly once (section 3.1.3.2).
     private static func decoded(_ value: String) -> String? {
         let bytes = Array(value.utf8)
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {

@@ -1,33 +1,34 @@
 public import ChatModel
 public import JSON
 
-/// What a sender wants to happen on a channel, before any check. Interfaces translate their requests into this.
+/// An event that a sender wants to emit on a channel, before any check. Interfaces translate their requests into
+/// emissions.
 public struct Emission: Sendable {
     public var channel: String
-    /// A custom type, or a built-in one when the interface has a call of its own for it (`allowsBuiltInType`).
+    /// A custom type, or a built-in type when the interface has its own call for it (`allowsBuiltInType`).
     public var type: String
     public var kind: EventKind
     /// The payload, byte for byte.
     public var data: JSONText
-    /// The same as its interface has parsed it, if it has: the gate need not do it again.
+    /// The payload as parsed by the interface, if it has parsed it; validation then does not parse it again.
     public var value: JSONValue?
     public var user: String?
     public var meta: JSONText?
     public var customType: String?
-    /// The text a dialect's readers get when it differs from `data` (`events.md` 5).
+    /// The payload that readers of a wire dialect get, when it differs from `data`.
     public var wire: JSONText?
     public var retention: Retention
     /// Shortens the app's retention for this event.
     public var timeToLive: Duration?
     public var audience: Audience
-    /// A repeat within the window on the same channel gives back the first event.
+    /// Within the deduplication window, a repeat on the same channel returns the first event.
     public var deduplicationKey: String?
-    /// What caused it, where that is to be known for as long as the event is.
+    /// The cause of the event, when it is to be stored as long as the event.
     public var cause: String?
     /// Set by the interface for its own calls (messages, signals); senders never choose a built-in type.
     public var allowsBuiltInType: Bool
 
-    /// A typed event; `custom` when the sender gave no type.
+    /// An event with a type; `custom` when the sender gave none.
     public init(
         channel: String, type: String = BuiltInTypes.custom, data: JSONText, user: String? = nil,
         meta: JSONText? = nil, retention: Retention = .kept
