@@ -3,8 +3,8 @@ public import JSON
 import JSONSchema
 import Locking
 
-/// A schema on trial: live events of a type are held against it after they were stored, and nothing comes of it but a
-/// count. The schema is kept with the app; the counts are this node's since it was set or the node started.
+/// A candidate schema: live events of a type are checked against it after they were stored, and only counted. The
+/// schema is stored with the app; the counts are this node's since the candidate was set or the node started.
 final class Candidate: Sendable {
     private struct Counts {
         var accepted = 0
@@ -14,17 +14,17 @@ final class Candidate: Sendable {
     }
 
     static let idPrefix = "candidate/"
-    /// Different faults remembered; what comes later is only counted.
+    /// The maximum number of distinct errors kept as samples; further ones are only counted.
     static let mostSamples = 20
 
     let text: JSONText
     let created: Timetoken
-    /// The record it came from, to tell whether that has changed.
+    /// The body of the record that it was read from, to detect whether the record has changed.
     let body: JSONText
-    /// Nil for a stored schema that this gateway cannot compile: then every event is undecided.
+    /// Nil for a stored schema that this gateway cannot compile. Then every event is undecided.
     private let schema: Schema?
     private let counts = Lock(Counts())
-    /// The version of its record, once that is stored.
+    /// The version of its record; empty before it is stored.
     private let version = Lock("")
 
     init(_ text: JSONText, _ schema: Schema?, created: Timetoken) {
@@ -39,7 +39,8 @@ final class Candidate: Sendable {
         }
     }
 
-    /// Reads what `body` printed. A record that cannot be understood is a candidate that decides nothing.
+    /// Reads what `body` printed. A record that cannot be parsed becomes a candidate for which every event is
+    /// undecided.
     convenience init(_ record: Record, check: SchemaCheck) {
         let text = record.body.rawMember("schema") ?? .null
         let created = (try? JSONDocument(record.body).root["created"]?.string).flatMap { Timetoken(text: $0) }
@@ -55,12 +56,15 @@ final class Candidate: Sendable {
         RecordKey(.setting, idPrefix + type, in: app)
     }
 
-    /// The type a record is the candidate of; nil for a setting of another kind.
+    /// The name of the type whose candidate a record holds; nil for any other setting.
     static func typeName(of key: RecordKey) -> ExactText? {
         key.id.hasPrefix(idPrefix) ? ExactText(key.id.dropFirst(idPrefix.count)) : nil
     }
 
-    /// - Parameter work: what may be done beside the request that brought the event; past it, events are undecided.
+    /// Checks a stored event against the candidate and counts the result.
+    ///
+    /// - Parameter work: the validation budget beside the request that brought the event. When it is exhausted, events
+    ///   are undecided.
     func look(at event: Event, depth: Int, within work: inout ValidationBudget) {
         guard !work.isTooLarge(event.data.count) else { return counts.withLock { $0.undecided += 1 } }
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
@@ -94,17 +98,17 @@ final class Candidate: Sendable {
 }
 
 extension ChatError.FieldError {
-    /// The same demand of the schema, wherever in the payload it was broken.
+    /// True when both errors violate the same keyword of the schema, wherever in the payload.
     fileprivate func isAlike(_ other: Self) -> Bool { schema == other.schema && keyword == other.keyword }
 }
 
-/// What a candidate would have done to the events stored since it was set.
+/// The effect that a candidate would have had on the events stored since it was set.
 public struct CandidateReport: Sendable {
-    /// A fault that was found first in some events.
+    /// An error that was the first one found in some events.
     public struct Sample: Sendable {
         public var fault: ChatError.FieldError
         public var count: Int
-        /// The first such event.
+        /// The id of the first such event.
         public var event: String
     }
 
@@ -113,10 +117,11 @@ public struct CandidateReport: Sendable {
     public var created: Timetoken
     public var accepted: Int
     public var refused: Int
-    /// Neither: checking them was stopped at a limit, or they hold numbers beyond 64 bits.
+    /// Events that were neither accepted nor refused: the check reached a limit, or they contain numbers beyond 64
+    /// bits.
     public var undecided: Int
-    /// The first few kinds of fault.
+    /// The first distinct errors, at most 20.
     public var samples: [Sample]
-    /// The version of what is on trial. What it would have done is not part of it.
+    /// The version of the candidate. It does not change with the counts.
     public var etag: String
 }

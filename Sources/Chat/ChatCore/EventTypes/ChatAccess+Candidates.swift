@@ -5,11 +5,11 @@ import Locking
 extension ChatAccess {
     private var types: EventTypes { service.eventTypes }
 
-    /// Puts a schema on trial: from now on the type's stored events are held against it, and nothing comes of it but a
-    /// count (`candidateReport`). Takes the place of an earlier candidate, and begins to count anew.
+    /// Sets a type's candidate schema: from now on the type's stored events are checked against it and only counted
+    /// (`candidateReport`). Replaces an earlier candidate and resets the counts.
     ///
-    /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with the
-    ///   slug `schema_invalid`; as `RecordChange.Precondition.check` says.
+    /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with
+    ///   the slug `schema_invalid`; as described at `RecordChange.Precondition.check`.
     public func setCandidate(
         _ schema: JSONText, for name: String, demand: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
@@ -20,14 +20,14 @@ extension ChatAccess {
             try types.demandRoom(for: compiled, besides: .candidate, of: name, in: app)
             let candidate = Candidate(schema, compiled, created: types.clock.now)
             let key = Candidate.recordKey(of: name, in: app)
-            // Declarations of an app follow each other here.
+            // The compile queue runs the declarations of an app one after the other.
             let isNew = try await types.directory.read(key) == nil
             var prepared = EventTypes.Prepared()
             prepared.candidates[key] = (candidate.body, candidate)
             do throws(ChatError) {
                 _ = try await types.write([RecordChange(key, body: candidate.body, demand: demand)], prepared)
             } catch {
-                // The directory says so of a candidate that is not there; the type is.
+                // The directory throws `.notFound` for a missing candidate; the type itself exists.
                 guard error.code == .notFound else { throw error }
                 try demand.check(nil)
                 throw error
@@ -36,10 +36,11 @@ extension ChatAccess {
         }
     }
 
-    /// What the candidate of a type would have done. Counts are this node's.
+    /// Reports the effect that the candidate of a type would have had. The counts are this node's.
     ///
-    /// For those who may set one: faults quote what others sent.
-    /// - Throws: `.forbidden` without `manage`; `.notFound` when the type has none.
+    /// It requires the same scope as setting a candidate, because the errors quote what others sent.
+    ///
+    /// - Throws: `.forbidden` without `manage`; `.notFound` when the type has no candidate.
     public func candidateReport(of name: String) throws(ChatError) -> CandidateReport {
         try caller.demand(.manage)
         try caller.demand(type: name)
@@ -47,9 +48,9 @@ extension ChatAccess {
         return candidate.report(of: name)
     }
 
-    /// Ends the trial without a result.
+    /// Removes the candidate of a type without promoting it.
     ///
-    /// - Throws: `.forbidden`, `.notFound`.
+    /// - Throws: `.forbidden`, `.notFound`; `.stale` when the candidate is at another version than `etag`.
     public func dropCandidate(of name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try demandManaging(name)
         do {
@@ -62,8 +63,8 @@ extension ChatAccess {
         }
     }
 
-    /// Makes the candidate the newest version of its type, and ends the trial in the same commit. A candidate that others
-    /// have set in its place meanwhile stays.
+    /// Makes the candidate the newest version of its type and removes the candidate in the same commit. If another
+    /// candidate has been set meanwhile, that one is kept.
     ///
     /// - Parameter forced: as `SchemaProposal.forced`.
     /// - Throws: as `addVersion`; `.notFound` when there is no candidate.
@@ -83,7 +84,7 @@ extension EventTypes {
         contents.withLock { $0[app]?.candidates[ExactText(name)] }
     }
 
-    /// The removal of a candidate's record; nothing when it is gone, or that of another candidate.
+    /// The removal of a candidate's record; empty when the record is gone or belongs to another candidate.
     func ending(
         _ candidate: Candidate, of name: String, in app: AppID
     ) async throws(ChatError) -> [RecordChange] {

@@ -3,7 +3,7 @@ public import ChatModel
 extension ChatAccess {
     private var types: EventTypes { service.eventTypes }
 
-    /// The event types this caller may know of, the gateway's own among them, in the order of their names.
+    /// Returns the event types that this caller may know of, including the gateway's own, ordered by name.
     ///
     /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
     public func eventTypes() throws(ChatError) -> [EventType] {
@@ -12,18 +12,21 @@ extension ChatAccess {
         return all.filter { caller.types.match($0.name) }.sorted { ExactText($0.name) < ExactText($1.name) }
     }
 
+    /// Returns one event type.
+    ///
     /// - Throws: `.forbidden`, `.notFound`.
     public func eventType(_ name: String) throws(ChatError) -> EventType {
         try demandReading(name)
         return try types.type(name, in: app)
     }
 
-    /// Declares an event type, or puts other settings in the place of its present ones. Counts at once on this node.
+    /// Declares an event type, or replaces its settings. It takes effect on this node before the call returns.
     ///
-    /// A type that was removed is declared anew with the versions it had.
+    /// A type that was removed and is declared again keeps its earlier versions.
+    ///
     /// - Returns: the type, and whether it is new.
-    /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed`; `.invalid` past `Limits.typesPerApp`; as
-    ///   `RecordChange.Precondition.check` says.
+    /// - Throws: `.forbidden` without `manage`, and for built-in types; `.malformed`; `.invalid` past
+    ///   `Limits.typesPerApp`; as described at `RecordChange.Precondition.check`.
     public func declare(
         _ name: String, _ settings: EventTypeSettings, demand: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (type: EventType, isNew: Bool) {
@@ -39,9 +42,9 @@ extension ChatAccess {
         }
     }
 
-    /// Changes the settings of a type that is declared. Counts at once on this node.
+    /// Changes the settings of a declared type. It takes effect on this node before the call returns.
     ///
-    /// - Parameter edit: makes the new settings of the present ones; called again when another's change came between.
+    /// - Parameter edit: makes the new settings from the present ones; called again when another change intervened.
     /// - Throws: `.notFound`; as `declare`.
     public func change(
         eventType name: String, demand: RecordChange.Precondition = .none,
@@ -59,11 +62,12 @@ extension ChatAccess {
         }
     }
 
-    /// Removes a type: its events are no longer checked.
+    /// Removes a type. Its events are no longer checked.
     ///
-    /// A type without versions goes at once. Versions are named by stored events, so a type that has some goes only when
-    /// the caller shows by `etag` that it has seen them; they stay readable, and when the type is declared again their
-    /// numbers go on.
+    /// A type without versions is removed at once. Stored events name versions, so a type that has some is removed only
+    /// when the caller passes its `etag`. The versions stay readable, and when the type is declared again their
+    /// numbering continues.
+    ///
     /// - Throws: `.forbidden`, `.notFound`, `.stale`; `.conflict` with the slug `event_type_in_use`.
     public func removeEventType(_ name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try demandManaging(name)
@@ -84,7 +88,9 @@ extension ChatAccess {
         }
     }
 
-    /// - Throws: `.notFound` when the app is gone.
+    /// Returns true when the app accepts events of declared types only.
+    ///
+    /// - Throws: `.forbidden` without `read`, `emit` or `manage`.
     public func requiresDeclaredTypes() throws(ChatError) -> Bool {
         try demandReading()
         return service.keyring.requiresDeclaredTypes(app)
@@ -92,7 +98,7 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Schemas are read by those who emit and by those who read what was emitted.
+    /// Checks that the caller may read schemas: callers who emit and callers who read events may.
     func demandReading(_ type: String? = nil) throws(ChatError) {
         guard [Scopes.read, .emit, .manage].contains(where: caller.scopes.allow) else {
             throw ChatError(.forbidden, "this credential lacks the scope 'read'")

@@ -2,33 +2,35 @@ public import ChatModel
 public import JSON
 import JSONSchema
 
-/// A first draft of a schema, for somebody to read and to declare.
+/// A draft of a schema that a person reviews and then declares.
 public struct SchemaDraft: Sendable {
-    /// JSON Schema 2020-12; accepts every event it was drawn from.
+    /// A JSON Schema 2020-12 that accepts every event it was inferred from.
     public var schema: JSONText
-    /// How many events that were.
+    /// The number of events it was inferred from.
     public var events: Int
 }
 
 extension ChatAccess {
-    /// The most events a draft is drawn from.
+    /// The maximum number of events that a draft is inferred from.
     public static let draftEventsMost = 1000
-    /// Events of any type that are looked at to find them.
+    /// The maximum number of events of any type that are examined to find them.
     private static let lookedAtMost = 50_000
 
-    /// Draws a schema from the last events of a type, stored or still to be caught up, on the channels this caller
-    /// reaches.
+    /// Infers a schema from the last events of a type, stored or still in the replay buffer, on the channels this
+    /// caller can read.
     ///
     /// - Parameters:
-    ///   - count: 1 to `draftEventsMost`; fewer are taken when there are fewer, or when they are rare among others.
-    ///   - closesObjects: whether members that appeared in no event are refused.
-    /// - Throws: `.forbidden` without `read`, and to a user's own credential; `.notFound` when there is no such event; what `EventLog.events` throws.
+    ///   - count: 1 to `draftEventsMost`. Fewer are used when there are fewer, or when they are rare among other
+    ///     events.
+    ///   - closesObjects: true to refuse members that appeared in no event.
+    /// - Throws: `.forbidden` without `read`, and to a user's credential; `.malformed` for a bad count; `.notFound`
+    ///   when there is no such event; what `EventLog.events` throws.
     public func draftSchema(
         of name: String, last count: Int, closesObjects: Bool = false
     ) async throws(ChatError) -> SchemaDraft {
         try caller.demand(.read)
         try caller.demand(type: name)
-        // A draft shows values of whatever channels there are.
+        // A draft shows values from any of the channels.
         try caller.demandNoUser()
         guard (1...Self.draftEventsMost).contains(count) else {
             throw ChatError(.malformed, "a draft is drawn from 1 to \(Self.draftEventsMost) events")
@@ -36,14 +38,15 @@ extension ChatAccess {
         let events = try await lastEvents(of: name, count)
         guard !events.isEmpty else { throw ChatError(.notFound, "there is no event of the type '\(name)'") }
         return try await service.eventTypes.compileQueue.run(for: app) { () async throws(ChatError) in
-            // What was stored before the type had a schema may hold numbers that none can be held against.
+            // An event stored before the type had a schema may contain numbers that cannot be validated.
             let values = events.compactMap { try? JSONDocument($0.data).root }
             let options = InferenceOptions(closesObjects: closesObjects)
             return SchemaDraft(schema: SchemaInference.draft(of: values, options: options), events: values.count)
         }
     }
 
-    /// Oldest first. The log is read forwards only, so backwards in windows, each ten times as long as the one after it.
+    /// Returns events oldest first. The log can only be read forwards, so this reads backwards in windows, each ten
+    /// times as long as the one after it.
     private func lastEvents(of name: String, _ count: Int) async throws(ChatError) -> [Event] {
         let channels = ChannelSet(app: app, patterns: caller.channels)
         let watermark = try await log.watermark(of: app)

@@ -4,9 +4,9 @@ import JSON
 extension ChatAccess {
     private var types: EventTypes { service.eventTypes }
 
-    /// The versions of a type's schema, oldest first unless asked otherwise.
+    /// Returns the versions of a type's schema, oldest first unless requested otherwise.
     ///
-    /// - Throws: `.forbidden`, `.notFound`; `.malformed` for a cursor that is none of ours.
+    /// - Throws: `.forbidden`, `.notFound`; `.malformed` for an invalid cursor.
     public func versions(
         of name: String, _ list: RecordList
     ) async throws(ChatError) -> Page<SchemaVersion> {
@@ -21,7 +21,7 @@ extension ChatAccess {
         }
     }
 
-    /// One version; also of a type that was removed, because events name it.
+    /// Returns one version. The versions of a removed type stay readable, because events name them.
     ///
     /// - Throws: `.forbidden`, `.notFound`.
     public func version(_ number: Int, of name: String) async throws(ChatError) -> SchemaVersion {
@@ -36,14 +36,16 @@ extension ChatAccess {
         return version
     }
 
-    /// Makes a schema the newest version of a type. Emits are held against it when this returns; on other nodes within a
-    /// second.
+    /// Makes a schema the newest version of a type. Emits on this node are checked against it when this returns; on
+    /// other nodes within a second.
     ///
-    /// - Parameter isTrial: every check is made and nothing is changed; the version is the one that would be made.
-    /// - Returns: the version, and whether it is new: the newest one is given back when it has this very schema.
-    /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with the
-    ///   slugs `schema_invalid` and `example_invalid`; `.conflict` with the slug `incompatible_schema`, the breaking places
-    ///   as faults and a `witness` among the members.
+    /// - Parameter isTrial: true to make every check and change nothing; the returned version is the one that would be
+    ///   made.
+    /// - Returns: the version, and whether it is new. The newest version is returned when it already has this exact
+    ///   schema.
+    /// - Throws: `.forbidden`; `.notFound` for a type that is not declared; `.tooLarge`, `.malformed`; `.invalid` with
+    ///   the slugs `schema_invalid` and `example_invalid`; `.conflict` with the slug `incompatible_schema`, with the
+    ///   breaking changes as faults and a `witness` among the members.
     public func addVersion(
         _ proposal: SchemaProposal, to name: String, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
@@ -51,7 +53,7 @@ extension ChatAccess {
         return try await add(proposal, to: name, isTrial: isTrial)
     }
 
-    /// - Parameter candidate: ends in the same commit, if it is still there.
+    /// - Parameter candidate: a candidate that is removed in the same commit, if it is still there.
     func add(
         _ proposal: SchemaProposal, to name: String, ending candidate: Candidate? = nil, isTrial: Bool = false
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
@@ -65,14 +67,14 @@ extension ChatAccess {
             do throws(ChatError) {
                 _ = try await types.write(records, proposed.change.prepared)
             } catch {
-                // The type or the candidate went since it was read: another look.
+                // The type or the candidate was removed after it was read: try again.
                 throw error.code == .notFound ? EventTypes.stale : error
             }
             return try await settled(proposed.version, of: old)
         }
     }
 
-    /// The version that was made, or the newest one where it has the proposed schema already.
+    /// The version that was made, or the newest one when it already has the proposed schema.
     private func settled(
         _ proposed: SchemaVersion?, of type: EventType
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {

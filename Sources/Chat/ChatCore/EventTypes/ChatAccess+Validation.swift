@@ -2,14 +2,14 @@ public import ChatModel
 public import JSON
 import JSONSchema
 
-/// What a schema says of a payload.
+/// The result of validating a payload against a schema.
 public struct Validation: Sendable {
     public var type: String
-    /// Nil when the type has no schema: then everything is valid.
+    /// Nil when the type has no schema. Then every payload is valid.
     public var version: Int?
     public var isValid: Bool
     public var faults: [ChatError.FieldError] = []
-    /// Whether there are more faults than are listed.
+    /// True when there are more faults than are listed.
     public var isTruncated = false
     private var violations: [Violation] = []
 
@@ -34,7 +34,7 @@ public struct Validation: Sendable {
         }
     }
 
-    /// Prints the standard's output of the form `basic` as the next value of `writer` (2020-12 core, 12.4.2).
+    /// Prints the output format `basic` of JSON Schema 2020-12 (core, 12.4.2) as the next value of `writer`.
     public func printBasic(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("valid", isValid)
@@ -56,12 +56,12 @@ public struct Validation: Sendable {
 }
 
 extension ChatAccess {
-    /// Holds a payload against a version of a type's schema, whatever the type's mode; nothing is stored.
+    /// Validates a payload against a version of a type's schema, whatever the type's mode. Nothing is stored.
     ///
     /// - Parameters:
-    ///   - number: nil for the newest, which is compiled; an older one is compiled for this call.
-    ///   - left: what is left of the request's work with schemas, for a request that asks more than once.
-    /// - Throws: `.forbidden`, `.notFound`; `.malformed` for what the gate could not read.
+    ///   - number: nil for the newest version, which is compiled already; an older one is compiled for this call.
+    ///   - left: the remaining validation budget of the request, for a request that validates more than once.
+    /// - Throws: `.forbidden`, `.notFound`; `.malformed` for a payload that the validator cannot read.
     public func validate(
         _ data: JSONText, as name: String, version number: Int? = nil, within left: inout ValidationBudget
     ) async throws(ChatError) -> Validation {
@@ -88,7 +88,7 @@ extension ChatAccess {
         return Validation(type: name, version: wanted, judged.validationResult)
     }
 
-    /// The same for a request that asks once.
+    /// Validates a payload for a request that validates only once.
     public func validate(
         _ data: JSONText, as name: String, version number: Int? = nil
     ) async throws(ChatError) -> Validation {

@@ -1,15 +1,15 @@
 import ChatModel
 import Locking
 
-/// Where schemas are compiled, compared and stored: one piece of work at a time, and never on the loop. One at a time,
-/// because a compile may take a fifth of a second of CPU: declarations shall not take the machine from those who emit.
-/// Apps take turns, so that one with much to declare keeps the others waiting for one piece of work and not for all.
+/// Runs the compiling, comparing and storing of schemas: one job at a time, and never on the loop. One at a time,
+/// because a compile may take a fifth of a second of CPU, and declarations must not slow down emits. Apps take turns,
+/// so an app with many declarations delays another app by one job only.
 final class CompileQueue: Sendable {
     private struct State {
         var isBusy = false
-        /// Who waits, by app, each in the order they came.
+        /// The waiting jobs by app, each in the order of arrival.
         var waiting: [AppID: [CheckedContinuation<Void, Never>]] = [:]
-        /// The apps that wait, in the order of their turns.
+        /// The apps with waiting jobs, in the order of their turns.
         var turns: [AppID] = []
     }
 
@@ -17,9 +17,11 @@ final class CompileQueue: Sendable {
 
     private let state = Lock(State())
 
-    /// How many wait for their turn.
+    /// The number of waiting jobs.
     var waitingCount: Int { state.withLock { $0.waiting.values.reduce(0) { $0 + $1.count } } }
 
+    /// Runs `work` when it is the app's turn.
+    ///
     /// - Throws: `abandoned` when the task was cancelled while it waited; what `work` throws.
     func run<Result: Sendable>(
         for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
@@ -30,8 +32,8 @@ final class CompileQueue: Sendable {
         return try await Self.aside(work)
     }
 
-    /// Away from the loop as well, but at once: for what follows other nodes, which is one task and must not wait for those
-    /// who declare here.
+    /// Runs `work` away from the loop too, but at once. It is for the task that follows the changes of other nodes,
+    /// which is one task and must not wait for declarations on this node.
     static func aside<Result: Sendable>(
         _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

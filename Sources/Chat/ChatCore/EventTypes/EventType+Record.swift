@@ -22,7 +22,7 @@ extension EventType {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is no event type of ours.
+    /// Reads what `body` printed; nil for a record that is not an event type.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root,
             let mode = root["mode"]?.string.flatMap(Mode.init(rawValue:)),
@@ -43,7 +43,7 @@ extension EventType {
             etag: record.etag)
     }
 
-    /// One of the gateway's own, as it is listed.
+    /// A built-in type as it is listed.
     init(_ builtIn: BuiltInType) {
         var settings = EventTypeSettings()
         settings.description = builtIn.description

@@ -1,21 +1,21 @@
 public import ChatModel
 
-/// A kind of event: what such events mean, and how their `data` is held against a schema.
+/// A kind of event: the meaning of its events, and how their `data` is validated against a schema.
 ///
-/// A type exists by being named; declaring it gives it a description, and versions of a schema. The gateway's own types
-/// (`BuiltInCatalogue`) are listed beside those an app declares and cannot be changed.
+/// A type exists as soon as an event names it; declaring it adds a description and versions of a schema. The gateway's
+/// own types (`BuiltInCatalogue`) are listed beside those that an app declares, and cannot be changed.
 public struct EventType: Sendable {
-    /// What happens to an event whose `data` the newest schema refuses.
+    /// The treatment of an event whose `data` does not match the newest schema.
     public enum Mode: String, Sendable, CaseIterable {
-        /// It is refused, and nothing is stored.
+        /// The event is refused, and nothing is stored.
         case enforce
-        /// It is stored, and the operators are told by `schema.violated`.
+        /// The event is stored, and `schema.violated` informs the operators.
         case warn
         /// Nothing is checked.
         case off
     }
 
-    /// Who wrote the settings last.
+    /// The source of the latest settings.
     public enum Origin: String, Sendable {
         case api, file
         case builtIn = "built_in"
@@ -24,7 +24,7 @@ public struct EventType: Sendable {
     public var name: String
     public var settings: EventTypeSettings
     public var origin: Origin
-    /// Zero while there is none. Numbers have no gaps, and none is given twice.
+    /// The newest version's number; zero while there is none. Numbers have no gaps and are never reused.
     public var latestVersion: Int
     public var created: Timetoken
     /// When the record last changed; with `etag`, set by the directory.
@@ -35,22 +35,22 @@ public struct EventType: Sendable {
     public var isBuiltIn: Bool { origin == .builtIn }
 }
 
-/// What an app says about an event type.
+/// The settings that an app declares for an event type.
 public struct EventTypeSettings: Sendable, Equatable {
     public var description = ""
-    /// Whom to ask about it.
+    /// The person or team responsible for the type.
     public var owner = ""
     public var mode = EventType.Mode.enforce
-    /// Why nobody should emit it any more; nil while it is in use. Emits still pass.
+    /// The reason why the type should no longer be emitted; nil while it is in use. Emits are still accepted.
     public var deprecated: String?
-    /// What a new version must be to the earlier ones.
+    /// The required compatibility of a new version with the earlier ones.
     public var compatibility = CompatibilityRule()
-    /// How long its events stay, from then on; nil: as long as the app's.
+    /// The retention of its events emitted from then on; nil for the app's retention.
     public var retention: Duration?
 
     public init() {}
 
-    /// What a retention may be, in hours: an hour to a century.
+    /// The allowed retention in hours: one hour to a century.
     public static let retentionHours = 1...876_000
 
     static let descriptionBytes = 4096
@@ -71,23 +71,25 @@ public struct EventTypeSettings: Sendable, Equatable {
     }
 }
 
-/// What a new version of a schema must be to the earlier ones (`json-schema.md` 12).
+/// The required compatibility of a new version of a schema with the earlier ones (docs/schemas.md).
 public struct CompatibilityRule: Sendable, Hashable {
+    /// The direction of compatibility.
     public enum Mode: String, Sendable, CaseIterable {
-        /// Anything goes.
+        /// Nothing is required.
         case none
-        /// The new version accepts whatever the old one accepted.
+        /// The new version accepts every value that the old one accepted.
         case backward
-        /// The old version accepts whatever the new one accepts.
+        /// The old version accepts every value that the new one accepts.
         case forward
-        /// Both.
+        /// Both `backward` and `forward`.
         case full
     }
 
     public var mode: Mode
-    /// Held against all earlier versions, not only the newest.
+    /// True when the rule applies to all earlier versions, not only the newest.
     var isTransitive: Bool
-    /// A new optional member counts as compatible although an open schema accepted anything under its name before.
+    /// True when a new optional member counts as compatible although an open schema previously accepted any value under
+    /// its name.
     public var isLenient: Bool
 
     public init(_ mode: Mode = .backward, isTransitive: Bool = false, isLenient: Bool = false) {
@@ -96,7 +98,8 @@ public struct CompatibilityRule: Sendable, Hashable {
         self.isLenient = isLenient
     }
 
-    /// `backward`, `full_transitive`, `backward_lenient`, `backward_transitive_lenient`.
+    /// Reads a text such as `backward`, `full_transitive`, `backward_lenient`, `backward_transitive_lenient`; nil for
+    /// any other text.
     public init?(_ text: String) {
         var words = text.split(separator: "_", omittingEmptySubsequences: false)
         isLenient = words.last == "lenient"
@@ -112,7 +115,7 @@ public struct CompatibilityRule: Sendable, Hashable {
         mode.rawValue + (isTransitive ? "_transitive" : "") + (isLenient ? "_lenient" : "")
     }
 
-    /// Every text that can be read, for descriptions and messages.
+    /// Every text that `init(_:)` accepts, for descriptions and messages.
     public static let allTexts: [String] =
         ["none"]
         + ["backward", "forward", "full"].flatMap { mode in

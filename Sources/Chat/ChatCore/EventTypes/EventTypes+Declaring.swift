@@ -4,13 +4,14 @@ import JSONSchema
 import Locking
 
 extension EventTypes {
-    /// What becomes of the directory and of this registry together, in one commit.
+    /// Changes of the directory and of this registry that belong to one commit.
     struct Change: Sendable {
         var records: [RecordChange] = []
         var prepared = Prepared()
     }
 
-    /// Does `work` in the workshop; again when another node wrote in between, unless the caller demanded a version.
+    /// Runs `work` in the compile queue. Repeats it when another node wrote in between, unless the caller demanded a
+    /// version.
     func settling<Result: Sendable>(
         _ demand: RecordChange.Precondition, in app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {
@@ -29,7 +30,7 @@ extension EventTypes {
         try await directory.read(EventType.recordKey(name, in: app)).flatMap { EventType($0) }
     }
 
-    /// The type with other settings, or a new one. In the workshop.
+    /// The type with other settings, or a new type. Must be called in the compile queue.
     func declaring(
         _ name: String, _ settings: EventTypeSettings, origin: EventType.Origin, over old: EventType?,
         others: Int = 0, in app: AppID
@@ -51,7 +52,8 @@ extension EventTypes {
             created: clock.now, updated: clock.now, etag: "")
     }
 
-    /// Versions outlive their type, so that no number is given twice: stored events name them.
+    /// The last version number of a type, also of a removed one. Versions outlive their type because stored events name
+    /// them, so a number is never reused.
     private func lastNumber(of name: String, in app: AppID) async throws(ChatError) -> Int {
         var query = RecordQuery(.schemaVersion, in: app, limit: 1)
         query.parent = name
@@ -59,7 +61,8 @@ extension EventTypes {
         return try await directory.list(query).items.first.flatMap { SchemaVersion($0) }?.number ?? 0
     }
 
-    /// A type with the newest version it has; one that was removed takes up its versions again. In the workshop.
+    /// The change that stores a type with its newest version. A type that was removed resumes its versions. Must be
+    /// called in the compile queue.
     func change(_ type: EventType, from old: EventType?, in app: AppID) async throws(ChatError) -> Change {
         let known = entry(type.name, in: app)?.compiled
         guard known?.number != type.latestVersion else { return change(type, from: old, compiled: known, in: app) }
@@ -67,7 +70,7 @@ extension EventTypes {
         return change(type, from: old, compiled: compiled, in: app)
     }
 
-    /// The record of a type as it is to be, and the version that it is checked by from then on.
+    /// The change that stores a type's record, with the compiled version that validates its events from then on.
     private func change(
         _ type: EventType, from old: EventType?, compiled: CompiledVersion?, in app: AppID
     ) -> Change {
@@ -79,9 +82,9 @@ extension EventTypes {
         return change
     }
 
-    /// A type and the next version of its schema, both checked. In the workshop.
+    /// A type and the next version of its schema, both checked. Must be called in the compile queue.
     ///
-    /// - Returns: nil for the version when the newest one has this very schema: then there is nothing to add.
+    /// - Returns: nil for the version when the newest one already has this exact schema.
     func proposing(
         _ proposal: SchemaProposal, for type: EventType, from old: EventType?, in app: AppID
     ) async throws(ChatError) -> (change: Change, type: EventType, version: SchemaVersion?) {
@@ -118,7 +121,9 @@ extension EventTypes {
         return (change, type, version)
     }
 
-    /// - Returns: the reason a rule was set aside for; nil when it holds.
+    /// Checks a new schema against the type's compatibility rule.
+    ///
+    /// - Returns: the reason for which a violated rule was overridden; nil when the rule holds.
     private func demandCompatibility(
         of schema: Schema, _ proposal: SchemaProposal, _ type: EventType, in app: AppID
     ) async throws(ChatError) -> String? {
@@ -131,7 +136,7 @@ extension EventTypes {
             guard !Task.isCancelled else { throw CompileQueue.abandoned }
             guard let earlier = try await version(number, of: type.name, in: app) else { continue }
             do throws(ChatError) {
-                // The newest has its turn always.
+                // The newest version is always compared.
                 if number < type.latestVersion, ContinuousClock.now >= end {
                     throw comparison.unfinished(at: number, limit: limits.schemaComparison)
                 }
@@ -144,9 +149,11 @@ extension EventTypes {
         return nil
     }
 
-    /// What a schema takes the place of.
+    /// The kind of schema that a new schema replaces.
     enum Replaced { case version, candidate }
 
+    /// Checks that a schema fits into the app's memory for schemas.
+    ///
     /// - Throws: `.invalid` with the slug `schema_memory_full` past `Limits.schemaMemoryBytes`.
     func demandRoom(
         for schema: Schema, besides replaced: Replaced, of name: String, in app: AppID
@@ -177,7 +184,7 @@ extension EventTypes {
         return try storedCheck.compile(version.schema)
     }
 
-    /// A stored version; nil when there is none.
+    /// Reads a stored version; nil when there is none.
     func version(_ number: Int, of name: String, in app: AppID) async throws(ChatError) -> SchemaVersion? {
         guard number > 0 else { return nil }
         return try await directory.read(SchemaVersion.recordKey(number, of: name, in: app))

@@ -3,21 +3,22 @@ import JSON
 import Locking
 
 extension EventTypes {
-    /// Reports told to one app in one go.
+    /// The maximum number of reports sent to one app in one round.
     private static let reportsAtOnce = 4
     private static let faultsTold = 10
 
-    /// Tells the operators of violations that were let pass, until cancelled. A pause after each round bounds it to a few
-    /// events a second for each app, however many violations there are.
+    /// Reports violations in mode `warn` to the operators, until cancelled. A pause after each round limits this to a
+    /// few events a second for each app, however many violations there are.
     func reportViolations(pause: Duration = .seconds(1)) async {
         for await _ in violations.arrivals {
             await tellViolations()
-            // Cancellation ends the sequence as well; the pause carries no other news.
+            // Cancellation also ends the sequence, so the error of the sleep can be ignored.
             try? await Task.sleep(for: pause)
         }
     }
 
-    /// One round: what is due becomes `schema.violated` on `$system`; what cannot be stored is told with what comes next.
+    /// Runs one round: each due entry becomes `schema.violated` on `$system`. Entries that cannot be stored are
+    /// reported with later ones.
     func tellViolations() async {
         for tally in violations.take(ofEachApp: Self.reportsAtOnce) {
             guard let data = await aside(tally) else { continue }
@@ -31,12 +32,12 @@ extension EventTypes {
         }
     }
 
-    /// Away from the loop: the reasons of one violation may take tens of milliseconds.
+    /// Runs away from the loop, because finding the reasons of one violation may take tens of milliseconds.
     private func aside(_ tally: ViolationCounters.Tally) async -> JSONText? {
         await asLongWork { report(on: tally) }
     }
 
-    /// What is wrong with the last event of a tally; nil when nothing is any more.
+    /// The report on the last event of a tally; nil when the event no longer violates the schema.
     private func report(on tally: ViolationCounters.Tally) -> JSONText? {
         let event = tally.last
         guard let validator = entry(event.type, in: event.channel.app)?.validator,

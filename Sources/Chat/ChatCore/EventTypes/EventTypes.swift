@@ -3,16 +3,16 @@ import JSON
 import JSONSchema
 import Locking
 
-/// The event types of all apps, with the newest schema of each compiled, so that an emit is checked without waiting.
+/// The event types of all apps, with the newest schema of each compiled, so that an emit is validated without waiting.
 ///
-/// The directory is the truth; this follows it. What is declared on this node counts when the call returns, on another
-/// within a second. Callers come through the verbs of `ChatAccess`.
+/// The directory is authoritative; this follows it. A declaration takes effect on this node before the call returns,
+/// and on other nodes within a second. Callers use the methods of `ChatAccess`.
 public final class EventTypes: Sendable {
     struct Entry {
         var type: EventType
-        /// The newest version that is compiled: on another node than its declaration's, for a moment the one before.
+        /// The newest compiled version. On a node other than the declaring one it is briefly the version before.
         var compiled: CompiledVersion?
-        /// Nil while there is nothing to hold payloads against.
+        /// Nil when the type's payloads are not validated.
         var validator: SchemaValidator?
     }
 
@@ -26,7 +26,7 @@ public final class EventTypes: Sendable {
         var entries: [ExactText: Entry] = [:]
         var candidates: [ExactText: Candidate] = [:]
 
-        /// Leaves the one that is there if it is the same: it has counts.
+        /// Sets a candidate. A present candidate with the same body is kept, because it has counts.
         mutating func put(_ candidate: Candidate, for name: ExactText) {
             if candidates[name]?.body != candidate.body { candidates[name] = candidate }
         }
@@ -40,7 +40,7 @@ public final class EventTypes: Sendable {
     let clock: WallClock
     let mirror: RecordMirror
     let compileQueue = CompileQueue()
-    /// Runs the checks of payloads that take long, apart from the declarations, which take far longer.
+    /// Runs validations that take long, separately from the declarations, which take far longer.
     let judgements = CompileQueue()
     let contents = Lock<[AppID: AppTypes]>([:])
     let violations = ViolationCounters()
@@ -55,18 +55,20 @@ public final class EventTypes: Sendable {
         mirror = RecordMirror([.app, .eventType, .setting], of: engine.directory)
     }
 
-    /// For what is to be declared.
+    /// The check of a schema that is being declared.
     var check: SchemaCheck { SchemaCheck(limits: limits) }
-    /// For what was declared.
+    /// The check of a stored schema.
     var storedCheck: SchemaCheck { SchemaCheck(limits: limits, isOfStored: true) }
 
     // MARK: Reading
 
-    /// Whether a name is one of the gateway's own, or kept for one.
+    /// True when a name is one of the gateway's own types, or reserved for one.
     static func isBuiltIn(_ name: String) -> Bool {
         BuiltInTypes.isReserved(name) || BuiltInCatalogue.named(name) != nil
     }
 
+    /// Returns a declared or built-in type.
+    ///
     /// - Throws: `.notFound`.
     func type(_ name: String, in app: AppID) throws(ChatError) -> EventType {
         if let builtIn = BuiltInCatalogue.named(name) { return EventType(builtIn) }
@@ -78,7 +80,7 @@ public final class EventTypes: Sendable {
         contents.withLock { $0[app]?.entries[ExactText(name)] }
     }
 
-    /// The types an app has declared, in no order.
+    /// The types that an app has declared, in no particular order.
     func declared(in app: AppID) -> [EventType] {
         contents.withLock { contents in (contents[app]?.entries.values).map { $0.map(\.type) } ?? [] }
     }
@@ -93,14 +95,16 @@ public final class EventTypes: Sendable {
 }
 
 extension EventTypes {
-    // MARK: The gate
+    // MARK: Validation
 
-    /// Holds a payload against the newest schema of its type. Every way in passes here (`product.md` 6).
+    /// Validates a payload against the newest schema of its type. Every interface uses it.
     ///
-    /// - Parameter work: what is left of the request's; on the loop the answer counts only if nothing was put off.
-    /// - Returns: what accepted it, nil when nothing was to be checked or the mode lets it pass; and how long such events
-    ///   stay, where the type says so.
-    /// - Throws: as `SchemaValidator.admit`; `.invalid` with the slug `undeclared_type` where the app demands declared types.
+    /// - Parameter work: the remaining validation budget of the request. On the loop, the result counts only if nothing
+    ///   was postponed.
+    /// - Returns: the schema that accepted the payload, nil when nothing was checked or the mode permits the violation;
+    ///   and the retention of such events, when the type sets one.
+    /// - Throws: as `SchemaValidator.admit`; `.invalid` with the slug `undeclared_type` when the app requires declared
+    ///   types.
     func admit(
         _ emission: Emission, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
@@ -109,7 +113,7 @@ extension EventTypes {
             return (try validator.admit(emission.data, parsed: emission.value, within: &work), nil)
         }
         guard let entry = entry(type, in: app) else {
-            // An event without a type has none that is declared.
+            // An event without a type counts as undeclared.
             guard keyring.requiresDeclaredTypes(app), type == BuiltInTypes.custom || !Self.isBuiltIn(type) else {
                 return (nil, nil)
             }
@@ -123,10 +127,10 @@ extension EventTypes {
         )
     }
 
-    /// What is moved here from elsewhere is held against the catalogue, on which its readers rely, and against no schema of the
-    /// app's own: what was said was said.
+    /// Validates an imported event. It is checked against the catalogue, on which readers rely, but not against the
+    /// app's own schemas, because past events cannot be changed.
     ///
-    /// - Returns: how long the app keeps events of the type; nil where it does not say.
+    /// - Returns: the type's retention; nil when it sets none.
     func admit(
         moved emission: Emission, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> Duration? {
@@ -135,14 +139,14 @@ extension EventTypes {
         return nil
     }
 
-    /// Holds a report of the gateway's own against the catalogue.
+    /// Validates a report of the gateway itself against the catalogue.
     func admit(report type: String, _ data: JSONText) throws(ChatError) {
         var work = ValidationBudget()
         _ = try BuiltInValidators.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
     }
 
-    /// Looks at what was stored: shadows candidates, and notes for the operators what passed although it violates its
-    /// schema.
+    /// Examines stored events: checks them against candidates, and notes violations that the mode permitted for the
+    /// reports to operators.
     ///
     /// - Returns: the same outcome.
     @inline(never)  // As `ChatAccess.admit`: what a waiting task holds stays small.
@@ -164,17 +168,17 @@ extension EventTypes {
     }
 }
 
-/// The work that one request may still have done to hold payloads against schemas, however many events it brings.
+/// The remaining work that one request may spend on validation, however many events it contains.
 public struct ValidationBudget: Sendable {
     var budget: EvaluationBudget
-    /// Whether it is done on the loop, where everybody waits for it: then only what is quickly accepted is judged, and
-    /// anything else is put off.
+    /// True when the work runs on the loop, where every connection waits for it. Then only payloads that are accepted
+    /// quickly are decided, and all others are postponed.
     let isOnLoop: Bool
-    /// Whether something has to be judged again, away from the loop.
+    /// True when some payload must be validated again, away from the loop.
     var isPutOff = false
 
-    /// All that a request may have done: steps and patterns as for one value, ten steps more for each byte of a batch, and
-    /// some 40 ms of reasons.
+    /// The full budget of a request: steps and pattern steps as for one value, ten more steps for each byte of a batch,
+    /// and about 40 ms for finding reasons.
     public init() {
         let limits = SchemaLimits()
         budget = EvaluationBudget(
@@ -183,11 +187,12 @@ public struct ValidationBudget: Sendable {
         isOnLoop = false
     }
 
-    /// The part that the loop does: a millisecond or two at most, enough for a small body under an ordinary schema.
+    /// The part that runs on the loop: one or two milliseconds at most, which is enough for a small body and an
+    /// ordinary schema.
     static let onLoop = ValidationBudget(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 0))
 
-    /// The work for candidates, beside the request that brought an event: a few reasons as well.
+    /// The budget for candidates, separate from the request that brought an event. It includes a few reasons.
     static let beside = ValidationBudget(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 1_000))
 
@@ -196,12 +201,12 @@ public struct ValidationBudget: Sendable {
         isOnLoop = true
     }
 
-    /// Whether a payload that has to be parsed first is too much for the loop.
+    /// True when a payload that must be parsed first is too large for the loop.
     func isTooLarge(_ bytes: Int) -> Bool { isOnLoop && bytes > budget.bytes }
 }
 
 extension EventTypes {
-    /// Does work with schemas that may take long: away from the loop, one app's after another's.
+    /// Runs validation that may take long: away from the loop, one job at a time, with apps taking turns.
     func judge<Result: Sendable>(
         for app: AppID, _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

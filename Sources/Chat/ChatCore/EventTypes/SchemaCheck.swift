@@ -2,11 +2,13 @@ import ChatModel
 import JSON
 import JSONSchema
 
-/// What a schema must pass before it becomes a version: it compiles, and its examples come out as they should.
+/// Checks a schema before it becomes a version: it must compile, and its examples must be accepted or refused as
+/// declared.
 struct SchemaCheck: Sendable {
     let limits: Limits
-    /// Whether the schema passed before: then it is refused neither for its length, since the limit may have been lowered,
-    /// nor for the time it takes, since the machine may have become slower. Events of its type would be refused with it.
+    /// True for a schema that passed this check before. Then it is refused neither for its length, since the limit may
+    /// have been lowered, nor for its compile time, since the machine may have become slower. A refusal would also
+    /// refuse the events of its type.
     var isOfStored = false
 
     private static let storedMilliseconds = 20_000
@@ -15,21 +17,23 @@ struct SchemaCheck: Sendable {
         var options = SchemaOptions()
         options.limits.schemaBytes = isOfStored ? .max : limits.schemaBytes
         if isOfStored { options.limits.compileMilliseconds = Self.storedMilliseconds }
-        // A payload is judged where it stands in its request's body.
+        // A payload is validated in place, within its request's body.
         options.limits.payloadBytes = max(
             limits.emitBodyBytes, limits.batchBodyBytes, limits.inboundBodyBytes, limits.dataBytes)
         return options
     }
 
-    /// - Throws: `.tooLarge`; `.malformed` for what is no JSON; `.invalid` with the slug `schema_invalid` and faults that
-    ///   point into the schema.
+    /// Compiles a schema.
+    ///
+    /// - Throws: `.tooLarge`; `.malformed` for text that is not JSON; `.invalid` with the slug `schema_invalid` and
+    ///   faults that point into the schema.
     func compile(_ text: JSONText) throws(ChatError) -> Schema {
         guard isOfStored || text.count <= limits.schemaBytes else {
             throw ChatError(.tooLarge, "a schema may have at most \(limits.schemaBytes) bytes")
         }
         let document: JSONDocument
         do {
-            // As deep as the parser goes: how deep a schema may be is the compiler's to say.
+            // The parser's maximum depth. The compiler limits the depth of a schema.
             document = try JSONDocument(text.bytes, limits: JSONLimits(depth: 2000))
         } catch {
             throw ChatError(error)
@@ -53,6 +57,8 @@ struct SchemaCheck: Sendable {
         return error
     }
 
+    /// Validates the examples and counter-examples of a proposal.
+    ///
     /// - Throws: `.invalid` with the slug `example_invalid` for an example that is refused or a counter-example that is
     ///   accepted.
     func tryExamples(of proposal: SchemaProposal, on schema: Schema) throws(ChatError) {

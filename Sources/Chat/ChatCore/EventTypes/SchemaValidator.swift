@@ -2,14 +2,15 @@ import ChatModel
 import JSON
 import JSONSchema
 
-/// What the payloads of one type are held against. Made when a type or a version is declared, so that an emit finds it
-/// ready; immutable, so that all threads share it.
+/// Validates the payloads of one type. It is made when a type or a version is declared, so that it is ready for emits.
+/// Immutable, so all threads share it.
 final class SchemaValidator: Sendable {
     let reference: SchemaReference
     let mode: EventType.Mode
-    /// Nil for a stored version that this gateway cannot compile: nothing passes unchecked because of it.
+    /// Nil for a stored version that this gateway cannot compile. Then every payload is refused under `enforce`.
     let schema: Schema?
-    /// Accepted events name the version. Those of built-in types do not: it says nothing that the type does not.
+    /// True when accepted events name the version. Events of built-in types do not, because these have only one
+    /// version.
     let marksEvents: Bool
     private let depth: Int
 
@@ -23,14 +24,15 @@ final class SchemaValidator: Sendable {
         depth = limits.jsonDepth
     }
 
-    /// Checks a payload.
+    /// Validates a payload.
     ///
     /// - Parameters:
-    ///   - value: the payload as its interface has parsed it; nil lets the gate parse the text.
-    ///   - work: what is left of the request's; on the loop the answer counts only if nothing was put off.
-    /// - Returns: what accepted it; nil when it is not checked, or refused and the mode lets it pass.
-    /// - Throws: under `enforce`: `.malformed` for a number outside 64 bits, which a schema could not be held against;
-    ///   `.invalid` with the slug `schema_violation`.
+    ///   - value: the payload as its interface has parsed it; nil to parse the text here.
+    ///   - work: the remaining validation budget of the request. On the loop, the result counts only if nothing was
+    ///     postponed.
+    /// - Returns: the schema that accepted it; nil when it is not checked, or does not match and the mode permits that.
+    /// - Throws: under `enforce`: `.malformed` for a number outside 64 bits, which cannot be validated; `.invalid` with
+    ///   the slug `schema_violation`.
     func admit(
         _ data: JSONText, parsed value: JSONValue?, within work: inout ValidationBudget
     ) throws(ChatError) -> SchemaReference? {
@@ -43,14 +45,14 @@ final class SchemaValidator: Sendable {
         do throws(ChatError) {
             exact = try self.exact(data, value)
         } catch {
-            // It is stored; what is wrong is told with the other violations.
+            // The event is stored, and the error is reported with the other violations.
             if mode == .warn { return nil }
             throw error
         }
         let verdict = verdict(on: exact, data.count, &work)
         if verdict == .valid { return marksEvents ? reference : nil }
         guard !work.isOnLoop || (mode == .warn && verdict == .invalid) else {
-            // It may do with more steps, and the reasons of a refusal cost far more than a verdict.
+            // More steps may yield another verdict, and finding the reasons of a refusal costs far more than a verdict.
             work.isPutOff = true
             return nil
         }
@@ -58,15 +60,16 @@ final class SchemaValidator: Sendable {
         throw refusal
     }
 
-    /// Nil where there is nothing to ask.
+    /// The verdict on a value; nil when there is no schema.
     ///
-    /// - Parameter bytes: what the check is paid with: the payload's own, not those of the body it came in.
+    /// - Parameter bytes: the length of the payload, which determines its step budget; not the length of the request
+    ///   body.
     private func verdict(on value: JSONValue, _ bytes: Int, _ work: inout ValidationBudget) -> Verdict? {
         guard let schema else { return nil }
         return ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema, within: &work.budget)
     }
 
-    /// Why a stored payload would be refused; nil when nothing is wrong with it any more.
+    /// The error with which a stored payload would be refused; nil when it matches the schema now.
     func refusal(of data: JSONText) -> ChatError? {
         do throws(ChatError) {
             let value = try exact(data, nil)
@@ -77,7 +80,7 @@ final class SchemaValidator: Sendable {
         }
     }
 
-    /// What the sender is told of a verdict.
+    /// The error for the sender that describes a verdict.
     private func refusal(
         _ verdict: Verdict?, of value: JSONValue, _ bytes: Int, _ work: inout ValidationBudget
     ) -> ChatError? {
@@ -96,14 +99,14 @@ final class SchemaValidator: Sendable {
         }
     }
 
-    /// Neither accepted nor refused by the schema.
+    /// The error for a payload that the schema neither accepts nor refuses.
     private func undecided(_ detail: String, keyword: String) -> ChatError {
         error(
             "data cannot be held against version \(reference.version) of '\(reference.type)': \(detail)",
             [ChatError.FieldError(pointer: "#", keyword: keyword, detail: detail)])
     }
 
-    /// The payload with its integers as they are: a body that was read leniently has them all as doubles.
+    /// The payload with exact integers. A leniently parsed body has all numbers as doubles, so it is parsed again.
     private func exact(_ data: JSONText, _ value: JSONValue?) throws(ChatError) -> JSONValue {
         if let value, value.document.hasExactIntegers { return value }
         do {
@@ -124,15 +127,15 @@ final class SchemaValidator: Sendable {
     }
 }
 
-/// The gates of the gateway's own types, compiled once in a process. Those that accept anything have none, so that their
-/// payloads need not be parsed for it.
+/// The validators of the built-in types, compiled once in a process. Types that accept anything have none, so that
+/// their payloads need not be parsed.
 enum BuiltInValidators {
     static let all: [ExactText: SchemaValidator] = {
         let limits = Limits()
         let check = SchemaCheck(limits: limits)
         var validators: [ExactText: SchemaValidator] = [:]
         for type in BuiltInCatalogue.all where !type.counterExamples.isEmpty {
-            // A schema of ours that does not compile refuses its events; the catalogue's own test finds it before.
+            // A built-in schema that does not compile refuses its events. The catalogue's tests prevent that.
             let schema = try? check.compile(SchemaVersion(type).schema)
             validators[ExactText(type.name)] = SchemaValidator(
                 SchemaReference(type: type.name, version: 1), schema, mode: .enforce, limits: limits,

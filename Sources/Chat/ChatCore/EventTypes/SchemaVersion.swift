@@ -2,32 +2,33 @@ public import ChatModel
 public import JSON
 import JSONSchema
 
-/// One version of an event type's schema. Never changes: events name the version that accepted them.
+/// One version of an event type's schema. Immutable, because events name the version that accepted them.
 public struct SchemaVersion: Sendable {
     public var type: String
-    /// From 1, without gaps.
+    /// The version number, from 1 without gaps.
     public var number: Int
-    /// Byte for byte as it was declared.
+    /// The schema, byte for byte as it was declared.
     public var schema: JSONText
-    /// Values the schema accepts, for those who read it; tried when it was declared.
+    /// Values that the schema accepts, for readers of the schema. Checked when it was declared.
     public var examples: [JSONText]
-    /// Values the schema refuses.
+    /// Values that the schema refuses. Checked when it was declared.
     public var counterExamples: [JSONText]
-    /// What it had to be to the earlier versions.
+    /// The compatibility rule in force when it was declared.
     public var compatibility: CompatibilityRule
-    /// Why it was taken although it was not, or not provably.
+    /// The reason for which it was accepted although it broke the rule, or could not be proved to keep it; nil
+    /// otherwise.
     public var forced: String?
     public var created: Timetoken
 }
 
-/// A schema that is to become the next version of a type.
+/// A schema proposed as the next version of a type.
 public struct SchemaProposal: Sendable {
     public var schema: JSONText
     public var examples: [JSONText] = []
     public var counterExamples: [JSONText] = []
-    /// Becomes the type's rule when the version is taken; nil leaves it.
+    /// The type's new compatibility rule if the version is accepted; nil to keep the present rule.
     public var compatibility: CompatibilityRule?
-    /// Takes the version although it breaks the rule, for this reason, which is kept with it.
+    /// The reason to accept the version although it breaks the rule. It is stored with the version.
     public var forced: String?
 
     public init(schema: JSONText) { self.schema = schema }
@@ -59,7 +60,7 @@ extension SchemaVersion {
         writer.endArray()
     }
 
-    /// Reads what `body` printed; nil for a record that is no version of ours.
+    /// Reads what `body` printed; nil for a record that is not a schema version.
     init?(_ record: Record) {
         guard let type = record.parent, let schema = record.body.rawMember("schema"),
             let root = try? JSONDocument(record.body).root, let number = root["number"]?.integer
@@ -73,7 +74,7 @@ extension SchemaVersion {
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
     }
 
-    /// The only version of one of the gateway's own types.
+    /// The only version of a built-in type.
     init(_ builtIn: BuiltInType) {
         func texts(_ values: [String]) -> [JSONText] { values.map { JSONText(trusted: Array($0.utf8)) } }
         self.init(
@@ -84,8 +85,8 @@ extension SchemaVersion {
 }
 
 extension SchemaVersion {
-    /// Whether tools that know JSON Schema draft 07 alone can read the schema: what its dialect has beyond that, they
-    /// pass over.
+    /// True when tools that support only JSON Schema draft 07 can read the schema. They ignore keywords that were added
+    /// later.
     public var isReadableAsDraft07: Bool {
         guard let metaschema = Self.draft07, let value = try? JSONDocument(schema.bytes, limits: .schema).root else {
             return false
@@ -94,7 +95,7 @@ extension SchemaVersion {
         return ScratchPool.shared.verdict(on: value, by: metaschema, within: &work.budget) == .valid
     }
 
-    /// Compiles always; a gateway that could not would say of every schema that it cannot be read.
+    /// Always compiles. Without it, no schema would count as readable.
     private static let draft07: Schema? = {
         let text = JSONText { writer in
             writer.beginObject()
@@ -107,6 +108,6 @@ extension SchemaVersion {
 }
 
 extension JSONLimits {
-    /// As deep as the parser goes: how deep a schema may be was said when it was declared.
+    /// The parser's maximum depth. The depth of a schema was checked when it was declared.
     fileprivate static let schema = JSONLimits(depth: 2000)
 }

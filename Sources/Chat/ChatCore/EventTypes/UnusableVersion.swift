@@ -3,22 +3,23 @@ import JSON
 import JSONSchema
 import Locking
 
-/// A stored version of a schema that this gateway cannot compile: in mode `enforce` every event of its type is refused.
+/// A stored version of a schema that this gateway cannot compile. In mode `enforce` every event of its type is refused.
 public struct UnusableVersion: Sendable {
     public var app: AppID
     public var type: String
     public var number: Int
-    /// Why, in a sentence.
+    /// The reason, as a sentence.
     public var fault: String
 }
 
 extension EventTypes {
-    /// Calls `body` for each unusable version that is met: when the gateway starts, when it is declared elsewhere.
+    /// Registers an observer of unusable versions. It is called for each one found at the start of the gateway or after
+    /// a declaration on another node.
     public func observeUnusable(_ body: @escaping @Sendable (UnusableVersion) -> Void) {
         unusableObservers.withLock { $0.append(body) }
     }
 
-    /// Tells the process and, by `schema.unusable` on `$system`, the app's operators.
+    /// Informs the process's observers and, by `schema.unusable` on `$system`, the app's operators.
     func tell(of version: UnusableVersion) async {
         for observer in unusableObservers.withLock({ $0 }) { observer(version) }
         let data = JSONText { writer in
@@ -29,29 +30,31 @@ extension EventTypes {
             writer.endObject()
         }
         let channel = ChannelID(ChannelID.systemName, in: version.app)
-        // Told to the process already; the types must not wait for a log that takes nothing now.
+        // The observers are informed already, and loading the types must not fail because the log does not accept
+        // events now.
         _ = try? await log.append([EventDraft(channel: channel, type: "schema.unusable", data: data)], claim: nil)
     }
 }
 
 extension EventTypes {
-    /// What a write of this node has compiled, by the record it belongs to. Used only while that record says the same:
-    /// another node's version has a schema of its own.
+    /// Schemas that a write on this node has compiled, by their records. Each is used only while the record has the
+    /// same body, because a version written by another node has its own schema.
     struct Prepared: Sendable {
         var versions: [RecordKey: (body: JSONText, compiled: CompiledVersion?)] = [:]
         var candidates: [RecordKey: (body: JSONText, candidate: Candidate)] = [:]
     }
 
-    /// Reads every type and compiles its newest version. Before the first request.
+    /// Reads every type and compiles its newest version. Must be called before the first request.
     ///
-    /// - Returns: the revision from which `follow` goes on.
+    /// - Returns: the revision to pass to `follow`.
     func load() async throws(ChatError) -> Revision {
         _ = BuiltInValidators.all
         let revision = try await directory.revision()
         for app in keyring.apps {
             try await mirror.load(.eventType, in: app.id) { apply($0, $1, Prepared()) }
             for type in declared(in: app.id) { try await settle(EventType.recordKey(type.name, in: app.id)) }
-            // Among settings of other rooms, so by their names and not as the mirror loads a kind.
+            // The records of candidates are settings like those of other modules, so they are listed by id prefix
+            // instead of loaded by kind through the mirror.
             var query = RecordQuery(.setting, in: app.id, limit: 500)
             query.idPrefix = Candidate.idPrefix
             repeat {
@@ -63,7 +66,7 @@ extension EventTypes {
         return revision
     }
 
-    /// Applies what changes in the directory, until cancelled or until the engine closes.
+    /// Applies changes of the directory, until cancelled or until the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(
             from: revision, { apply($0, $1, Prepared()) },
@@ -72,19 +75,19 @@ extension EventTypes {
                     do {
                         return try await self.settle(key)
                     } catch {
-                        // The schema of a type in force must be had: another attempt, until it can be read.
+                        // The schema of a type in force is required, so this retries until it can be read.
                         try? await Task.sleep(for: .milliseconds(200))
                     }
                 }
             })
     }
 
-    /// Writes to the directory; it counts on this node when this returns.
+    /// Writes to the directory. The changes take effect on this node before this returns.
     func write(_ changes: [RecordChange], _ prepared: Prepared = Prepared()) async throws(ChatError) -> [Record] {
         try await mirror.write(changes) { apply($0, $1, prepared) }
     }
 
-    /// Takes one record as it is now; nil when it was removed.
+    /// Applies the present state of one record; nil when it was removed.
     private func apply(_ key: RecordKey, _ record: Record?, _ prepared: Prepared) {
         switch key.kind {
         case .app where record == nil: contents.withLock { $0[AppID(key.id)] = nil }
@@ -129,7 +132,7 @@ extension EventTypes {
         return Entry(type: type, compiled: compiled, validator: validator)
     }
 
-    /// Compiles what a record calls for and this node does not have yet.
+    /// Compiles the schema that a record names, unless this node has it already.
     private func settle(_ key: RecordKey) async throws(ChatError) {
         switch key.kind {
         case .eventType: try await settleVersion(of: key.id, in: key.app)
@@ -158,7 +161,7 @@ extension EventTypes {
         return latest > 0 && entry.compiled?.number != latest ? latest : nil
     }
 
-    /// A stored version, compiled; nil when there is no such record.
+    /// Reads and compiles a stored version; nil when there is no such record.
     func compiled(_ number: Int, of name: String, in app: AppID) async throws(ChatError) -> CompiledVersion? {
         let record = try await directory.read(SchemaVersion.recordKey(number, of: name, in: app))
         guard let record else { return nil }
@@ -168,7 +171,7 @@ extension EventTypes {
             }
             return CompiledVersion(number: number, schema: try storedCheck.compile(version.schema))
         } catch {
-            // Another release wrote it, for instance. Nothing passes unchecked because of it.
+            // For example, another release wrote it. Payloads are not accepted unchecked because of that.
             await tell(of: UnusableVersion(app: app, type: name, number: number, fault: error.message))
             return CompiledVersion(number: number, schema: nil)
         }
@@ -184,8 +187,8 @@ extension EventTypes {
             }
             var prepared = Prepared()
             prepared.candidates[key] = (record.body, candidate)
-            // By the mirror, which takes what is so now: one that has become a version meanwhile, or was dropped, would
-            // be back for a moment.
+            // Goes through the mirror, which applies the record's present state. Otherwise a candidate that was
+            // promoted or removed meanwhile would reappear for a moment.
             try await mirror.refresh(key) { [prepared] in apply($0, $1, prepared) }
         }
     }

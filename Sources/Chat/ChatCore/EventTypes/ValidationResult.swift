@@ -3,16 +3,18 @@ import JSON
 import JSONSchema
 import Locking
 
-/// What a schema says of a payload; with the reasons, which cost far more than the verdict.
+/// The result of validating a payload, with the reasons, which cost far more than the verdict.
 enum ValidationResult {
     case valid
     case invalid(Report)
     case exhausted(Verdict.Budget)
 
+    /// Validates a value.
+    ///
     /// - Parameters:
     ///   - bytes: the length of the payload's own text, when the value is a part of a larger body.
-    ///   - work: what is left of the request's.
-    ///   - limit: how many reasons are wanted.
+    ///   - work: the remaining validation budget of the request.
+    ///   - limit: the maximum number of reasons.
     init(
         of value: JSONValue, bytes: Int? = nil, by schema: Schema, within work: inout ValidationBudget, limit: Int = 50
     ) {
@@ -20,7 +22,7 @@ enum ValidationResult {
         self.init(verdict, of: value, bytes: bytes, by: schema, within: &work, limit: limit)
     }
 
-    /// The same for a verdict that is there already.
+    /// Makes the result for a verdict that is known already.
     init(
         _ verdict: Verdict, of value: JSONValue, bytes: Int?, by schema: Schema, within work: inout ValidationBudget,
         limit: Int = 50
@@ -37,7 +39,7 @@ enum ValidationResult {
 }
 
 extension Verdict.Budget {
-    /// Why a payload was neither accepted nor refused.
+    /// The reason why a payload was neither accepted nor refused.
     var sentence: String {
         switch self {
         case .steps:
@@ -60,8 +62,8 @@ extension ChatError.FieldError {
     }
 }
 
-/// Working memory of evaluations, used again: an evaluation then allocates nothing. Most run on the loop, one after the
-/// other, so there are few.
+/// A pool of working memory for evaluations, so that an evaluation allocates nothing. Most evaluations run on the loop
+/// one after the other, so the pool is small.
 final class ScratchPool: Sendable {
     static let shared = ScratchPool()
 
@@ -71,7 +73,7 @@ final class ScratchPool: Sendable {
 
     private static let mostKept = 8
 
-    /// Each behind a lock that nobody else has meanwhile, so taking it never waits.
+    /// Each has its own lock, which only its present user takes, so taking it never waits.
     private let free = Lock<[Lock<Memory>]>([])
 
     func verdict(

@@ -2,15 +2,17 @@ import ChatModel
 import JSON
 import JSONSchema
 
-/// Whether a new version of a schema may follow an earlier one.
+/// Decides whether a new version of a schema may follow an earlier one.
 struct VersionComparison {
     let rule: CompatibilityRule
     let type: String
-    /// The number the new version would have.
+    /// The number that the new version would get.
     let number: Int
 
-    /// - Throws: `.conflict` with the slug `incompatible_schema`: the faults are the breaking changes, the members hold the
-    ///   earlier version and, when there is a proof, a witness that one version accepts and the other refuses.
+    /// Checks the compatibility of a new schema with an earlier version.
+    ///
+    /// - Throws: `.conflict` with the slug `incompatible_schema`. The faults are the breaking changes; the members hold
+    ///   the earlier version and, when there is a proof, a witness that one version accepts and the other refuses.
     func demand(_ new: Schema, follows old: Schema, number earlier: Int) throws(ChatError) {
         guard let mode = SchemaComparison.Mode(rawValue: rule.mode.rawValue) else { return }
         let comparison = SchemaComparison(old: old, new: new, mode: mode, isLenient: rule.isLenient)
@@ -21,14 +23,15 @@ struct VersionComparison {
         }
     }
 
-    /// The time for comparing was over before this version and the ones before it.
+    /// The error for a comparison that ran out of time before this version and the versions before it.
     func unfinished(at earlier: Int, limit: Duration) -> ChatError {
         undecided(
             "version \(number) of '\(type)' could not be compared with version \(earlier) and those before it within "
                 + "\(limit.components.seconds) seconds", earlier)
     }
 
-    /// An error met with an earlier version: also one that says why that cannot be compared with.
+    /// The error for an earlier version, with the reason why that version cannot be compared, unless it is a proper
+    /// incompatibility.
     func explained(_ error: ChatError, at earlier: Int) -> ChatError {
         guard error.slug != "incompatible_schema" else { return error }
         return undecided("version \(earlier) of '\(type)' cannot be compared: \(error.message)", earlier)

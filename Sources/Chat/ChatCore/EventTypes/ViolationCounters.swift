@@ -1,8 +1,9 @@
 import ChatModel
 import Locking
 
-/// Stored events that violate the schema of their type, until the operators are told: one entry for each type, with the
-/// last of its events. A type in mode `warn` may be violated ten thousand times a second.
+/// Counts stored events that violate the schema of their type until they are reported to the operators. There is one
+/// entry for each type, with the last violating event, because a type in mode `warn` may be violated ten thousand times
+/// a second.
 final class ViolationCounters: Sendable {
     struct Tally: Sendable {
         var count: Int
@@ -19,7 +20,7 @@ final class ViolationCounters: Sendable {
 
     func note(_ event: Event) { add(Tally(count: 1, last: event)) }
 
-    /// Also gives back what could not be told.
+    /// Adds a count. Also used to return entries that could not be reported.
     func add(_ tally: Tally) {
         let name = Name(app: tally.last.channel.app, type: tally.last.type)
         tallies.withLock { tallies in
@@ -33,7 +34,7 @@ final class ViolationCounters: Sendable {
         wakes.continuation.yield()
     }
 
-    /// Takes out some of an app's types each, so that no app is told more than a few at a time.
+    /// Removes and returns at most `most` entries of each app, to limit the reports sent to one app at a time.
     func take(ofEachApp most: Int) -> [Tally] {
         tallies.withLock { tallies in
             var taken: [AppID: Int] = [:]
@@ -48,6 +49,6 @@ final class ViolationCounters: Sendable {
         }
     }
 
-    /// Ends when the waiting task is cancelled. For one waiter.
+    /// An element for each new violation. Ends when the waiting task is cancelled. For one consumer.
     var arrivals: AsyncStream<Void> { wakes.stream }
 }

@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Texts and counters that are kept with a channel, by key.
+    /// Texts and counters kept with a channel, by key.
     static let channelValues: [BuiltInType] = [
         metadata("channel.metadata.created", "Texts were added to a channel.", "The new texts by key."),
         metadata(

@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Channels as records.
+    /// Changes of channel records.
     static let channels: [BuiltInType] = [
         BuiltInType(
             "channel.created", .kept, "A channel's record was made.",

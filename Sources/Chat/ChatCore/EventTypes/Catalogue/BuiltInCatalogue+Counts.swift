@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Numbers that change often and are told at most once in a while.
+    /// Numbers that change often; each is announced at most once per interval.
     static let counts: [BuiltInType] = [
         BuiltInType(
             "channel.participant_count.updated", .passing, "The number of users inside open channels changed.",

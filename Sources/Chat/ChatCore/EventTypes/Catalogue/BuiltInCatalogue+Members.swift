@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Who belongs to a channel, and who is inside.
+    /// Memberships of a channel, and users entering and leaving it.
     static let members: [BuiltInType] = [
         BuiltInType(
             "member.invited", .kept, "Users were invited to a channel. Also on the channel of each who is invited.",

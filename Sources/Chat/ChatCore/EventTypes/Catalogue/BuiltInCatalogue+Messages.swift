@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// What is said: messages, signals, and custom events that have no type.
+    /// Messages, signals, and custom events that have no type.
     static let messages: [BuiltInType] = [
         BuiltInType(
             anything: "message.created", .kept, "A message was sent. `data` is what the sender wrote.",

@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// What is attached to a message: reactions, other actions, replies.
+    /// Attachments of a message: reactions, other actions, replies.
     static let reactions: [BuiltInType] = [
         reaction("reaction.added", "A user reacted to a message."),
         reaction("reaction.removed", "A user took a reaction to a message back."),

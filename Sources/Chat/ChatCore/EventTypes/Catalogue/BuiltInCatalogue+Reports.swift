@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// What the gateway tells about itself, on the channel `$system`.
+    /// Reports of the gateway about itself, on the channel `$system`.
     static let reports: [BuiltInType] = [
         BuiltInType(
             "webhook.failing", .kept, "Deliveries to a webhook have been failing for some time.",

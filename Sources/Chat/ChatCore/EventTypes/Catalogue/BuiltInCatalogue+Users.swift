@@ -1,7 +1,7 @@
 import ChatModel
 
 extension BuiltInCatalogue {
-    /// Users, and what is between them and others. (`user.mentioned` is with the conversation.)
+    /// Users, and relations between users. (`user.mentioned` is part of the conversation.)
     static let users: [BuiltInType] = [
         record("user.created", "A user's record was made."),
         record(

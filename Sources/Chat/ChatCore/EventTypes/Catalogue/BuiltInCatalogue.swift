@@ -1,10 +1,10 @@
 import ChatModel
 
-/// Every event type that the gateway gives of its own accord (`events.md` 3), grouped by subject in the files beside.
+/// Every event type that the gateway itself emits, grouped by subject in the adjacent files.
 ///
 /// The objects in `data` are those that the REST API shows, with the same names. Times are RFC 3339 texts.
 public enum BuiltInCatalogue {
-    /// In the order of the subjects; no name twice.
+    /// All types, ordered by subject. Names are unique.
     public static let all: [BuiltInType] = [
         messages, reactions, conversation, members, presence, users, channels, channelValues, counts, connections,
         reports,
@@ -13,14 +13,14 @@ public enum BuiltInCatalogue {
     /// The type with this name; nil when the gateway has none.
     public static func named(_ name: String) -> BuiltInType? { byName[name] }
 
-    /// Whether events of the type are kept; those it does not know are.
+    /// The default retention of the type's events. Events of a type that the catalogue does not have are kept.
     static func retention(of name: String) -> Retention { named(name)?.retention ?? .kept }
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 }
 
 extension BuiltInCatalogue {
-    /// The session of a stream that was opened as a user's device.
+    /// The session of a stream opened for a user's device.
     static let connections: [BuiltInType] = [
         session(
             "connection.opened", "A device opened a stream session.", state: "open",
@@ -60,7 +60,7 @@ extension BuiltInCatalogue {
 }
 
 extension BuiltInCatalogue {
-    /// Who is there, on the channel itself.
+    /// Presence on a channel, announced on the channel itself.
     static let presence: [BuiltInType] = [
         occupant("presence.joined", "A user appeared on a channel.", showsState: false),
         occupant("presence.left", "A user went away from a channel."),

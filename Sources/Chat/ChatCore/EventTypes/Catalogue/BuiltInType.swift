@@ -1,20 +1,20 @@
 public import ChatModel
 import JSON
 
-/// An event type of the gateway itself: what its events say, and the schema of their `data`.
+/// An event type of the gateway itself: the meaning of its events, and the schema of their `data`.
 ///
-/// Described like a type that an app declares, so that it is listed, validated and documented in the same way. An app
-/// cannot declare it again.
+/// It is described like a type that an app declares, so that it is listed, validated and documented in the same way. An
+/// app cannot declare a type of the same name.
 public struct BuiltInType: Sendable {
     public let name: String
-    /// One sentence: what happened when such an event appears.
+    /// One sentence that says what happened when such an event appears.
     public let description: String
-    /// Whether such events enter history unless the sender asks otherwise.
+    /// The retention of such events unless the sender requests another.
     public let retention: Retention
-    /// JSON Schema 2020-12 of the envelope's `data`, complete in itself: no `$id`, references only into its own `$defs`.
-    /// Objects are open, so that members added later violate nothing.
+    /// The JSON Schema 2020-12 of the envelope's `data`. It is self-contained: it has no `$id` and refers only to its
+    /// own `$defs`. Its objects accept additional members, so that members added later violate nothing.
     public let schema: String
-    /// True when the schema refuses nothing, so that `data` need not be looked at: a number of any length may pass.
+    /// True when the schema accepts everything. Then `data` is not examined, and a number of any length passes.
     public let acceptsAnything: Bool
     /// JSON values that the schema accepts; never empty.
     public let examples: [String]
@@ -23,8 +23,8 @@ public struct BuiltInType: Sendable {
 
     /// A type whose `data` is an object.
     ///
-    /// - Parameter members: keywords of the schema beside `type`, as the inside of a JSON object without its braces. Shared
-    ///   terms are named as `#/$defs/…` and copied in.
+    /// - Parameter members: schema keywords besides `type`, as the inside of a JSON object without its braces. Shared
+    ///   terms are referenced as `#/$defs/…` and copied in.
     init(
         _ name: String, _ retention: Retention, _ description: String, members: String, accepts examples: [String],
         refuses counterExamples: [String]
@@ -39,7 +39,7 @@ public struct BuiltInType: Sendable {
             name, description, ["\"type\": \"object\"", members] + SharedTerms.definitions(for: members))
     }
 
-    /// A type whose `data` may be anything.
+    /// A type whose `data` may be any JSON value.
     init(anything name: String, _ retention: Retention, _ description: String, accepts examples: [String]) {
         self.name = name
         self.retention = retention
@@ -50,7 +50,7 @@ public struct BuiltInType: Sendable {
         schema = Self.text(name, description, [])
     }
 
-    /// True for types that a `*` of a webhook leaves out: they must be named.
+    /// True for types that the pattern `*` of a webhook leaves out; a webhook must name them.
     public var isChatty: Bool { BuiltInTypes.isChatty(name) }
 
     private static func text(_ name: String, _ description: String, _ keywords: [String]) -> String {

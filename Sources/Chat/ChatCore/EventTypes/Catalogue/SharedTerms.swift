@@ -1,6 +1,8 @@
-/// Definitions that several built-in schemas use. Each schema is complete in itself, so they are copied into it.
+/// Definitions that several built-in schemas use. They are copied into each schema, so that every schema is
+/// self-contained.
 enum SharedTerms {
-    /// The `$defs` keyword with the terms that `keywords` name, directly or through each other; nothing if none.
+    /// Returns the `$defs` keyword with the terms that `keywords` references, directly or through other terms; empty if
+    /// it references none.
     static func definitions(for keywords: String) -> [String] {
         var needed: [String] = []
         var text = keywords
@@ -17,7 +19,7 @@ enum SharedTerms {
         text.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
     }
 
-    /// A channel for the examples of types that show one.
+    /// A channel for the examples of event types that contain one.
     static let crew =
         #"{"id":"crew","kind":"group","name":"Crew","description":null,"custom_type":"work","cover_url":null,"#
         + #""type":null,"status":null,"data":null,"custom":{"floor":3},"frozen":false,"operators":["ana"],"#
@@ -25,17 +27,17 @@ enum SharedTerms {
         + #""joined_member_count":1,"created_at":"2024-11-24T01:39:05.678901Z","etag":"8c1f0b2d4e6a7931","#
         + #""updated_at":"2024-11-24T01:39:05.678901Z"}"#
 
-    /// A membership for the examples of types that show one.
+    /// A membership for the examples of event types that contain one.
     static let ben =
         #"{"user":"ben","channel":"crew","state":"joined","role":"none","inviter":"ana","#
         + #""invited_timetoken":"17324123456789012","joined_timetoken":"17324123456789033","type":null,"status":"new","#
         + #""custom":null,"read_timetoken":null,"delivered_timetoken":null,"created_at":"2024-11-24T01:39:05.678901Z","#
         + #""etag":"8c1f0b2d4e6a7931","updated_at":"2024-11-24T01:39:05.678903Z"}"#
 
-    /// A message for the examples of types that show one.
+    /// A message for the examples of event types that contain one.
     static let hello = message(#"{"text":"hello"}"#)
 
-    /// A message of the examples, after an edit or before one.
+    /// A message for the examples, with or without an edit and a deletion.
     static func message(_ data: String, edited: String = "null", deleted: String = "null") -> String {
         let parts: [String] = [
             #"{"id":"evt_17324123456789012","timetoken":"17324123456789012","type":"message.created","kind":"message","#,
@@ -47,10 +49,10 @@ enum SharedTerms {
         return parts.joined()
     }
 
-    /// An edit or a deletion of the examples.
+    /// An edit or a deletion for the examples.
     static let deed = #"{"timetoken":"17324123999999999","by":"ana"}"#
 
-    /// An action for the examples of types that show one.
+    /// A message action for the examples of event types that contain one.
     static func action(_ type: String, _ value: String) -> String {
         #"{"channel":"crew","message_timetoken":"17324123456789012","type":"\#(type)","value":"\#(value)","#
             + #""user":"ben","action_timetoken":"17324123999999999"}"#

@@ -1,9 +1,10 @@
 public import ChatModel
 import JSON
 
-/// An event type as a file declares it, for apps whose types are kept beside their code.
+/// An event type declared in a file, for apps that keep their types beside their code.
 ///
-/// A folder holds one file for each type, named `<type>.json`. Its one object has the members of the API's calls:
+/// A folder holds one file for each type, named `<type>.json`. The file is one object with the members of the API's
+/// calls:
 ///
 /// ```json
 /// {
@@ -19,11 +20,11 @@ import JSON
 /// }
 /// ```
 ///
-/// Every member may be left out. Without `schema` the type is declared and nothing checked. A schema that differs in any
-/// byte from the newest version becomes the next one, under `compatibility`, or with the reason in `force` without regard
-/// to it. A file that is gone changes nothing: stored events name the versions.
+/// Every member is optional. Without `schema` the type is declared and its events are not checked. A schema that
+/// differs in any byte from the newest version becomes the next version if `compatibility` permits it, or regardless of
+/// it when `force` gives a reason. Deleting a file changes nothing, because stored events name the versions.
 public struct EventTypeDeclaration: Sendable {
-    /// For messages.
+    /// The file's name, for messages.
     public let file: String
     public let name: String
     public let settings: EventTypeSettings
@@ -37,7 +38,10 @@ public struct EventTypeDeclaration: Sendable {
 
     /// Reads a file.
     ///
-    /// - Parameter file: its name in the folder, with `.json`.
+    /// - Parameters:
+    ///   - file: its name in the folder, with `.json`.
+    ///   - bytes: its content.
+    /// - Throws: `DeclarationError` for a bad name or bad content.
     public init(file: String, _ bytes: [UInt8], limits: Limits) throws(DeclarationError) {
         self.file = file
         name = String(file.dropLast(".json".count))
@@ -62,7 +66,7 @@ public struct EventTypeDeclaration: Sendable {
         proposal = try Self.proposal(document, file)
     }
 
-    /// How long a file may be: room for a schema, some examples and the rest.
+    /// The maximum length of a file in bytes: enough for a schema, some examples and the other members.
     public static func mostBytes(_ limits: Limits) -> Int { 4 * (limits.schemaBytes + limits.dataBytes) }
 
     private static func settings(_ root: JSONValue, _ file: String) throws(DeclarationError) -> EventTypeSettings {
@@ -126,10 +130,10 @@ public struct EventTypeDeclaration: Sendable {
     }
 }
 
-/// Why a file's declaration is not taken.
+/// The reason why a file's declaration is refused.
 public struct DeclarationError: Error, CustomStringConvertible, Sendable {
     public let file: String
-    /// Where in the file; nil when it is about all of it.
+    /// The place in the file as a JSON pointer; nil when the error concerns the whole file.
     public let pointer: String?
     public let message: String
 
@@ -139,7 +143,9 @@ public struct DeclarationError: Error, CustomStringConvertible, Sendable {
         self.message = message
     }
 
-    /// - Parameter error: of the registry, whose faults point into the schema, or beside it into the examples.
+    /// Places an error of the registry in the file.
+    ///
+    /// - Parameter error: its faults point into the schema, or beside the schema into the examples.
     init(_ file: String, _ error: ChatError) {
         switch (error.slug, error.faults.first) {
         case (_, nil): self.init(file, error.message)

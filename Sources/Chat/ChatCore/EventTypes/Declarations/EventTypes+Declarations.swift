@@ -1,24 +1,25 @@
 public import ChatModel
 import Locking
 
-/// What a file's declaration came to.
+/// The result of a file's declaration.
 public struct DeclarationResult: Sendable, Equatable {
     public var name: String
-    /// The newest version; zero when there is no schema.
+    /// The number of the newest version; zero when there is no schema.
     public var version: Int
     public var isNewVersion: Bool
 }
 
 extension EventTypes {
-    /// Brings an app's event types in line with what files declare: all of them or, when one is refused, none. Doing it
-    /// again changes nothing.
+    /// Updates an app's event types to the declarations of files: all of them or, when one is refused, none. The call
+    /// is idempotent.
     ///
-    /// Types of other origins, and those whose file is gone, stay as they are.
+    /// Types of other origins, and types whose file is gone, are not changed.
+    ///
     /// - Throws: `DeclarationError` naming the file and the place in it.
     public func apply(
         _ declarations: [EventTypeDeclaration], to app: AppID
     ) async throws(DeclarationError) -> [DeclarationResult] {
-        // Which file was at work when the registry said no.
+        // The file being processed when the registry throws.
         let file = Lock<String?>(nil)
         do throws(ChatError) {
             return try await settling(.none, in: app) { () async throws(ChatError) in
