@@ -3,23 +3,23 @@ import Synchronization
 
 /// A compiled expression that selects events: `type == 'order.paid' && data.amount > 100`.
 ///
-/// One language for streams, webhooks, history and PubNub's `filter-expr` (`pubnub-wire.md` 9). What the names mean is
-/// the dialect's choice. Two filters are equal when their text and dialect are, which is what lets equal subscriptions
-/// share a feed.
+/// Streams, webhooks, history and PubNub's `filter-expr` use the same language (docs/filters.md). The dialect defines
+/// the meaning of names. Two filters are equal when their text and dialect are equal, so equal subscriptions share a
+/// feed.
 public struct Filter: Sendable {
     /// The expression as it was given.
     public let text: String
     public let dialect: FilterDialect
-    /// Nil: not compiled.
+    /// The compiled expression; nil for an uncompiled filter.
     private let root: FilterNode?
     private let steps: Int
 
     /// Compiles an expression.
     ///
-    /// - Parameter limits: `filterBytes` bounds the text, `filterDepth` the nesting of parentheses and prefix operators;
-    ///   evaluation goes no deeper than that. `filterSearches` bounds how often a text is read for one event, and
-    ///   `filterSteps` what an evaluation costs.
-    /// - Throws: `.malformed` with the slug `bad_filter`; the message says what is wrong and at which column (characters,
+    /// - Parameter limits: `filterBytes` limits the text. `filterDepth` limits the nesting of parentheses and prefix
+    ///   operators, and thereby the depth of an evaluation. `filterSearches` limits the number of `LIKE` and `CONTAINS`
+    ///   operators. `filterSteps` limits the cost of an evaluation.
+    /// - Throws: `.malformed` with the slug `bad_filter`; the message gives the error and its column (in characters,
     ///   from 1).
     public init(_ text: String, dialect: FilterDialect = .native, limits: Limits = Limits()) throws(ChatError) {
         guard text.utf8.count <= limits.filterBytes else {
@@ -33,7 +33,8 @@ public struct Filter: Sendable {
         self.dialect = dialect
     }
 
-    /// The text of a stored filter that is only shown: it is not compiled, which may take a millisecond, and selects nothing.
+    /// The text of a stored filter that is only displayed. It is not compiled, which may take a millisecond, and
+    /// selects nothing.
     public init(uncompiled text: String) {
         root = nil
         steps = 0
@@ -41,14 +42,14 @@ public struct Filter: Sendable {
         dialect = .native
     }
 
-    /// Whether the event is selected. Never fails: what cannot be compared does not match, nor does what would take more
-    /// steps than an evaluation has.
+    /// Returns true when the filter selects the event. Never fails: an operand that cannot be compared does not match,
+    /// and an evaluation that exceeds its steps does not match either.
     ///
-    /// The payload is parsed only if the expression names it. To try many filters on one event, make one
-    /// ``FilterSubject`` and hand that to each.
+    /// The payload is parsed only if the expression names it. To evaluate many filters on one event, make one
+    /// ``FilterSubject`` and pass it to each.
     public func accepts(_ event: Event) -> Bool { accepts(FilterSubject(event)) }
 
-    /// Whether the event is selected, with what other filters have already parsed of it.
+    /// Returns true when the filter selects the event. Reuses what other filters have parsed of it.
     public func accepts(_ subject: FilterSubject) -> Bool {
         guard let root else { return false }
         if dialect == .pubnub, subject.isNeverFilteredOnPubNub { return true }
@@ -59,9 +60,9 @@ public struct Filter: Sendable {
         return false
     }
 
-    /// What an event must have to be selected, as far as it can be looked up.
+    /// A necessary condition on selected events, as far as it can be looked up in an index.
     var requirement: Requirement? {
-        // Some events pass PubNub's filters whatever they say.
+        // PubNub's filters always pass events of some kinds.
         dialect == .pubnub ? nil : root?.requirement
     }
 }
@@ -81,11 +82,11 @@ extension Filter: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// Counts over all filters of the process.
+/// Counters over all filters of the process.
 public enum FilterStatistics {
     private static let exhausted = Atomic<UInt64>(0)
 
-    /// Evaluations that ran out of steps, so that the filter did not match.
+    /// The number of evaluations that ran out of steps, so that the filter did not match.
     public static var exhaustedCount: UInt64 { exhausted.load(ordering: .relaxed) }
 
     static func countExhausted() { exhausted.add(1, ordering: .relaxed) }

@@ -1,21 +1,21 @@
 import ChatModel
 
-/// Which names an expression may use and what they stand for.
+/// The names that an expression may use, and their meaning.
 public enum FilterDialect: Sendable, Hashable {
     /// The envelope's fields: `type`, `channel`, `user`, `custom_type`, `data`, `meta`; the last two also with members,
     /// `data.order["total"]`, `data.items[0]`. Anything else is a syntax error.
     case native
-    /// PubNub's wire (`pubnub-wire.md` 9.1): `data.…` is the payload its readers get, every other name is one of `meta`,
-    /// and `uuid`, `userId`, `user_id` are the publisher unless `meta` has that very member.
+    /// The PubNub dialect: `data.…` is the payload that PubNub's readers get. Every other name is a member of `meta`.
+    /// `uuid`, `userId` and `user_id` are the publisher unless `meta` has a member of that exact name.
     case pubnub
-    /// A record as the REST API shows it: its members by name, and what is inside of them, `custom.floor`.
+    /// A record as the REST API shows it: its members by name, and members of these, such as `custom.floor`.
     case record(RecordMembers)
 }
 
 /// The members of a kind of record that filters may name.
 public struct RecordMembers: Sendable, Hashable {
     let names: [String]
-    /// Those that hold members of the app's own.
+    /// The members that contain members defined by the app.
     let objects: [String]
 
     var known: String { (names + objects.map { $0 + ".…" }).joined(separator: ", ") }
@@ -27,24 +27,24 @@ enum FilterStep: Hashable, Sendable {
     case index(Int)
 }
 
-/// Where the value of a name comes from.
+/// The source of a name's value.
 enum FilterSource: Hashable, Sendable {
     case type, channel, user, customType
     /// A member of a record.
     case member([FilterStep])
     case data([FilterStep])
     case meta([FilterStep])
-    /// Payload and metadata as PubNub's readers see them.
+    /// The payload and the metadata as PubNub's readers get them.
     case wireData([FilterStep])
     case wireMeta([FilterStep])
-    /// The member of that name in `meta`, and without one the publisher.
+    /// The member of that name in `meta`; without one, the publisher.
     case publisher(String)
 }
 
 extension FilterDialect {
     static let nativeNames = "type, channel, user, custom_type, data.…, meta.…"
 
-    /// What a name with the steps behind it means; the text says why it means nothing.
+    /// Resolves a name with the steps that follow it. The failure says why the name has no meaning.
     func resolve(_ name: String, _ steps: [FilterStep]) -> Result<FilterSource, FilterNameFault> {
         switch self {
         case .native: native(name, steps)
@@ -82,7 +82,7 @@ extension FilterDialect {
     }
 }
 
-/// Why a name cannot be used.
+/// The reason why a name cannot be used.
 struct FilterNameFault: Error {
     let text: String
 }

@@ -3,7 +3,8 @@ import ChatModel
 /// A token of an expression.
 enum FilterToken: Equatable {
     case number(String)
-    /// The texts between the unescaped stars, which are wildcards to `LIKE` and stars to everything else.
+    /// The texts between the unescaped stars. A star is a wildcard for `LIKE` and an ordinary character for every other
+    /// operator.
     case string([String])
     /// A name or a keyword, as it was written.
     case word(String)
@@ -12,7 +13,7 @@ enum FilterToken: Equatable {
     case end
 }
 
-/// Cuts an expression into tokens, one at a time.
+/// Splits an expression into tokens, one at a time.
 struct FilterLexer {
     static let errorSlug = "bad_filter"
 
@@ -38,7 +39,7 @@ struct FilterLexer {
 
     /// An error at an offset of the text.
     func fault(_ what: String, at offset: Int) -> ChatError {
-        // Characters, not bytes: continuation bytes do not count.
+        // The column counts characters, so UTF-8 continuation bytes are skipped.
         let column = bytes[..<min(offset, bytes.count)].count { $0 & 0xC0 != 0x80 } + 1
         return ChatError(.malformed, "bad filter: \(what) at column \(column)", slug: Self.errorSlug)
     }
@@ -74,14 +75,14 @@ struct FilterLexer {
             at += exponent
             take(while: Self.isDigit)
         }
-        // `1.2.3`, `5x` and `7.` are slips, not a number and something else.
+        // `1.2.3`, `5x` and `7.` are errors, not a number followed by something else.
         guard at >= bytes.count || !(Self.isWord(bytes[at]) || bytes[at] == UInt8(ascii: ".")) else {
             throw fault("not a number", at: start)
         }
         return text(from: start)
     }
 
-    /// The bytes of `e`, `e+` or `e-` before digits, if they come next.
+    /// The length of `e`, `e+` or `e-` before digits, if they come next.
     private func exponentLength() -> Int? {
         guard at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") else { return nil }
         let isSigned =
@@ -116,7 +117,7 @@ struct FilterLexer {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-    /// Letters, `_`, `$`, and everything beyond ASCII: names are members of other people's JSON.
+    /// True for letters, `_`, `$`, and every byte beyond ASCII, because names are members of arbitrary JSON.
     private static func isWord(_ byte: UInt8) -> Bool {
         (0x61...0x7A).contains(byte | 0x20) && byte < 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$")
             || byte >= 0x80

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// A compiled expression. Chains of one operator are one node, so the tree is as deep as the text is nested.
+/// A compiled expression. A chain of one operator is one node, so the tree is only as deep as the text is nested.
 indirect enum FilterNode: Sendable {
     enum Equality: Sendable { case equal, unequal }
     enum Order: Sendable { case less, greater, lessOrEqual, greaterOrEqual }
@@ -10,11 +10,11 @@ indirect enum FilterNode: Sendable {
     case not(FilterNode)
     case equality(FilterNode, Equality, FilterNode)
     case order(FilterNode, Order, FilterNode)
-    /// With a literal on the right: prepared once.
+    /// `LIKE` with a literal on the right, which is compiled once.
     case like(FilterNode, WildcardPattern)
     case likeValue(FilterNode, FilterNode)
     case contains(FilterNode, FilterNode)
-    /// From left to right.
+    /// Evaluated from left to right.
     case arithmetic(FilterNode, [(FilterArithmetic, FilterNode)])
     case complement(FilterNode)
     case negative(FilterNode)
@@ -22,10 +22,10 @@ indirect enum FilterNode: Sendable {
     case name(FilterSource)
     case list([FilterNode])
 
-    /// Steps for the smallest part of an expression.
+    /// The number of steps for the smallest part of an expression.
     private static let partSteps = 8
 
-    /// The node as a condition.
+    /// Evaluates the node as a condition.
     func holds(for subject: FilterSubject) -> Bool {
         guard subject.spend(Self.partSteps) else { return false }
         switch self {
@@ -48,7 +48,7 @@ indirect enum FilterNode: Sendable {
         }
     }
 
-    /// The node as an operand.
+    /// Evaluates the node as an operand.
     func value(for subject: FilterSubject) -> FilterValue {
         guard subject.spend(Self.partSteps) else { return .undefined }
         switch self {
@@ -72,13 +72,13 @@ indirect enum FilterNode: Sendable {
         }
     }
 
-    /// The number, or the one a text spells: of a name read once for all filters.
+    /// The number, or the number that a text spells. The number of a name is read once for all filters.
     private func number(for subject: FilterSubject) -> FilterNumber? {
         if case .name(let source) = self { return subject.spend(Self.partSteps) ? subject.number(of: source) : nil }
         return value(for: subject).number(subject)
     }
 
-    /// The moment that a text spells as RFC 3339 has it.
+    /// The time that a text in RFC 3339 format denotes.
     private func time(for subject: FilterSubject) -> FilterNumber? {
         guard let text = value(for: subject).string, Self.timeBytes.contains(text.utf8.count),
             subject.spend(text.utf8.count), let moment = Timestamp.read(text)
@@ -86,10 +86,10 @@ indirect enum FilterNode: Sendable {
         return .integer(Int64(clamping: moment.rawValue))
     }
 
-    /// From `2030-01-31T12:00:00Z` to nine places of a second and an offset.
+    /// The length in bytes, from `2030-01-31T12:00:00Z` to nine fractional digits and an offset.
     private static let timeBytes = 20...35
 
-    /// Equality of `==` and `!=`; nil when the two cannot be compared, which makes both of them false.
+    /// The result of `==`; nil when the operands cannot be compared, in which case both `==` and `!=` are false.
     private static func areEqual(_ left: FilterNode, _ right: FilterNode, _ subject: FilterSubject) -> Bool? {
         let (one, other) = (left.value(for: subject), right.value(for: subject))
         switch (one.single, other.single) {
@@ -100,7 +100,7 @@ indirect enum FilterNode: Sendable {
         }
     }
 
-    /// The number of a value that the node has given.
+    /// The number of a value that this node returned.
     private func number(_ value: FilterValue, _ subject: FilterSubject) -> FilterNumber? {
         if case .name(let source) = self { return subject.number(of: source) }
         return value.number(subject)
@@ -129,7 +129,7 @@ indirect enum FilterNode: Sendable {
         return SubstringSearch(wanted.folded(part, subject)).occurs(in: folded(text, subject))
     }
 
-    /// A text that the node has given, without regard to case.
+    /// A text that this node returned, case-folded.
     private func folded(_ text: String, _ subject: FilterSubject) -> [UInt8] {
         if case .name(let source) = self, let folded = subject.folded(source) { return folded }
         return CaseInsensitiveText.bytes(text)

@@ -1,11 +1,11 @@
-/// A number of an expression. Integers stay exact, because timetokens have 17 digits and a double holds fewer than 16
-/// of any value.
+/// A number of an expression. Integers stay exact, because timetokens have 17 digits and a double is exact for fewer
+/// than 16 digits of an arbitrary value.
 enum FilterNumber: Sendable {
     case integer(Int64)
     case real(Double)
 
-    /// Reads an optional sign, digits, and optionally a fraction and an exponent; nil for everything else, and for what
-    /// is too large for a double. (`Double.init` would also take `nan`, `inf` and hexadecimal.)
+    /// Reads an optional sign, digits, and optionally a fraction and an exponent. Returns nil for everything else, and
+    /// for a value that is too large for a double. (`Double.init` would also accept `nan`, `inf` and hexadecimal.)
     init?(_ text: String) {
         guard Self.isDecimal(text.utf8) else { return nil }
         if let integer = Int64(text) {
@@ -30,7 +30,7 @@ enum FilterNumber: Sendable {
 
     var isZero: Bool { double == 0 }
 
-    /// The value as bits: an integer, or a real number that is one.
+    /// The value for bitwise operators: an integer, or a real number with an integral value.
     var bits: Int64? {
         switch self {
         case .integer(let value): value
@@ -38,7 +38,7 @@ enum FilterNumber: Sendable {
         }
     }
 
-    /// How it is written in decimal, for `CONTAINS` in a text.
+    /// The decimal text of the number, for `CONTAINS` in a text.
     var decimal: String {
         switch self {
         case .integer(let value): String(value)
@@ -47,7 +47,7 @@ enum FilterNumber: Sendable {
     }
 
     private static func isDecimal(_ text: String.UTF8View) -> Bool {
-        // The states: what may come next, and whether the text may end there.
+        // The states say what may come next, and whether the text may end there.
         enum State { case start, sign, whole, point, fraction, mark, exponentSign, exponent }
         var state = State.start
         for byte in text {
@@ -86,9 +86,10 @@ extension FilterNumber: Comparable {
 enum FilterArithmetic: Sendable {
     case add, subtract, or, xor, multiply, divide, remainder, and
 
-    /// Nil where there is no result: division by zero, bits of a fraction, a value beyond the doubles.
+    /// Applies the operator. Returns nil when there is no result: division by zero, bits of a fraction, a value beyond
+    /// the range of doubles.
     ///
-    /// Integers stay integers as long as the result is one and fits; otherwise the result is a double, so 7 / 2 is 3.5.
+    /// The result of integers is an integer if it is integral and fits; otherwise it is a double, so 7 / 2 is 3.5.
     func apply(_ left: FilterNumber, _ right: FilterNumber) -> FilterNumber? {
         if case .integer(let left) = left, case .integer(let right) = right, let exact = exact(left, right) {
             return .integer(exact)

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// Reads an expression by recursive descent; one function for each rule of the grammar (`pubnub-wire.md` 9.2).
+/// Parses an expression by recursive descent, with one function for each rule of the grammar (docs/filters.md).
 struct FilterParser {
     private var lexer: FilterLexer
     private var token: FilterToken
@@ -65,7 +65,7 @@ struct FilterParser {
         return node
     }
 
-    /// What follows a comparison's operator.
+    /// Parses the right side of a comparison.
     private mutating func operand() throws(ChatError) -> FilterNode {
         try advance()
         return try sum()
@@ -78,7 +78,7 @@ struct FilterParser {
         return .like(left, WildcardPattern(pieces: pieces))
     }
 
-    /// Each reads all of a text, of every event.
+    /// Counts `LIKE` and `CONTAINS`, because each reads a whole text of every event.
     private mutating func countSearch() throws(ChatError) {
         searches += 1
         guard searches <= searchLimit else { throw fault("more than \(searchLimit) LIKE and CONTAINS") }
@@ -120,7 +120,8 @@ struct FilterParser {
         return try primary()
     }
 
-    /// A minus before a digit belongs to the number, so that `-9223372036854775808` stays exact and `(-1)` is a literal.
+    /// Parses a minus sign. Before a digit it belongs to the number, so that `-9223372036854775808` stays exact and
+    /// `(-1)` is a literal.
     private mutating func negative() throws(ChatError) -> FilterNode {
         if case .number(let digits) = token { return .literal(try number("-" + digits)) }
         return .negative(try nested { parser throws(ChatError) in try parser.unary() })
@@ -144,7 +145,7 @@ struct FilterParser {
         return .number(number)
     }
 
-    /// Parentheses: a group around one expression, a set around several or around a literal.
+    /// Parses parentheses: a group if they contain one expression, a set if they contain several or a single literal.
     private mutating func list() throws(ChatError) -> FilterNode {
         let opened = offset
         try advance()
@@ -183,7 +184,7 @@ struct FilterParser {
         return .literal(value)
     }
 
-    /// `.name`, `["name"]` and `[0]`, any number of them.
+    /// Parses any number of `.name`, `["name"]` and `[0]`.
     private mutating func steps() throws(ChatError) -> [FilterStep] {
         var steps: [FilterStep] = []
         while true {
@@ -213,8 +214,8 @@ struct FilterParser {
         return step
     }
 
-    /// Runs `part` one level deeper: parentheses and prefix operators nest, and every level costs stack, here and at
-    /// each evaluation.
+    /// Runs `part` one level deeper. Parentheses and prefix operators nest, and every level costs stack, both here and
+    /// at each evaluation.
     private mutating func nested<Part>(
         _ part: (inout FilterParser) throws(ChatError) -> Part
     ) throws(ChatError) -> Part {
@@ -225,7 +226,7 @@ struct FilterParser {
         return result
     }
 
-    /// Steps over the symbol, or the keyword that spells it, if it comes next.
+    /// Consumes the symbol, or the keyword that means the same, if it comes next. Returns true if it did.
     private mutating func take(_ symbol: String, keyword: String? = nil) throws(ChatError) -> Bool {
         switch token {
         case .symbol(symbol): break

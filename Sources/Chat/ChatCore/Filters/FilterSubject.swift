@@ -1,22 +1,25 @@
 public import ChatModel
 public import JSON
 
-/// One event, or one record, while filters are tried on it; remembers what has been read of it, and counts what reading costs.
+/// One event or one record while filters are evaluated on it. It caches what has been read, and counts the cost of
+/// reading.
 ///
-/// The payload and the metadata are parsed at most once, and not before an expression asks for a member. A long text is taken
-/// out of them, read as a number and prepared for searches once, however many filters ask for it. Belongs to one task at a
-/// time: make one per event, use it, drop it.
+/// The payload and the metadata are parsed at most once, and only when an expression names a member. A long text is
+/// extracted, read as a number and prepared for searches once, however many filters use it. It must be used by one task
+/// at a time: make one per event, use it, and drop it.
 public final class FilterSubject {
-    /// Nil where it is a record.
+    /// The event; nil for a record.
     public let event: Event?
     private let record: JSONText?
     private let shownData: JSONText?
     private let shownMeta: JSONText?
 
+    /// Makes the subject of an event.
+    ///
     /// - Parameters:
-    ///   - wireData: the payload as PubNub's readers get it, when that is neither the event's `wire` text nor its `data`.
-    ///   - wireMeta: the metadata they get (`u`) when it is not the event's: presence events have one of their own
-    ///     (`pubnub-wire.md` 11.7).
+    ///   - wireData: the payload as PubNub's readers get it, when that is neither the event's `wire` text nor its
+    ///     `data`.
+    ///   - wireMeta: the metadata that they get (`u`), when it is not the event's. Presence events have their own.
     public init(_ event: Event, wireData: JSONText? = nil, wireMeta: JSONText? = nil) {
         self.event = event
         record = nil
@@ -24,7 +27,10 @@ public final class FilterSubject {
         shownMeta = wireMeta
     }
 
-    /// - Parameter record: as the REST API shows it to the reader who filters, so that a filter tells no more than the list.
+    /// Makes the subject of a record.
+    ///
+    /// - Parameter record: the record as the REST API shows it to the reader who filters, so that a filter reveals no
+    ///   more than the list does.
     public init(record: JSONText) {
         event = nil
         self.record = record
@@ -39,31 +45,33 @@ public final class FilterSubject {
     private lazy var wireMeta: JSONValue? = shownMeta == nil ? meta : Self.parse(shownMeta)
 
     private var longTexts: [FilterSource: LongText] = [:]
-    /// Lists as they are looked up in an index.
+    /// Elements of lists in the form in which an index finds them.
     private var listFacts: [FilterSource: [IndexedValue]] = [:]
 
-    /// Steps that the evaluation under way has left: one for about each byte that is read, eight for each part of the expression.
+    /// The remaining steps of the present evaluation: about one for each byte that is read, and eight for each part of
+    /// the expression.
     private var steps = 0
-    /// The number of long texts that have been taken out of the event: for tests.
+    /// The number of long texts extracted from the event. For tests.
     var longTextCount: Int { longTexts.count }
-    /// Steps that all evaluations of the event have taken.
+    /// The number of steps that all evaluations of the event have taken.
     private(set) var spent = 0
 
     private static func parse(_ text: JSONText?) -> JSONValue? {
-        // A text that the log accepted is JSON. Should the parser refuse it all the same, its members are undefined, as
-        // those of any value that has none.
+        // A text that the log accepted is valid JSON. If the parser refuses it nevertheless, its members are undefined,
+        // like those of any value without members.
         text.flatMap { try? JSONDocument($0).root }
     }
 
-    /// Record changes and message actions reach every subscriber (`pubnub-wire.md` 9).
+    /// True for record changes and message actions, which PubNub delivers to every subscriber.
     var isNeverFilteredOnPubNub: Bool { event.map { $0.kind == .recordChange || $0.kind == .action } ?? false }
 
     func begin(within steps: Int) { self.steps = steps }
 
-    /// Whether the evaluation under way has cost more than it may: then its result counts for nothing.
+    /// True when the present evaluation has exceeded its steps. Then its result does not count.
     var isExhausted: Bool { steps < 0 }
 
-    /// Counts what is about to be done; false when it is too much. The same for every evaluation, whatever is remembered.
+    /// Spends steps before the work is done. Returns false when the steps are exhausted. The cost is the same for every
+    /// evaluation, whether or not the value is cached.
     func spend(_ count: Int) -> Bool {
         steps -= count
         spent += count
@@ -77,7 +85,7 @@ public final class FilterSubject {
         return value
     }
 
-    /// The number, or the one a text spells.
+    /// The number, or the number that a text spells.
     func number(of source: FilterSource) -> FilterNumber? {
         let value = value(of: source)
         return longTexts.isEmpty ? value.number : longTexts[source].map(\.number) ?? value.number
@@ -99,27 +107,27 @@ public final class FilterSubject {
         }
     }
 
-    /// The text of a source without regard to case; nil when it is no text.
+    /// The case-folded text of a source; nil when its value is not a text.
     func folded(_ source: FilterSource) -> [UInt8]? {
         guard let text = value(of: source).string else { return nil }
         return longTexts.isEmpty
             ? CaseInsensitiveText.bytes(text) : longTexts[source]?.folded ?? CaseInsensitiveText.bytes(text)
     }
 
-    /// The text of a source as a pattern; nil when it is no text.
+    /// The text of a source as a pattern; nil when its value is not a text.
     func pattern(_ source: FilterSource) -> WildcardPattern? {
         guard let text = value(of: source).string else { return nil }
         return longTexts.isEmpty
             ? WildcardPattern(text: text) : longTexts[source]?.pattern ?? WildcardPattern(text: text)
     }
 
-    /// The value of a source as it is looked up; nil for what is equal to nothing.
+    /// The value of a source in the form in which an index finds it; nil for a value that equals nothing.
     func fact(of source: FilterSource) -> IndexedValue? {
         let value = value(of: source)
         return longTexts.isEmpty ? IndexedValue(value) : longTexts[source].map(\.fact) ?? IndexedValue(value)
     }
 
-    /// The elements of a list as they are looked up.
+    /// The elements of a list in the form in which an index finds them.
     func facts(of array: JSONValue, _ source: FilterSource) -> [IndexedValue] {
         if let known = listFacts[source] { return known }
         let facts = (0..<array.count).compactMap { array[$0].flatMap { IndexedValue(FilterValue($0)) } }
@@ -127,7 +135,7 @@ public final class FilterSubject {
         return facts
     }
 
-    /// The `i` of the wire's envelope, which presence has none of (`pubnub-wire.md` 8.4).
+    /// The member `i` of the PubNub envelope; presence events have none.
     private var publisher: String? { event?.kind == .presence ? nil : event?.user }
 
     private static func walk(_ start: JSONValue?, _ steps: [FilterStep]) -> FilterValue {
@@ -145,9 +153,10 @@ public final class FilterSubject {
     }
 }
 
-/// A text that is worth remembering, with what was made of it. Its length comes from strangers, and so do the filters.
+/// A text that is long enough to cache, with the values derived from it. Both its length and the filters come from
+/// untrusted clients.
 private final class LongText {
-    /// Shorter ones are read again.
+    /// The minimum length in bytes of a cached text. Shorter texts are read again.
     static let least = 64
 
     let text: String

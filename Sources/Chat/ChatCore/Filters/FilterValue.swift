@@ -1,8 +1,9 @@
 import JSON
 
-/// What an operand is worth for one event.
+/// The value of an operand for one event.
 enum FilterValue: Sendable {
-    /// A name without a value, and the result of arithmetic on what is no number. Every comparison with it is false.
+    /// A name without a value, or the result of arithmetic on something other than numbers. Every comparison with it is
+    /// false.
     case undefined
     case null
     case boolean(Bool)
@@ -12,7 +13,7 @@ enum FilterValue: Sendable {
     case set([FilterValue])
     /// A JSON array.
     case array(JSONValue)
-    /// A JSON object: nothing can be compared with it.
+    /// A JSON object. It cannot be compared with anything.
     case object
 
     init(_ text: String?) { self = text.map { .string($0) } ?? .undefined }
@@ -29,14 +30,14 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// A list of one stands for its element wherever a single value is asked for: `('a')` is a set left of `CONTAINS`
-    /// and a text everywhere else.
+    /// A set with one element counts as that element wherever a single value is expected: `('a')` is a set on the left
+    /// of `CONTAINS` and a text everywhere else.
     var single: FilterValue {
         if case .set(let members) = self, let only = members.first, members.count == 1 { return only.single }
         return self
     }
 
-    /// Whether the value alone is a condition that holds (9.3).
+    /// True when the value on its own counts as a true condition.
     var isTrue: Bool {
         switch single {
         case .boolean(let value): value
@@ -46,13 +47,13 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// The same, for an evaluation that pays for reading the text.
+    /// The number, for an evaluation that must spend steps for reading the text.
     func number(_ subject: FilterSubject) -> FilterNumber? {
         if case .string(let text) = single, !subject.spend(text.utf8.count) { return nil }
         return number
     }
 
-    /// The number, or the one a text spells.
+    /// The number, or the number that a text spells.
     var number: FilterNumber? {
         switch single {
         case .number(let value): value
@@ -66,7 +67,7 @@ enum FilterValue: Sendable {
         return nil
     }
 
-    /// Equality of `==` and `!=`; nil when the two cannot be compared, which makes both of them false.
+    /// The result of `==`; nil when the operands cannot be compared, in which case both `==` and `!=` are false.
     func equals(_ other: FilterValue, _ subject: FilterSubject) -> Bool? {
         switch (single, other.single) {
         case (.undefined, _), (_, .undefined), (.set, _), (_, .set), (.array, _), (_, .array), (.object, _),
@@ -81,12 +82,12 @@ enum FilterValue: Sendable {
         }
     }
 
-    /// Steps for an element of a list.
+    /// The number of steps for an element of a list.
     fileprivate static let elementSteps = 32
-    /// Steps for a byte beyond ASCII whose case is folded.
+    /// The number of steps for case-folding a byte beyond ASCII.
     private static let foldSteps = 8
 
-    /// Left side of `LIKE`: the text, or any text of a set or array.
+    /// The operator `LIKE` with this value on the left: matches the text, or any text of a set or array.
     func matches(_ pattern: WildcardPattern, _ subject: FilterSubject) -> Bool {
         switch self {
         case .string(let text): Self.pays(for: text, subject) && pattern.matches(text)
@@ -106,7 +107,7 @@ enum FilterValue: Sendable {
         subject.spend(elementSteps + text.utf8.count * (CaseInsensitiveText.isASCII(text) ? 1 : foldSteps))
     }
 
-    /// `CONTAINS`: membership in a set or array, else a part of a text.
+    /// The operator `CONTAINS`: membership in a set or array, otherwise a substring of a text.
     func contains(_ wanted: FilterValue, _ subject: FilterSubject) -> Bool {
         let wanted = wanted.single
         switch self {
@@ -117,15 +118,15 @@ enum FilterValue: Sendable {
             let test = MemberTest(wanted, subject)
             return array.contains(for: subject) { test.isSame(as: FilterValue($0)) }
         case .string(let text):
-            // Texts in texts are looked for by the node, which knows where they come from.
+            // The node searches for texts in texts, because it knows their source.
             guard case .number(let number) = wanted, subject.spend(text.utf8.count) else { return false }
             return SubstringSearch(Array(number.decimal.utf8)).occurs(in: Array(text.utf8))
         case .undefined, .null, .boolean, .number, .object: return false
         }
     }
 
-    /// Equality of members: as `==`, but texts without regard to case. What is wanted is prepared once, also as a number: lists
-    /// may be long.
+    /// Tests list elements for equality with a value: as `==`, but ignoring the case of texts. The value is prepared
+    /// once, also as a number, because lists may be long.
     private struct MemberTest {
         let wanted: FilterValue
         let subject: FilterSubject
@@ -153,7 +154,7 @@ enum FilterValue: Sendable {
 }
 
 extension JSONValue {
-    /// Whether an element of the array satisfies `holds`; reads no further than the first that does.
+    /// True when an element of the array satisfies `holds`. Reads no further than the first such element.
     fileprivate func contains(for subject: FilterSubject, where holds: (JSONValue) -> Bool) -> Bool {
         for index in 0..<count {
             guard subject.spend(FilterValue.elementSteps) else { return false }

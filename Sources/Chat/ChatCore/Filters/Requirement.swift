@@ -1,17 +1,17 @@
 import ChatModel
 
-/// One thing that can be looked up of an event: what stands where.
+/// One property of an event that can be looked up in an index: a place and a value.
 struct IndexedField: Hashable, Sendable {
     enum Place: Hashable, Sendable {
         /// The value of a name.
         case value(of: FilterSource)
         /// The elements of the list that a name stands for.
         case element(of: FilterSource)
-        /// Bounds which the number that a name stands for must not be below, roughly.
+        /// Lower bounds, coarsened, for the number that a name denotes.
         case atLeast(FilterSource)
-        /// Bounds which it must not be above.
+        /// Upper bounds, coarsened, for the number that a name denotes.
         case atMost(FilterSource)
-        /// What stands before some dot of the event's type, the dot included.
+        /// A prefix of the event's type that ends with a dot, the dot included.
         case typePrefix
     }
 
@@ -19,17 +19,18 @@ struct IndexedField: Hashable, Sendable {
     let value: IndexedValue
 }
 
-/// A value as a key: whatever a filter takes for equal has the same key, and some of what it does not. Who is found by a
-/// key is asked before it is believed.
+/// A value as a key of an index. Values that a filter considers equal have the same key; some unequal values have the
+/// same key too. So every filter found by a key must still be evaluated.
 enum IndexedValue: Hashable, Sendable {
-    /// Without regard to case, as members of a list are compared.
+    /// A case-folded text, because list elements are compared without regard to case.
     case text(ExactText)
-    /// Also of a text that spells a number. The double next to it: an integer and a real number are compared as such.
+    /// The nearest double of a number, or of a text that spells a number, because integers and real numbers are
+    /// compared with each other.
     case number(Double)
     case boolean(Bool)
     case null
 
-    /// Nil for what is equal to nothing.
+    /// Nil for a value that equals nothing.
     init?(_ value: FilterValue) {
         switch value.single {
         case .string(let text):
@@ -42,18 +43,20 @@ enum IndexedValue: Hashable, Sendable {
     }
 }
 
-/// What an event must have for a condition to hold, as far as it can be looked up. Necessary, not sufficient.
+/// A necessary condition on the events for which an expression holds, as far as it can be looked up. It is not
+/// sufficient.
 indirect enum Requirement: Sendable {
     case fact(IndexedField)
-    /// At least one of them.
+    /// At least one of them is required.
     case any([Requirement])
-    /// Every one of them, so it is enough to look for one.
+    /// All of them are required, so it is enough to look up one.
     case all([Requirement])
 
-    /// How many alternatives are worth an index: each takes a place of its own in every channel.
+    /// The maximum number of alternatives that are indexed, because each takes an entry in every channel.
     private static let widest = 16
 
-    /// One of the parts must be met; nil when there is one of which nothing is known, or when they are too many.
+    /// Requires one of the parts. Returns nil when nothing is known of one of them, or when there are too many
+    /// alternatives.
     static func any(of parts: [Requirement?]) -> Requirement? {
         let known = parts.compactMap { $0 }
         guard known.count == parts.count else { return nil }
@@ -61,17 +64,18 @@ indirect enum Requirement: Sendable {
         return whole.width <= widest ? whole : nil
     }
 
-    /// All parts must be met; nil when nothing is known of any.
+    /// Requires all parts. Returns nil when nothing is known of any part.
     static func all(of parts: [Requirement?]) -> Requirement? {
         let known = parts.compactMap { $0 }
-        // Many have room below a number, and a text is no list: whoever waits for its elements has to be asked. Rather
-        // something certain, if there is any.
+        // Certain requirements are preferred when there are any. Many events satisfy a bound of a number. And when a
+        // value is a text instead of a list, `CONTAINS` searches the text, so each filter that requires an element must
+        // be evaluated.
         let certain = known.filter(\.isCertain)
         let best = certain.isEmpty ? known : certain
         return best.count > 1 ? .all(best) : best.first
     }
 
-    /// How many places it takes at most.
+    /// The maximum number of index entries that it takes.
     private var width: Int {
         switch self {
         case .fact: 1
@@ -91,7 +95,7 @@ indirect enum Requirement: Sendable {
         }
     }
 
-    /// Calls `body` with every fact that is named.
+    /// Calls `body` with every indexed field that it names.
     func forEach(_ body: (IndexedField) -> Void) {
         switch self {
         case .fact(let fact): body(fact)
@@ -101,7 +105,7 @@ indirect enum Requirement: Sendable {
 }
 
 extension FilterNode {
-    /// What must be met for the node to hold; nil when that is nothing one can look up.
+    /// The requirement of a node; nil when it requires nothing that can be looked up.
     var requirement: Requirement? {
         switch self {
         case .any(let nodes): .any(of: nodes.map(\.requirement))
@@ -136,13 +140,14 @@ extension FilterNode.Order {
 }
 
 extension FilterNumber {
-    /// The number without the last of its digits, nearer to zero: of numbers in their order, these are in the same order.
-    /// There are 256 of them between a number and its double, which bounds how many bounds an event is held against.
+    /// The number with its low-order digits removed, rounded towards zero. Rounding preserves the order of numbers.
+    /// There are 256 rounded values between a number and twice that number, which limits the bounds that are compared
+    /// for an event.
     var coarse: Double { Double(bitPattern: double.bitPattern & ~((1 << 44) - 1)) }
 }
 
 extension Selection {
-    /// What an event on one of the channels must have to be admitted.
+    /// The requirement for an event on one of the channels to be selected.
     var requirement: Requirement? {
         let types = Requirement.any(
             of: types.map { pattern in

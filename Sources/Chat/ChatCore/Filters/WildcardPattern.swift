@@ -1,12 +1,12 @@
-/// The right side of `LIKE`: pieces of text with any run between them, matched without regard to case.
+/// The right side of `LIKE`: pieces of text with any run of characters between them, matched without regard to case.
 ///
-/// Matching takes the leftmost place of each piece in turn, which is enough because a run may have any length; with a
-/// linear search for each, the cost is that of reading text and pattern once. Backtracking would let one expression
-/// such as `*a*a*a*a*b` stall every event.
+/// Matching takes the leftmost occurrence of each piece in turn, which is sufficient because a run may have any length.
+/// With a linear search for each piece, the cost is that of reading text and pattern once. Backtracking would let an
+/// expression such as `*a*a*a*a*b` stall every event.
 struct WildcardPattern: Sendable {
     private let first: [UInt8]
     private let middle: [SubstringSearch]
-    /// Nil without any wildcard: then `first` is the whole.
+    /// The piece after the last wildcard; nil without any wildcard, when `first` is the whole pattern.
     private let last: [UInt8]?
 
     /// - Parameter pieces: the texts between the wildcards, escapes already undone; at least one.
@@ -18,7 +18,7 @@ struct WildcardPattern: Sendable {
         }
     }
 
-    /// Reads a pattern that is a value of the event: `*` is a run, `\*` a star, `\\` a backslash.
+    /// Reads a pattern from a value of the event: `*` is a run of characters, `\*` a star, `\\` a backslash.
     init(text: String) {
         var pieces = [""]
         var scalars = text.unicodeScalars.makeIterator()
@@ -36,10 +36,10 @@ struct WildcardPattern: Sendable {
         self.init(pieces: pieces)
     }
 
-    /// Whether the whole text fits the pattern.
+    /// True when the whole text matches the pattern.
     func matches(_ text: String) -> Bool { matches(folded: CaseInsensitiveText.bytes(text)) }
 
-    /// The same of a text without capitals (``CaseInsensitiveText``).
+    /// True when a whole case-folded text (``CaseInsensitiveText``) matches the pattern.
     func matches(folded text: [UInt8]) -> Bool {
         guard let last else { return text == first }
         guard text.count >= first.count + last.count, text.starts(with: first),
@@ -55,13 +55,13 @@ struct WildcardPattern: Sendable {
     }
 }
 
-/// A text to look for, prepared so that searching reads every byte once (Knuth, Morris, Pratt).
+/// A text to search for, prepared so that a search reads every byte once (Knuth, Morris, Pratt).
 ///
-/// A plain search costs the product of both lengths, and both come from strangers: 8 KiB of expression times 64 KiB of
-/// payload.
+/// The cost of a naive search is the product of both lengths, and both come from untrusted clients: 8 KiB of expression
+/// times 64 KiB of payload.
 struct SubstringSearch: Sendable {
     private let needle: [UInt8]
-    /// For each length of a matched beginning, the length of its longest proper end that is a beginning too.
+    /// For each length of a matched prefix, the length of its longest proper suffix that is also a prefix.
     private let fallback: [Int]
 
     init(_ needle: [UInt8]) {
@@ -78,7 +78,7 @@ struct SubstringSearch: Sendable {
 
     func occurs(in text: [UInt8]) -> Bool { end(in: text, 0..<text.count) != nil }
 
-    /// Where the leftmost occurrence inside `range` ends.
+    /// The end of the leftmost occurrence within the range.
     func end(in text: [UInt8], _ range: Range<Int>) -> Int? {
         guard !needle.isEmpty else { return range.lowerBound }
         var length = 0
@@ -91,7 +91,7 @@ struct SubstringSearch: Sendable {
     }
 }
 
-/// Text without regard to case: Unicode lower case, by the simple way for ASCII.
+/// Case folding of text: Unicode lower case, with a fast path for ASCII.
 enum CaseInsensitiveText {
     static func bytes(_ text: String) -> [UInt8] {
         var folded = Array(text.utf8)
@@ -103,7 +103,7 @@ enum CaseInsensitiveText {
         return folded
     }
 
-    /// As `bytes`; what has no capitals is the text itself.
+    /// The folded text, as `bytes`. A text without capitals is returned as it is.
     static func text(_ text: String) -> String {
         text.utf8.allSatisfy { $0 < 0x41 || (0x5B..<0x80).contains($0) }
             ? text : String(decoding: bytes(text), as: UTF8.self)
@@ -112,7 +112,7 @@ enum CaseInsensitiveText {
     static func isASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
 }
 
-/// A text to be found among others without regard to case, prepared once for all of them.
+/// A text to find among others without regard to case, prepared once for all comparisons.
 struct CaseInsensitiveMember {
     private let folded: [UInt8]
 
@@ -120,7 +120,7 @@ struct CaseInsensitiveMember {
 
     var count: Int { folded.count }
 
-    /// Whether a text is the same. Only one with letters beyond ASCII is written anew for it: those may have another length.
+    /// True when a text is the same. Only a text with letters beyond ASCII is converted, because its length may change.
     func isSame(as text: String) -> Bool {
         guard CaseInsensitiveText.isASCII(text) else { return CaseInsensitiveText.bytes(text) == folded }
         return text.utf8.count == folded.count
