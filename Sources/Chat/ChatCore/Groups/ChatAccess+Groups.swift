@@ -1,14 +1,18 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// What becomes of a group's channels.
+    /// A change of a group's channels.
     public enum GroupEdit: Sendable {
+        /// Replaces all channels.
         case replace([String])
-        /// Takes some in, at the end, and others out; both may name what is there or is not.
+        /// Appends channels and removes others. Adding a channel of the group, or removing a channel that is not in it,
+        /// has no effect.
         case change(adding: [String], removing: [String])
     }
 
-    /// A group, with those of its channels that the caller reaches and may know of; nil where there is none.
+    /// Returns a group with those of its channels that the caller can use and may know of; nil when there is none.
+    ///
+    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad name; what the store throws.
     public func group(_ name: String) async throws(ChatError) -> GroupRecord? {
         try caller.demand(.read)
         try Names.check(group: name)
@@ -17,7 +21,9 @@ extension ChatAccess {
         return try await known(reachable(group))
     }
 
-    /// Groups by their names, with what ``group(_:)`` shows of each.
+    /// Returns groups ordered by name. Each contains the channels that ``group(_:)`` returns.
+    ///
+    /// - Throws: `.forbidden` without `read`; `.malformed` for a bad query; what the store throws.
     public func groups(_ list: RecordList) async throws(ChatError) -> Page<GroupRecord> {
         try caller.demand(.read)
         let query = RecordQuery(.group, in: app, limit: list.limit)
@@ -34,7 +40,8 @@ extension ChatAccess {
         }
     }
 
-    /// Without private channels of others: their names are no more for a user's credential here than in the list of channels.
+    /// The group without other users' private channels. A user's credential must not learn their names here, as in the
+    /// list of channels.
     private func known(_ group: GroupRecord) async throws(ChatError) -> GroupRecord {
         var group = group
         group.channels = try await known(group.channels)
@@ -47,7 +54,8 @@ extension ChatAccess {
         return group
     }
 
-    /// A group is changed by those only who reach all of it: others do not see what they would take away.
+    /// Checks that the caller's patterns cover all channels of the group. Other callers may not change it, because they
+    /// do not see what they would remove.
     private func demandAll(of group: GroupRecord?) throws(ChatError) {
         for channel in group?.channels ?? [] where !caller.reaches(channel: channel) {
             throw ChatError(
@@ -55,11 +63,12 @@ extension ChatAccess {
         }
     }
 
-    /// Writes a group's channels; a group stays when it is empty.
+    /// Writes a group's channels. A group without channels is kept.
     ///
-    /// - Parameter isMaking: whether a group is made where there is none.
-    /// - Throws: `.notFound` where there is none and none is made; `.forbidden` for a group that is not all within reach; `.invalid`, slug `group_full`, over
-    ///   `Limits.groupChannels`; as `RecordChange.Precondition.check` says.
+    /// - Parameter isMaking: true to create the group when there is none.
+    /// - Throws: `.notFound` when there is none and `isMaking` is false; `.forbidden` when the caller's patterns do not
+    ///   cover the whole group; `.invalid`, slug `group_full`, past `Limits.groupChannels`; as described at
+    ///   `RecordChange.Precondition.check`.
     public func write(
         group name: String, _ edit: GroupEdit, demand: RecordChange.Precondition = .none, isMaking: Bool = true
     ) async throws(ChatError) -> Written<GroupRecord> {
@@ -88,9 +97,9 @@ extension ChatAccess {
         return Written(record: stored, isNew: decided.value.isNew)
     }
 
-    /// Deletes a group. Its channels stay.
+    /// Deletes a group. Its channels are kept.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: true when there was one.
     /// - Throws: as `write`.
     @discardableResult
     public func delete(group name: String, demand: RecordChange.Precondition = .none) async throws(ChatError) -> Bool {
@@ -105,8 +114,8 @@ extension ChatAccess {
         }.value
     }
 
-    /// The channels of all these groups that the caller reaches, each once: what a stream of groups follows. Groups without
-    /// a record have none.
+    /// Returns the channels of all these groups that the caller can use, each once. A stream of groups follows them. A
+    /// group without a record has no channels.
     ///
     /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`.
     public func groupChannels(_ names: [String]) async throws(ChatError) -> [String] {
@@ -115,7 +124,7 @@ extension ChatAccess {
         return channels
     }
 
-    /// Refuses a request whose groups hold too many channels.
+    /// Checks the number of channels in the groups of a request.
     ///
     /// - Throws: `.malformed` past `Limits.groupChannelsPerRequest`.
     public func demandRoom(forGroupChannels count: Int) throws(ChatError) {
@@ -126,7 +135,9 @@ extension ChatAccess {
         }
     }
 
-    /// The same of each group, in the order they are named.
+    /// Returns the channels of each group that the caller can use, in the order of the names.
+    ///
+    /// - Throws: `.malformed` for a bad name; what the store throws.
     public func channels(ofGroups names: [String]) async throws(ChatError) -> [[String]] {
         for name in names { try Names.check(group: name) }
         let records = try await directory.read(names.map { GroupRecord.key($0, in: app) })
@@ -135,7 +146,7 @@ extension ChatAccess {
 }
 
 extension ChatAccess.GroupEdit {
-    /// Everything it names.
+    /// All channels that the change names.
     fileprivate var channels: [String] {
         switch self {
         case .replace(let channels): channels
@@ -154,7 +165,7 @@ extension ChatAccess.GroupEdit {
 }
 
 extension [String] {
-    /// Each name once, where it was first.
+    /// The names without repetitions, each at its first position.
     fileprivate var distinct: [String] {
         var seen: Set<ExactText> = []
         return filter { seen.insert(ExactText($0)).inserted }
