@@ -1,22 +1,22 @@
 public import ChatModel
 
-/// A record that was kept elsewhere.
+/// A record to import from another system.
 public enum ImportRecord: Sendable {
     case user(String, UserEdit)
     case channel(String, ChannelKind, ChannelEdit)
-    /// Makes the channel's record as well where there is none: members need it.
+    /// A membership. Creates the channel's record when there is none, because members need one.
     case membership(user: String, channel: String, MembershipEdit)
-    /// Takes channels into a group; those that are in it stay.
+    /// Channels to add to a group. The channels already in it are kept.
     case group(String, [String])
     case restriction(user: String, channel: String, RestrictionRequest)
 }
 
 extension ChatAccess {
-    /// Moves a record here, and tells nobody: no stream, and no webhook. Who listens as a user while that user's
-    /// memberships are moved has them from the next stream on.
+    /// Imports a record without announcing it to any stream or webhook. A stream that is open while its user's
+    /// memberships are imported does not use them; the user's next stream does.
     ///
-    /// - Parameter isReplacing: whether what is here already takes on what is moved; otherwise it stays as it is.
-    /// - Throws: `.forbidden` without `manage`; what the verb throws that writes such a record.
+    /// - Parameter isReplacing: true to update an existing record; false to keep it unchanged.
+    /// - Throws: `.forbidden` without `manage`; what the operation throws that normally writes such a record.
     public func move(_ record: ImportRecord, isReplacing: Bool) async throws(ChatError) -> ImportResult {
         try caller.demand(.manage)
         try caller.demandNoUser()
@@ -38,7 +38,7 @@ extension ChatAccess {
                 return try await chat.moveRestriction(user, channel, restrictionRequest, isReplacing: isReplacing)
             }
         } catch {
-            // It is here, and stays as it is.
+            // The record exists already and is kept unchanged.
             guard error.code == .conflict, error.current != nil, !isReplacing else { throw error }
             return ImportResult(isNew: false)
         }
@@ -58,7 +58,9 @@ extension ChatAccess {
         return ImportResult(isNew: try await settle(user, channel, edit))
     }
 
-    /// - Returns: whether the user was neither a member nor invited before.
+    /// Applies an imported membership.
+    ///
+    /// - Returns: true when the user was neither a member nor invited before.
     private func settle(_ user: String, _ channel: String, _ edit: MembershipEdit) async throws(ChatError) -> Bool {
         try edit.check(limits)
         var edit = edit

@@ -1,10 +1,10 @@
 public import ChatModel
 import JSON
 
-/// A message that was sent elsewhere, with what was attached to it there: to be moved here as it was.
+/// A message that was sent in another system, with its actions, to import with its original time.
 public struct ImportMessage: Sendable {
-    /// What somebody attached to it: a reaction, an edit (`edited`), a deletion (`deleted`), the channel of its thread
-    /// (`threadRootId`), or something of the app's own.
+    /// An action on the message: a reaction, an edit (`edited`), a deletion (`deleted`), the channel of its thread
+    /// (`threadRootId`), or an action of the app's own type.
     public struct Action: Sendable {
         public var type: String
         public var value: String
@@ -19,11 +19,12 @@ public struct ImportMessage: Sendable {
         }
     }
 
-    /// Of one message at a time: the store looks them all up at once. More follow with the same message.
+    /// The maximum number of actions in one import of a message, because the store looks them all up at once. Further
+    /// actions are imported with the same message again.
     static let actionsMost = 1000
 
     public var emission: Emission
-    /// When it was sent: its timetoken there and here.
+    /// The time at which it was sent: its timetoken in both systems.
     public var at: Timetoken
     public var actions: [Action]
 
@@ -34,13 +35,13 @@ public struct ImportMessage: Sendable {
     }
 }
 
-/// What became of something that was to be moved here.
+/// The result of importing a message or a record.
 public struct ImportResult: Sendable {
-    /// False: it was here before.
+    /// False when it existed before.
     public var isNew: Bool
-    /// A message's place here: its own, unless another event had that. Nil for anything else.
+    /// A message's timetoken here: its own, unless another event had that one. Nil for anything else.
     public var place: Timetoken?
-    /// How much was attached to a message by it.
+    /// The number of actions that were added to a message.
     public var attached = 0
 
     init(isNew: Bool, place: Timetoken? = nil) {
@@ -49,19 +50,19 @@ public struct ImportResult: Sendable {
     }
 }
 
-/// What was said elsewhere, moved into the past of the log (`EventDraft.past`): in history, and told to nobody.
+/// Imports messages into the past of the log (`EventDraft.past`). They appear in history and are not announced.
 extension ChatAccess {
-    /// The types of the catalogue that messages of the past may have beside an app's own: what people said, and what
-    /// clients of other gateways keep among it. All else follows from records.
+    /// The built-in types that imported messages may have besides the app's own types: what users said, and what
+    /// clients of other services store among messages. All other built-in events follow from records.
     private static let typesOfThePast: Set<String> = [
         BuiltInTypes.messageCreated, "user.mentioned", "member.invited", "report.created", "user.banned", "user.muted",
         "user.unbanned",
     ]
 
-    /// Moves messages here, each to its own time; those that are here already stay as they are, and get what is attached
-    /// to them now and was not before.
+    /// Imports messages, each at its own time. A message that exists already is kept unchanged, and actions that it
+    /// lacks are added.
     ///
-    /// - Returns: for each message what became of it. One that is refused keeps no other out.
+    /// - Returns: the result of each message. A refused message does not prevent the import of others.
     /// - Throws: `.forbidden` without `emit` and `manage`; what the store throws.
     public func move(_ messages: [ImportMessage]) async throws(ChatError) -> [Result<ImportResult, ChatError>] {
         try caller.demand(.manage)
@@ -133,7 +134,9 @@ extension ChatAccess {
         return draft
     }
 
-    /// - Returns: how much was not there before.
+    /// Adds actions to a message.
+    ///
+    /// - Returns: the number of actions that did not exist before.
     private func attach(_ actions: [ImportMessage.Action], to event: Event) async throws(ChatError) -> Int {
         guard !actions.isEmpty else { return 0 }
         let channel = event.channel.name
@@ -170,7 +173,7 @@ extension ChatAccess {
 }
 
 extension BuiltInAction {
-    /// Whether it is the message's own, not something attached to it.
+    /// True for an action that changes the message itself instead of being attached to it.
     fileprivate var isDeed: Bool {
         switch self {
         case .edited, .deleted: true
@@ -180,9 +183,9 @@ extension BuiltInAction {
 }
 
 extension MessageRecord {
-    /// An edit counts if it is the newest, and a deletion if it is the first.
+    /// Applies an edit or a deletion. An edit counts if it is the newest, and a deletion if it is the first.
     ///
-    /// - Returns: whether it changes anything.
+    /// - Returns: true when it changes anything.
     fileprivate mutating func take(deed: MessageActionRecord, on event: Event) -> Bool {
         if deed.type == BuiltInAction.deleted.rawValue {
             guard deletion == nil else { return false }
