@@ -1,22 +1,22 @@
 import ChatModel
 
-/// An object that an event is handed out with when its reader asks for it (`include`).
+/// An object that is returned with an event when its reader requests it (`include`).
 public enum IncludedObject: String, CaseIterable, Sendable {
     /// The record of the user who caused the event.
     case user
     /// The record of the event's channel, with its member counts.
     case channel
-    /// The thread that the message begins or belongs to.
+    /// The thread that the message starts or belongs to.
     case thread
     /// The membership of the event's user in the event's channel.
     case member
 
-    /// The most events of one page that is read with objects. All objects of one event take up to 150 KiB.
+    /// The maximum number of events in a page with included objects. All objects of one event take up to 150 KiB.
     public static let pageMost = 100
 
-    /// Reads a list of names, which may repeat one.
+    /// Reads a list of names, which may contain duplicates.
     ///
-    /// - Returns: the objects; for a list with an unknown name none, and the index of the first such name.
+    /// - Returns: the objects; for a list with an unknown name no objects, and the index of the first such name.
     public static func objects(named names: [String]) -> (objects: Set<IncludedObject>, unknown: Int?) {
         var objects: Set<IncludedObject> = []
         for (index, name) in names.enumerated() {
@@ -31,21 +31,22 @@ public enum IncludedObject: String, CaseIterable, Sendable {
         allCases.filter(objects.contains).map(\.rawValue)
     }
 
-    /// The names that are accepted, for the text of an error.
+    /// The accepted names, for the text of an error.
     public static let choices = "'user', 'channel', 'thread' or 'member'"
 }
 
-/// The objects that a reader gets beside events, and the rights by which they are shown.
+/// The objects that a reader gets with events, and the rights that determine their content.
 ///
-/// Readers with equal inclusions get the same bytes for the same event.
+/// Readers with equal policies get the same bytes for the same event.
 public struct IncludePolicy: Hashable, Sendable {
-    /// The reader, as far as it decides what the objects show.
+    /// The reader, as far as it determines the content of the objects.
     enum Reader: Hashable, Sendable {
-        /// A program of the app: sees every field of users, and every channel that it reaches.
+        /// A program of the app. It sees every field of users, and every channel that its patterns cover.
         case app
-        /// Any of several users who may hear the same channels: sees the public fields of every user.
+        /// Any of several users who may receive events of the same channels. Sees the public fields of every user.
         case anyUser
-        /// One user: sees every field of its own record, the public fields of others, and the channels that it may know of.
+        /// One user. Sees every field of its own record, the public fields of others, and the channels that it may know
+        /// of.
         case user(ExactText)
     }
 
@@ -58,15 +59,17 @@ public struct IncludePolicy: Hashable, Sendable {
         self.reader = reader
     }
 
-    /// What a webhook or a pull subscription gets; nil for an empty set.
+    /// The policy of a webhook or a pull subscription; nil for an empty set.
     public static func ofApp(_ objects: Set<IncludedObject>) -> IncludePolicy? {
         objects.isEmpty ? nil : IncludePolicy(objects, for: .app)
     }
 
+    /// Makes the policy of a caller.
+    ///
     /// - Parameters:
-    ///   - objects: The result is nil for an empty set.
-    ///   - selection: What the caller follows, where the same bytes go to everybody who follows it; nil for an answer of the
-    ///     caller's own.
+    ///   - objects: the result is nil for an empty set.
+    ///   - selection: what the caller follows, when the same bytes go to every caller that follows it; nil for a
+    ///     response to the caller alone.
     init?(_ objects: Set<IncludedObject>, for caller: Caller, following selection: Selection?) {
         guard !objects.isEmpty else { return nil }
         let reader: Reader =
@@ -75,7 +78,7 @@ public struct IncludePolicy: Hashable, Sendable {
             } else if let user = caller.user {
                 selection == nil ? .user(ExactText(user)) : .anyUser
             } else {
-                // A ticket is in a user's hands, whoever that is.
+                // A user holds a ticket, but the ticket does not say which user.
                 caller.proof == nil ? .app : .anyUser
             }
         self.init(objects, for: reader)
@@ -83,11 +86,12 @@ public struct IncludePolicy: Hashable, Sendable {
 }
 
 extension ChatAccess {
-    /// How the caller gets objects beside events.
+    /// Returns the policy by which the caller gets objects with events.
     ///
     /// - Parameters:
-    ///   - objects: The result is nil for an empty set.
-    ///   - selection: What the caller follows, for a stream, whose bytes are shared; nil for an answer of the caller's own.
+    ///   - objects: the result is nil for an empty set.
+    ///   - selection: what the caller follows, for a stream, whose bytes are shared; nil for a response to the caller
+    ///     alone.
     public func inclusion(
         of objects: Set<IncludedObject>, following selection: Selection? = nil
     ) -> IncludePolicy? {

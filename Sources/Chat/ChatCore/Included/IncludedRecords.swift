@@ -1,17 +1,18 @@
 public import ChatModel
 public import JSON
 
-/// The objects of one event in print: the value of the member `included`.
+/// The printed objects of one event: the value of the member `included`.
 public struct RenderedIncludes: Sendable {
     public let text: JSONText
-    /// The same for all readers who see the same of one event; different for those who see different objects or fields.
+    /// A number that identifies the form of the text. It is the same for all readers who see the same of one event, and
+    /// different for readers who see different objects or fields.
     public let form: UInt8
 }
 
-/// The records that some events of one app are handed out with, read from the store in one step.
+/// The records included with some events of one app, read from the store in one step.
 ///
-/// Read after the events were committed, they are never older than these. Each record is parsed and printed once, however many
-/// events and readers it is for.
+/// They are read after the events were committed, so they are never older than the events. Each record is parsed and
+/// printed once, however many events and readers use it.
 public struct IncludedRecords: Sendable {
     /// The objects and fields that a reader may see.
     private struct ReturnedFields {
@@ -47,7 +48,7 @@ public struct IncludedRecords: Sendable {
     private let app: AppID
     private let publicFields: PublicUserFields
     private let records: [RecordKey: Record]
-    // What was printed and asked so far.
+    // Caches of printed objects and of rights.
     private var texts: [Place: RenderedIncludes] = [:]
     private var users: [UserForm: JSONText?] = [:]
     private var channels: [ExactText: JSONText?] = [:]
@@ -55,9 +56,9 @@ public struct IncludedRecords: Sendable {
     private var threads: [RecordKey: JSONText?] = [:]
     private var known: [ExactText: [ExactText: Bool]] = [:]
 
-    /// Reads what stands beside these events.
+    /// Reads the records for these events.
     ///
-    /// - Parameter wanted: events of one app with the objects wanted of each.
+    /// - Parameter wanted: events of one app with the requested objects of each.
     /// - Throws: what the store throws.
     public init(
         of wanted: some Sequence<(event: Event, objects: Set<IncludedObject>)>, in app: AppID,
@@ -73,9 +74,9 @@ public struct IncludedRecords: Sendable {
         records = zip(order, found).reduce(into: [:]) { $0[$1.0] = $1.1 }
     }
 
-    /// The objects beside one of the events, as a reader sees them.
+    /// Returns the objects of one of the events, as a reader sees them.
     ///
-    /// - Throws: what the store throws where it is asked for the reader's rights.
+    /// - Throws: what the store throws when it is read for the reader's rights.
     public mutating func text(
         beside event: Event, _ inclusion: IncludePolicy
     ) async throws(ChatError) -> RenderedIncludes {
@@ -92,7 +93,7 @@ public struct IncludedRecords: Sendable {
         switch inclusion.reader {
         case .app: sight.showsPrivateFields = true
         case .anyUser:
-            // The event may be from a time when everybody could read the channel.
+            // The channel may have become private after the event was stored.
             let record = records[ChannelRecord.key(event.channel.name, in: app)].flatMap(ChannelRecord.init)
             sight.knowsChannel = record?.kind.isPrivate != true || !event.audience.isOpen
         case .user(let reader):
@@ -102,7 +103,7 @@ public struct IncludedRecords: Sendable {
         return sight
     }
 
-    /// Whether a user may know of a channel's record and members.
+    /// True when a user may know of a channel's record and members.
     private mutating func knows(_ channel: ChannelID, _ reader: ExactText) async throws(ChatError) -> Bool {
         let name = ExactText(channel.name)
         if let answer = known[reader]?[name] { return answer }
@@ -177,7 +178,7 @@ public struct IncludedRecords: Sendable {
 }
 
 extension ChatAccess {
-    /// The objects beside events, in their order, read now; empty without an inclusion.
+    /// Returns the included objects of events, in the order of the events, read now; empty without a policy.
     ///
     /// - Parameter events: events of the caller's app that the caller may read.
     /// - Throws: what the store throws.
@@ -209,7 +210,7 @@ extension Event {
         return keys
     }
 
-    /// The record of the message whose thread the event begins or belongs to: of a message, and of what becomes of a reply.
+    /// The record of the first message of the event's thread. It exists for messages, and for changes of a reply.
     fileprivate var threadKey: RecordKey? {
         let root = draft.thread ?? (isMessage && retention == .kept ? timetoken : nil)
         return root.map { MessageRecord.key(channel.name, $0, in: channel.app) }
