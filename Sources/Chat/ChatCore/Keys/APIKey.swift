@@ -2,13 +2,13 @@ public import ChatModel
 import JSON
 public import Signing
 
-/// A credential of an app as it is kept: never the key itself.
+/// A credential of an app as it is stored. It never contains the key itself.
 public struct APIKey: Sendable {
-    /// What shows that somebody holds the key.
+    /// The evidence by which a caller proves that it holds the key.
     public enum TokenEvidence: Sendable {
-        /// Its text, kept as SHA-256 in hex.
+        /// The key's text, of which the SHA-256 digest is stored, in hex.
         case text(digest: String)
-        /// Tokens of users that its private half has signed (`WebTokenKey`); only the public half, in PEM, is here.
+        /// User tokens signed with the key's private half (`WebTokenKey`). Only the public half is stored, in PEM.
         case signature(WebTokenKey, pem: String)
     }
 
@@ -21,7 +21,7 @@ public struct APIKey: Sendable {
     public var types: [NamePattern]
     public var expires: Timetoken?
     public var created: Timetoken
-    /// What it is held to beside its app's rates.
+    /// The key's own rate limits, which apply in addition to its app's.
     public var rates = RatePolicies()
     /// The version of its record; empty before it is stored.
     public internal(set) var etag = ""
@@ -67,7 +67,7 @@ extension APIKey {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is no key of ours.
+    /// Reads what `body` printed; nil for a record that is not a key.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let proof = TokenEvidence(root),
             let scopes = root["scopes"]?.strings.flatMap(Scopes.init(names:))

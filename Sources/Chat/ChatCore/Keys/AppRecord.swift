@@ -2,32 +2,32 @@ public import ChatModel
 import JSON
 import Signing
 
-/// One tenant: its id is the space everything of it lives in (`product.md` 2).
+/// One tenant. Everything of an app is stored under its id.
 public struct AppRecord: Sendable {
     public var id: AppID
     public var name: String
-    /// For the PubNub wire, and readable again by the app's admin.
+    /// The publish key of the PubNub-compatible interface. The app's admins can read it again.
     public var publishKey: String
     public var subscribeKey: String
-    /// Signs tokens of users and PubNub's access tokens, also in programs of the app's own, so it must be readable again:
-    /// stored through the vault.
+    /// The secret that signs user tokens and PubNub access tokens, also in the app's own programs. So it must be
+    /// readable again: it is stored encrypted by the vault.
     public var secretKey: String
-    /// The one before the last exchange, which counts beside the present one for a while.
+    /// The secret before the last rotation, which stays valid beside the present one until a given time.
     public var previousSecret: (key: String, until: Timetoken)?
-    /// The first app: its admins are the operators (`product.md` 5).
+    /// True for the first app, whose admins are the operators.
     public var isFirst: Bool
-    /// How long kept events stay; nil is for ever.
+    /// The retention of kept events; nil for no limit.
     public var retention: Duration?
-    /// Events of types that are not declared are refused.
+    /// True to refuse events of undeclared types.
     public var requiresDeclaredTypes = false
-    /// PubNub's clients need an access token for whatever they do, or sign it.
+    /// True when PubNub clients need an access token, or a signature, for every request.
     public var demandsTokens = false
     /// The fields of other users that a user's credential may see.
     public var publicUserFields = PublicUserFields.standard
     public var created: Timetoken
-    /// What all its callers together are held to.
+    /// The rate limits of all its callers together.
     public var rates = RatePolicies()
-    /// The meters of that; nil where there is nothing to hold, and before the key ring has it.
+    /// The meters of these limits; nil when there are no limits, and before the key ring holds the app.
     public internal(set) var meters: RateMeters?
     /// The version of its record; empty before it is stored.
     public internal(set) var etag = ""
@@ -50,13 +50,13 @@ public struct AppRecord: Sendable {
 }
 
 extension AppRecord {
-    /// What may have signed something that holds now, the present one first, and when it ends.
+    /// The secrets whose signatures are valid now, the present one first, each with its end.
     public func secrets(at now: Timetoken) -> [(key: String, until: Timetoken?)] {
         let previous = previousSecret.flatMap { now < $0.until ? $0 : nil }
         return [(secretKey, nil)] + (previous.map { [($0.key, $0.until)] } ?? [])
     }
 
-    /// Tells secrets apart, and tells nothing of them.
+    /// A fingerprint that distinguishes secrets and reveals nothing about them.
     public static func print(ofSecret key: String) -> String { String(Keyring.digest(of: key).prefix(16)) }
 
     var recordKey: RecordKey { RecordKey(.app, id.name, in: .gateway) }
@@ -83,10 +83,10 @@ extension AppRecord {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is no app of ours.
+    /// Reads what `body` printed; nil for a record that is not an app, or whose secret cannot be decrypted.
     init?(_ record: Record, _ vault: Vault) {
         guard let root = try? JSONDocument(record.body).root, let sealed = root["secret_key"]?.string,
-            // A key the vault has not: `resealSecrets` has said so before.
+            // The vault lacks the key. `resealSecrets` has reported that before.
             let secret = try? vault.openText(sealed, context: record.key.vaultContext)
         else { return nil }
         self.init(
@@ -95,7 +95,7 @@ extension AppRecord {
             secretKey: secret, isFirst: root["first"]?.boolean ?? false,
             retention: root["retention_hours"]?.integer.map { .seconds($0 * 3600) },
             created: root["created"]?.string.flatMap { Timetoken(text: $0) } ?? .zero)
-        // A previous one that cannot be opened is no reason to have no app.
+        // An app is loaded even when its previous secret cannot be decrypted.
         if let sealed = root["previous_secret_key"]?.string,
             let key = try? vault.openText(sealed, context: record.key.vaultContext),
             let until = root["previous_secret_until"]?.string.flatMap({ Timetoken(text: $0) })
@@ -104,7 +104,7 @@ extension AppRecord {
         }
         requiresDeclaredTypes = root["require_declared_types"]?.boolean ?? false
         demandsTokens = root["demand_tokens"]?.boolean ?? false
-        // A name that this version does not know is private.
+        // A field name that this version does not know is treated as private.
         let names = root["public_user_fields"]?.strings
         publicUserFields =
             names.map { PublicUserFields(Set($0.compactMap(PublicUserFields.Field.init))) } ?? .standard

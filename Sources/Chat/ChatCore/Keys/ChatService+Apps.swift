@@ -8,7 +8,7 @@ public struct AppChange: Sendable {
     public var publicUserFields: PublicUserFields?
     public var retention: Retention?
 
-    /// The time that kept events stay, or no end.
+    /// The retention of kept events.
     public enum Retention: Sendable, Equatable { case forever, lasting(Duration) }
 
     public init(
@@ -31,7 +31,7 @@ public struct AppChange: Sendable {
 }
 
 extension AppChange.Retention {
-    /// Nil is for ever.
+    /// The retention as a duration; nil for no limit.
     fileprivate var age: Duration? {
         switch self {
         case .forever: nil
@@ -41,15 +41,16 @@ extension AppChange.Retention {
 }
 
 extension ChatService {
-    /// Returns the new rates of the present ones. Called again when somebody else's change came between.
+    /// Makes the new rates from the present ones. Called again when another change intervened.
     public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
 
-    /// Changes an app in one commit. What is older than a new retention is hidden when this returns, and what was hidden
-    /// stays so.
+    /// Changes an app in one commit. When this returns, events older than a new retention are hidden. Events that were
+    /// hidden before stay hidden.
     ///
-    /// - Throws: `.notFound` for another app, unless the caller is an operator; `.forbidden` to whoever does not reach the whole
-    ///   app, for rates unless by an operator, whose admins would lift them, and for types, tokens and users' fields by anybody
-    ///   but the app's own admins; `.stale` when the app is at another version than `etag`.
+    /// - Throws: `.notFound` for another app, unless the caller is an operator; `.forbidden` for a caller that does not
+    ///   reach the whole app; `.forbidden` for rates unless the caller is an operator, because the app's admins would
+    ///   lift them; `.forbidden` for types, tokens and users' fields unless the caller is one of the app's own admins;
+    ///   `.stale` when the app is at another version than `etag`.
     @discardableResult public func change(
         _ app: AppID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
         by caller: Caller
@@ -67,13 +68,13 @@ extension ChatService {
             change.apply(to: &app)
             if let rates { app.rates = try rates(app.rates) }
         }
-        // What the log does is what counts; the record says it, and has it done again at the next start.
+        // The retention in the log is authoritative. The record repeats it, so that the next start can set it again.
         if let retention = change.retention { try await engine.log.setRetention(retention.age, of: app.id) }
         return app
     }
 
-    /// Makes an admin key of the first app for an operator who is locked out, with an entry in the audit log. The service does
-    /// not run meanwhile.
+    /// Creates an admin key of the first app for an operator who is locked out, and writes an entry to the audit log.
+    /// The service must not run meanwhile.
     ///
     /// - Returns: nil when there is no app.
     /// - Throws: `.unavailable` when the store cannot be read or written.
@@ -84,7 +85,8 @@ extension ChatService {
         return issued
     }
 
-    /// Has the log keep what the apps say, if a stop came between.
+    /// Sets the retentions of the app records in the log, in case the gateway stopped between the two writes of a
+    /// change.
     func settleRetentions() async throws(ChatError) {
         for app in keyring.apps where app.retention != nil {
             try await engine.log.setRetention(app.retention, of: app.id)

@@ -3,17 +3,17 @@ import JSON
 import Locking
 public import Signing
 
-/// The gateway's own key: 32 random bytes, drawn at the first start and the same on all nodes of a store. Sessions of pages and
-/// stream tickets are sealed with it. No route shows it; where there is a `secrets_key`, it is stored sealed.
+/// The gateway's own key: 32 random bytes, generated at the first start and shared by all nodes of a store. It seals
+/// dashboard sessions and stream tickets. No route shows it; with a `secrets_key` it is stored encrypted.
 extension Keyring {
     static let gatewayKeyRecord = RecordKey(.setting, "gateway-key", in: .gateway)
 
-    /// Seals what the gateway gives out for one purpose, and opens it again.
+    /// Returns a sealer for values that the gateway issues for one purpose, and reads back later.
     public func seal(for purpose: String) -> TextSealer {
         TextSealer(key: gatewayKey.withLock(\.self), purpose: purpose)
     }
 
-    /// Reads the stored key, or stores the one that was drawn.
+    /// Reads the stored key, or stores the generated one.
     ///
     /// - Throws: `.unavailable` for a key that cannot be read.
     func loadGatewayKey() async throws(ChatError) {
@@ -33,7 +33,7 @@ extension Keyring {
                 _ = try await directory.write([RecordChange(record, body: body, demand: .absent)])
                 return
             } catch  where error.code == .conflict {
-                // Another node stored its own in between: that one counts.
+                // Another node has stored its key in between; that key is used.
                 continue
             }
         }
@@ -49,7 +49,7 @@ extension Keyring {
     }
 }
 
-/// A new key's text. Shown once, never stored.
+/// A new key's text. It is shown once and never stored.
 public struct IssuedKey: Sendable {
     public var key: APIKey
     public var text: String
@@ -62,10 +62,11 @@ public struct IssuedApp: Sendable {
 }
 
 extension Keyring {
-    /// Stores a key of an app, whatever its holders show. A key hands on no more time than it has.
+    /// Stores a key of an app, with either kind of evidence. A key never outlives the key that created it.
     ///
-    /// - Parameter expires: nil: as long as the caller's own key holds.
-    /// - Throws: `.forbidden` to whoever does not reach the whole app, and for a key that would outlive the caller's own.
+    /// - Parameter expires: nil to expire with the caller's own key.
+    /// - Throws: `.malformed` for a bad name; `.forbidden` for a caller that does not reach the whole app, and for a
+    ///   key that would outlive the caller's own.
     public func addKey(
         name: String, proof: APIKey.TokenEvidence, scopes: Scopes, channels: [NamePattern], types: [NamePattern],
         expires: Timetoken?, rates: RatePolicies = RatePolicies(), by caller: Caller
@@ -86,14 +87,17 @@ extension Keyring {
         return key
     }
 
-    /// Whether a caller may see its app's keys of the PubNub wire and its secret. They open the whole app, and what they open
-    /// has no end.
+    /// Returns true when a caller may see its app's PubNub keys and its secret. These give access to the whole app and
+    /// do not expire, so the caller's key must have both properties.
     public func showsSecrets(to caller: Caller) -> Bool { caller.reachesWholeApp && endOfKey(of: caller) == nil }
 
-    /// The end of the key behind a caller; nil for a key that does not expire. A page's session ends before its key does.
+    /// The end of the key behind a caller; nil for a key that does not expire. A dashboard session ends before its key
+    /// does.
     private func endOfKey(of caller: Caller) -> Timetoken? { key(caller.credential, in: caller.app)?.expires }
 
-    /// The app's keys, oldest first.
+    /// Returns the app's keys, oldest first.
+    ///
+    /// - Throws: `.forbidden` for a caller that does not reach the whole app.
     public func keys(of caller: Caller) throws(ChatError) -> [APIKey] {
         try caller.demandWholeApp()
         return contents.withLock { contents in
@@ -115,7 +119,7 @@ extension Keyring {
 
     /// Changes a key's name and rates.
     ///
-    /// - Parameter edit: runs again when another change came between.
+    /// - Parameter edit: runs again when another change intervened.
     /// - Throws: `.forbidden`, `.notFound`; `.stale` when the key is at another version than `etag`.
     public func changeKey(
         _ id: String, ifMatch etag: String? = nil, by caller: Caller,
@@ -139,9 +143,10 @@ extension Keyring {
         }
     }
 
-    /// Removes a key; what it opened is closed.
+    /// Removes a key and closes the connections that it opened.
     ///
-    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the caller's own; `.stale` when it is at another version than `etag`.
+    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the caller's own key; `.stale` when the key is at another
+    ///   version than `etag`.
     public func removeKey(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demandWholeApp()
         guard id != caller.credential else {
@@ -158,7 +163,9 @@ extension Keyring {
     private static let unknownKey = ChatError(.notFound, "no such key")
     private static let stale = ChatError(.stale, "it has been changed since; read it again")
 
-    /// Makes an app with an admin key, which never expires; for operators whose own key never does.
+    /// Creates an app with an admin key that never expires. Requires an operator whose own key never expires.
+    ///
+    /// - Throws: `.forbidden`; `.malformed` for a bad name.
     public func issueApp(
         name: String, retention: Duration? = nil, by caller: Caller
     ) async throws(ChatError) -> IssuedApp {
@@ -172,7 +179,9 @@ extension Keyring {
         return try await establish(newApp(id, name: name, retention: retention), keyText: nil)
     }
 
-    /// Makes an app when it is not there, for a program that has the chat inside: it needs no key.
+    /// Creates an app unless it exists, for a program that embeds the chat and needs no key.
+    ///
+    /// - Throws: `.malformed` unless the id is 1 to 200 bytes long; what the store throws.
     public func ensure(_ id: AppID) async throws(ChatError) {
         guard app(id) == nil else { return }
         guard (1...200).contains(id.name.utf8.count) else {
@@ -192,7 +201,10 @@ extension Keyring {
             isFirst: isFirst, retention: retention, created: clock.now)
     }
 
-    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the first one; `.stale` when it is at another version than `etag`.
+    /// Removes an app.
+    ///
+    /// - Throws: `.forbidden`, `.notFound`; `.conflict` for the first app; `.stale` when it is at another version than
+    ///   `etag`.
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.demandOperator(caller)
         guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no such app") }
@@ -203,15 +215,16 @@ extension Keyring {
                 + keys.map { RecordChange($0, body: nil) })
     }
 
-    /// The longest that a secret may count beside its successor.
+    /// The maximum time for which a previous secret stays valid beside its successor.
     public static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
 
-    /// Exchanges the secret of the caller's app for a new one. What the present one has signed, and signs in programs that do
-    /// not have the new one yet, holds for `overlap`; what the one before it has signed ends at once.
+    /// Replaces the secret of the caller's app by a new one. Signatures of the present secret stay valid for `overlap`,
+    /// including signatures that programs without the new secret make meanwhile. Signatures of the secret before it
+    /// become invalid at once.
     ///
     /// - Parameter overlap: zero to ``longestOverlap``.
-    /// - Throws: `.forbidden` for a caller that does not reach the whole app, and for a key that expires: tokens that the secret
-    ///   signs would outlive it; `.malformed` for another overlap.
+    /// - Throws: `.forbidden` for a caller that does not reach the whole app, and for a key that expires, because
+    ///   tokens signed with the secret would outlive it; `.malformed` for another overlap.
     public func rotateSecret(overlap: Duration, by caller: Caller) async throws(ChatError) -> AppRecord {
         try caller.demandWholeApp()
         guard endOfKey(of: caller) == nil else {
@@ -229,7 +242,7 @@ extension Keyring {
         }
     }
 
-    /// Changes an app as the store has it, so that of two changes at once neither takes the other back.
+    /// Changes the stored app, so that neither of two concurrent changes undoes the other.
     ///
     /// - Throws: `.notFound`; `.stale` when it is at another version than `etag`.
     func change(
@@ -247,15 +260,15 @@ extension Keyring {
                 (app.etag, app.updated) = (stored.etag, stored.updated)
                 return app
             } catch  where error.code == .stale {
-                // Somebody else's change came between; there is one less of those each time.
+                // Another change intervened. The number of competing changes decreases with each attempt.
                 continue
             }
         }
     }
 
-    /// Stores an app and its first admin key; the gateway's own way at first start.
+    /// Stores an app and its first admin key. The gateway uses it at the first start.
     ///
-    /// - Parameter keyText: the key's text when it is fixed from outside; nil draws a random one.
+    /// - Parameter keyText: the key's text when the deployment sets it; nil to generate a random one.
     /// - Throws: `.conflict` when the app exists.
     public func establish(_ app: AppRecord, keyText: String?) async throws(ChatError) -> IssuedApp {
         let text = keyText ?? SystemRandomSource().token(prefix: "parley_")
@@ -271,8 +284,8 @@ extension Keyring {
         return IssuedApp(app: app, admin: IssuedKey(key: key, text: text))
     }
 
-    /// Makes an admin key of the first app without asking for a credential; nil when there is no app. Only for commands on the
-    /// gateway's own machine.
+    /// Creates an admin key of the first app without requiring a credential; nil when there is no app. Only for
+    /// commands on the gateway's own machine.
     func recover() async throws(ChatError) -> IssuedKey? {
         _ = try await load()
         guard let app = apps.first(where: \.isFirst) else { return nil }
@@ -300,7 +313,8 @@ extension Keyring {
             channels: channels, types: types, expires: expires, created: now)
     }
 
-    /// How a key's text is looked up: SHA-256 in hex. Keys are random, so a plain digest is enough.
+    /// The digest by which a key's text is looked up: SHA-256 in hex. Keys are random, so an unsalted digest is
+    /// sufficient.
     public static func digest(of text: String) -> String { Hex.encode(sha256(Array(text.utf8))) }
 
     @discardableResult

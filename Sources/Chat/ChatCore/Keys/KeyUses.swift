@@ -2,16 +2,19 @@ public import ChatModel
 import JSON
 import Locking
 
-/// When each key was used last, to a minute: noted in memory, and written once a minute where there is anything new.
+/// The time of each key's last use, to the minute. Uses are noted in memory and written once a minute when there are
+/// new ones.
 struct KeyUses {
-    /// The resolution of the stored times: a later use within it is not recorded.
+    /// The resolution of the times. A later use within it is not noted.
     private static let grain: Duration = .seconds(60)
 
-    /// The times by app, so that writing those of one app looks at no other app's keys.
+    /// The times by app, so that writing the times of one app does not read the keys of another.
     private var times: [AppID: [RecordKey: Timetoken]] = [:]
-    /// Apps with times that are not written yet.
+    /// The apps with times that are not written yet.
     private var unwritten: Set<AppID> = []
 
+    /// Notes a use of a key.
+    ///
     /// - Returns: the time until which further uses of the key need not be noted.
     mutating func note(_ key: RecordKey, at now: Timetoken) -> Timetoken {
         let next = self[key].map { $0.adding(Self.grain) } ?? .zero
@@ -31,9 +34,9 @@ struct KeyUses {
     /// The times of an app's keys; a copy that shares its storage.
     subscript(app: AppID) -> [RecordKey: Timetoken] { times[app] ?? [:] }
 
-    /// Takes what is stored of an app's keys: what was noted meanwhile is newer.
+    /// Merges the stored times of an app's keys. Later times that were noted meanwhile are kept.
     ///
-    /// - Parameter isKnown: whether there is a key; the time of one that is deleted is left out.
+    /// - Parameter isKnown: true when the key exists. The time of a deleted key is left out.
     mutating func merge(_ stored: Record, of isKnown: (RecordKey) -> Bool) {
         for member in stored.body.rawMembers() ?? [] {
             guard let time = Timetoken(text: member.value.description) else { continue }
@@ -42,7 +45,7 @@ struct KeyUses {
         }
     }
 
-    /// Some of the apps with times that are not written yet; they count as written from now on.
+    /// Some of the apps with times that are not written yet. They count as written from now on.
     mutating func takeUnwritten(_ most: Int) -> [AppID] {
         let apps = Array(unwritten.prefix(most))
         unwritten.subtract(apps)
@@ -55,13 +58,14 @@ struct KeyUses {
 }
 
 extension Keyring {
-    /// Apps whose times are written in one commit.
+    /// The number of apps whose times are written in one commit.
     private static let writtenAtOnce = 100
 
-    /// When a key, or a token of a user that it stands behind, was shown last, to a minute; nil for one that never was.
+    /// The time of the last use of a key, or of a user token that depends on it, to the minute; nil for a key that was
+    /// never used.
     public func lastUse(of key: APIKey) -> Timetoken? { contents.withLock { $0.uses[key.recordKey] } }
 
-    /// Notes that a token was shown that a key stands behind. Nothing happens where there is no such key.
+    /// Notes the use of a token that depends on a key. Does nothing when there is no such key.
     public func noteUse(ofKey id: String, in app: AppID) {
         let (key, now) = (RecordKey(.key, id, in: app), clock.now)
         contents.withLock { contents in
@@ -69,7 +73,7 @@ extension Keyring {
         }
     }
 
-    /// Reads what earlier runs have written; behind the keys.
+    /// Reads the times that earlier runs have written. Must run after the keys are loaded.
     func loadUses() async throws(ChatError) {
         let apps = apps.map(\.id)
         for start in stride(from: 0, to: apps.count, by: Self.writtenAtOnce) {
@@ -83,7 +87,7 @@ extension Keyring {
         }
     }
 
-    /// Writes what is new. What the store does not take now is left for the next time.
+    /// Writes the new times. Times that the store does not accept now are written the next time.
     func writeUses() async {
         while true {
             let apps = contents.withLock { $0.uses.takeUnwritten(Self.writtenAtOnce) }
@@ -105,7 +109,7 @@ extension Keyring {
         }
     }
 
-    /// The times of an app's keys. A deleted key has none: its time goes with it.
+    /// The times of an app's keys. Deleted keys are not included.
     private func uses(in app: AppID) -> JSONText {
         let times = contents.withLock { $0.uses[app] }
         return JSONText { writer in

@@ -3,24 +3,24 @@ public import JSON
 import Locking
 public import Signing
 
-/// Apps and API keys, held in memory so that a request is authenticated without waiting for the store.
+/// The apps and API keys, held in memory so that a request is authenticated without waiting for the store.
 ///
-/// The directory is the truth; this follows it. A key made or removed on this node counts at once, on another within a
-/// second.
+/// The directory is authoritative; this follows it. A key added or removed on this node takes effect at once, on
+/// another node within a second.
 public final class Keyring: Sendable {
     struct Contents {
         var apps: [AppID: AppRecord] = [:]
         var bySubscribeKey: [ExactText: AppID] = [:]
         var keys: [RecordKey: APIKey] = [:]
         var byDigest: [String: RecordKey] = [:]
-        /// The keys that sign tokens, by their ids, which are unique in the gateway.
+        /// The keys that sign tokens, by id. Their ids are unique in the gateway.
         var signing: [String: RecordKey] = [:]
-        /// What the deployment holds keys and apps to that say nothing themselves.
+        /// The deployment's rate limits for keys and apps that set none themselves.
         private var keyDefaults = RatePolicies()
         private var appDefaults = RatePolicies()
 
         var meters: [RecordKey: RateMeters] = [:]
-        /// Whom the digests that were shown stand for, until anything here changes.
+        /// The callers of the digests that were used, until anything here changes.
         private var callers: [String: CachedCaller] = [:]
         var uses = KeyUses()
 
@@ -40,11 +40,12 @@ public final class Keyring: Sendable {
         private struct CachedCaller {
             let caller: Caller
             let key: RecordKey
-            /// A use before this moment needs no note.
+            /// Uses before this time need not be noted.
             var noted: Timetoken
         }
 
-        /// The caller that a digest stands for, by whom the key is used now; nil when there is no such key, or it has expired.
+        /// Returns the caller of a key's digest and notes the use of the key; nil when there is no such key, or it has
+        /// expired.
         mutating func caller(digest: String, at now: Timetoken) -> Caller? {
             if let index = callers.index(forKey: digest) {
                 let known = callers.values[index]
@@ -63,7 +64,7 @@ public final class Keyring: Sendable {
             var caller = Caller(
                 app: key.app, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
                 expires: key.expires, isOperator: isOperator(key))
-            // Looking into an empty table costs nothing.
+            // A lookup in an empty table is cheap.
             caller.meters = meters[key.recordKey]
             return caller
         }
@@ -87,15 +88,15 @@ public final class Keyring: Sendable {
             }
         }
 
-        /// The app with the meters of its policies; where one stays as it was, so does its bucket.
+        /// The app with the meters of its policies. An unchanged policy keeps its bucket.
         private func metered(_ app: AppRecord, former: AppRecord?) -> AppRecord {
             var app = app
             app.meters = RateMeters(app.rates.completed(by: appDefaults), name: "app", former: former?.meters)
             return app
         }
 
-        /// Brings the meters of a key in line with its policies and its app's. An operator's requests do not count as the
-        /// app's: whoever floods an app must not keep out the one who can stop it.
+        /// Updates the meters of a key to its policies and its app's. An operator's requests do not count against the
+        /// app, so that a client that floods an app cannot keep out the operator who can stop it.
         mutating func meter(_ key: APIKey) {
             let app = apps[key.app]
             meters[key.recordKey] = RateMeters(
@@ -103,7 +104,7 @@ public final class Keyring: Sendable {
                 next: isOperator(key) ? app?.meters?.ofEvents : app?.meters, former: meters[key.recordKey])
         }
 
-        /// Puts a key, or takes it away. Returns what was there.
+        /// Sets or removes a key. Returns the previous one.
         mutating func put(_ key: APIKey?, for record: RecordKey) -> APIKey? {
             callers.removeAll()
             let old = keys[record]
@@ -134,7 +135,7 @@ public final class Keyring: Sendable {
     let vault: Vault
     let contents: Lock<Contents>
     static let gatewayKeyBytes = 32
-    /// A random one until `load` has read the stored one.
+    /// A random key until `load` has read the stored one.
     let gatewayKey = Lock(Secret(SystemRandomSource().bytes(gatewayKeyBytes)))
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
     private let appObservers = Lock<[@Sendable (AppID) -> Void]>([])
@@ -147,23 +148,23 @@ public final class Keyring: Sendable {
         self.vault = vault
     }
 
-    /// Holds keys and apps that say nothing themselves to other rates from now on. Buckets whose rate stays are kept.
+    /// Sets the rate limits for keys and apps that set none themselves. Buckets whose rate is unchanged are kept.
     public func replace(limits: Limits) { contents.withLock { $0.setDefaults(limits) } }
 
-    /// The caller a key stands for; nil when there is no such key, or it has expired.
+    /// Returns the caller of a key; nil when there is no such key, or it has expired.
     ///
-    /// - Parameter digest: SHA-256 of the key's text, in hex. Looking a digest up tells an attacker nothing about the
-    ///   key by its timing.
+    /// - Parameter digest: the SHA-256 digest of the key's text, in hex. The time of looking up a digest reveals
+    ///   nothing about the key to an attacker.
     public func caller(digest: String) -> Caller? {
         let now = clock.now
         return contents.withLock { $0.caller(digest: digest, at: now) }
     }
 
-    /// The credential of users' tokens that an app's `secret_key` has signed: what such a token can allow, for as long as the
-    /// app is there.
+    /// The credential of user tokens signed with an app's `secret_key`. It limits what such a token can permit, and is
+    /// valid as long as the app exists.
     public static let secretCredential = "secret_key"
 
-    /// The caller a key's id stands for, for credentials derived from it; the app's own secret counts as one.
+    /// Returns the caller of a key's id, for credentials derived from the key. The app's secret also counts as a key.
     public func caller(key id: String, in app: AppID) -> Caller? {
         let now = clock.now
         return contents.withLock { contents in
@@ -180,7 +181,7 @@ public final class Keyring: Sendable {
         }
     }
 
-    /// The key of that id when it is one that signs tokens, and its app.
+    /// Returns the signing key with an id, and its app; nil when the key does not exist or does not sign tokens.
     public func signingKey(_ id: String) -> (key: WebTokenKey, app: AppID)? {
         contents.withLock { contents in
             guard let record = contents.signing[id], let key = contents.keys[record],
@@ -190,35 +191,36 @@ public final class Keyring: Sendable {
         }
     }
 
-    /// The key with an id, whether or not it still holds.
+    /// Returns the key with an id, even if it has expired.
     public func key(_ id: String, in app: AppID) -> APIKey? {
         contents.withLock { $0.keys[RecordKey(.key, id, in: app)] }
     }
 
+    /// Returns the app with an id; nil when there is none.
     public func app(_ app: AppID) -> AppRecord? { contents.withLock { $0.apps[app] } }
 
-    /// The app that a subscribe key names.
+    /// Returns the app with a subscribe key; nil when there is none.
     public func app(subscribeKey key: String) -> AppRecord? {
         contents.withLock { contents in contents.bySubscribeKey[ExactText(key)].flatMap { contents.apps[$0] } }
     }
 
-    /// Whether an app takes events of declared types only.
+    /// True when an app accepts events of declared types only.
     func requiresDeclaredTypes(_ app: AppID) -> Bool {
         contents.withLock { $0.apps[app]?.requiresDeclaredTypes ?? false }
     }
 
-    /// In the order of their ids.
+    /// All apps, ordered by id.
     public var apps: [AppRecord] {
         contents.withLock { contents in contents.apps.values.sorted { $0.id.name < $1.id.name } }
     }
 
-    /// Calls `body` whenever a key was removed or changed: what it opened must be looked at again.
+    /// Calls `body` whenever a key was removed or changed. Connections that the key opened must then be checked again.
     public func observe(_ body: @escaping @Sendable (APIKey) -> Void) {
         observers.withLock { $0.append(body) }
     }
 
-    /// Calls `body` with each app that is changed or gone, after it counts: for whoever holds a connection by what the app
-    /// says rather than by a key.
+    /// Calls `body` for each app that was changed or removed, after the change took effect. For connections that depend
+    /// on the app's settings instead of a key.
     public func observeApps(_ body: @escaping @Sendable (AppID) -> Void) {
         appObservers.withLock { $0.append(body) }
     }
@@ -229,9 +231,9 @@ extension Caller {
 }
 
 extension Keyring {
-    /// Reads every app and key. Before the first request.
+    /// Reads every app and key. Must be called before the first request.
     ///
-    /// - Returns: the revision from which `follow` goes on.
+    /// - Returns: the revision to pass to `follow`.
     func load() async throws(ChatError) -> Revision {
         try await loadGatewayKey()
         let revision = try await directory.revision()
@@ -241,10 +243,10 @@ extension Keyring {
         return revision
     }
 
-    /// Applies what changes in the directory, until the engine closes.
+    /// Applies changes of the directory, until the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
-    /// Takes one record as it is now; nil when it was removed.
+    /// Applies the present state of one record; nil when it was removed.
     func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .app:
@@ -269,7 +271,7 @@ extension Keyring {
 }
 
 extension RatePolicies {
-    /// Prints those that are set as members of an object: of records, and of the native API.
+    /// Prints the policies that are set as members of an object, both for records and for the native API.
     func printMembers(to writer: inout JSONWriter) {
         if let requests { writer.member("rate_limit", requests.text) }
         if let events { writer.member("event_quota", events.text) }
@@ -282,7 +284,7 @@ extension RatePolicies {
 }
 
 extension RatePolicy {
-    /// `{"quantity":…,"window_seconds":…}`
+    /// The policy as JSON: `{"quantity":…,"window_seconds":…}`.
     public var text: JSONText {
         JSONText { writer in
             writer.beginObject()
