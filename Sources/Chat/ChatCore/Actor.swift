@@ -1,20 +1,23 @@
 import ChatModel
 
-/// Who does something, and with what authority.
+/// The user or program that performs an operation, and its authority.
 struct Actor: Sendable {
-    /// Nil: an operator of the app, or a program of its own.
+    /// The acting user; nil for an operator of the app, or one of its own programs.
     let user: String?
-    /// Whether the credential may do everything in the app: what it names somebody for is not held against that user's
-    /// rights.
+    /// True when the credential may do everything in the app. When it acts on behalf of a user, that user's
+    /// restrictions do not apply.
     let isManager: Bool
 
-    /// Users may do what concerns themselves; what concerns others, their channel's operators.
+    /// Checks that the actor may act on a user: users may act on themselves, and operators of the channel on others.
+    ///
     /// - Throws: `.forbidden`, slug `not_operator`.
     func demand(over user: String, in channel: ChannelRecord?) throws(ChatError) {
         guard !isManager, self.user.map({ ExactText($0) != ExactText(user) }) ?? true else { return }
         try demandOperator(of: channel)
     }
 
+    /// Checks that the actor is an operator of the channel or a manager.
+    ///
     /// - Throws: `.forbidden`, slug `not_operator`.
     func demandOperator(of channel: ChannelRecord?) throws(ChatError) {
         if isManager { return }
@@ -27,10 +30,10 @@ struct Actor: Sendable {
 }
 
 extension ChatAccess {
-    /// Who acts: the credential's own user, or the one the request names.
+    /// Returns the actor: the credential's own user, or the user that the request names.
     ///
-    /// - Throws: `.forbidden` when the credential speaks for somebody else, or may neither emit nor manage; `.malformed`
-    ///   when it may only emit and names nobody.
+    /// - Throws: `.forbidden` when the credential speaks for another user, or may neither emit nor manage; `.malformed`
+    ///   when it may only emit and names no user.
     func actor(_ named: String?) throws(ChatError) -> Actor {
         if let named {
             do throws(ChatError) { try Names.check(user: named) } catch { throw error.about("by") }

@@ -1,11 +1,13 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Kept events of one channel or several; one page per request, see `EventLog.history`. What a message said that is
-    /// marked as deleted is null, but for who may take the deletion back.
+    /// Returns kept events of one or several channels, one page per request; see `EventLog.history`. The data of a
+    /// message marked as deleted is null, except for callers that may undo the deletion.
     ///
-    /// - Parameter isWire: whether the reader reads another service's wire: no other gets the events that are for it alone.
-    /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a channel, `.malformed` for a limit out of range.
+    /// - Parameter isWire: true when the reader uses another service's wire protocol. Other readers do not get the
+    ///   events that are only for it.
+    /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a channel; `.malformed` for a
+    ///   limit out of range.
     public func history(
         _ requests: [HistoryRequest], onWire isWire: Bool = false
     ) async throws(ChatError) -> [Page<Event>] {
@@ -25,14 +27,17 @@ extension ChatAccess {
         return pages
     }
 
-    /// How many kept events a history request would give in all.
+    /// Returns for each history request the total number of kept events that it selects.
+    ///
+    /// - Throws: `.forbidden`, `.malformed`.
     public func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int] {
         try await log.counts(try await readable(requests))
     }
 
-    /// One event by its id, as ``history(_:)`` shows it.
+    /// Returns one event by its id, as ``history(_:)`` shows it.
     ///
-    /// - Throws: `.notFound` when there is none in this app, or none the caller may read: it never tells which.
+    /// - Throws: `.forbidden` without `read`; `.notFound` when there is none in this app, or the caller may not read
+    ///   it. The error does not distinguish the two.
     public func event(_ timetoken: Timetoken) async throws(ChatError) -> Event {
         try caller.demand(.read)
         guard let event = try await log.event(at: timetoken, in: app), caller.reads(channel: event.channel.name),
@@ -45,7 +50,7 @@ extension ChatAccess {
         return try await withoutDeletedTexts([event])[0]
     }
 
-    /// Where reading continues from now on.
+    /// The position from which a reader continues that starts now.
     public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: app) }
 
     private static let noEvent = ChatError(.notFound, "no such event")

@@ -2,10 +2,11 @@ public import ChatModel
 
 /// A search of the kept events of many channels.
 public struct EventSearch: Sendable {
-    /// By channel, type and filter.
+    /// The channels, types and filter.
     public var selection: Selection
-    /// Only what this user did; nil: everybody.
+    /// The user who caused the events; nil for all events.
     public var user: String?
+    /// The range of the log to search, and its order.
     public var stretch: LogRange
     /// 1 to `Limits.pageMost`.
     public var limit: Int
@@ -19,17 +20,18 @@ public struct EventSearch: Sendable {
 }
 
 extension ChatAccess {
-    /// The bounds of one search: events read of the selection's channels, and time. At either bound the page is partial, and
-    /// its position is where to continue.
+    /// The limits of one search: the number of events read of the selected channels, and the time. When a limit is
+    /// reached, the page is partial, and its position is where to continue.
     private static let searchMost = 10_000
     private static let searchTime: Duration = .seconds(2)
 
-    /// Kept events of many channels. Events that no stream of the caller would hear are left out: those of a channel that the
-    /// caller's user may not read, those that are for one user, and those that are for webhooks alone.
+    /// Returns kept events of many channels. Events that a stream of the caller would not receive are left out: those
+    /// of a channel that the caller's user may not read, those that are for another user, and those that are for
+    /// webhooks only.
     ///
-    /// - Returns: a page whose position is where to continue; it may hold less than its limit, or nothing, though more are
-    ///   to come.
-    /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a channel that is named.
+    /// - Returns: a page whose position is where to continue. It may hold fewer events than its limit, or none,
+    ///   although more follow.
+    /// - Throws: `.forbidden` when the caller, or the user it speaks for, may not read a named channel.
     public func search(_ search: EventSearch) async throws(ChatError) -> Page<Event> {
         try await demandHearing(search.selection)
         let deadline = ContinuousClock.now + Self.searchTime
@@ -58,9 +60,9 @@ extension ChatAccess {
         return page
     }
 
-    /// Whether the caller's user may read an event; true for a caller that acts for no user.
+    /// Returns true when the caller's user may read an event, and when the caller acts for no user.
     ///
-    /// - Parameter known: the answers so far, by channel.
+    /// - Parameter known: a cache of the results by channel.
     private func reads(_ event: Event, _ known: inout [ExactText: Bool]) async throws(ChatError) -> Bool {
         guard let user = caller.user else { return true }
         guard event.isReadable(by: user) else { return false }
@@ -73,8 +75,8 @@ extension ChatAccess {
 }
 
 extension LogRange {
-    /// The position after a page: its last event, or a whole millisecond that the page has passed, since the exact place may
-    /// be another app's event.
+    /// The position after a page: its last event, or a whole millisecond that the search has passed. A more precise
+    /// position could be the position of another app's event.
     fileprivate func end(of page: Page<Event>) -> Timetoken {
         let millisecond = Timetoken.ticksPerSecond / 1000
         let position = page.position

@@ -1,20 +1,20 @@
 public import ChatModel
 import JSON
 
-/// One app as one caller may use it: every verb checks the caller's rights, then does its work.
+/// One app as one caller may use it. Every method checks the caller's rights and then does its work.
 ///
-/// A value; make one per request with `ChatService.chat(for:)`.
+/// A value type; make one per request with `ChatService.chat(for:)`.
 public struct ChatAccess: Sendable {
     public let service: ChatService
     public let caller: Caller
-    /// The device the request came from, if it named one: its own streams are spared what it did itself
-    /// (`sendbird.md` 1.2).
+    /// The device that the request came from, if it named one. The device's own streams do not receive the events of
+    /// its own calls.
     public var device: String?
-    /// What the events of one call share: the request's id.
+    /// The id of the request. All events of one call share it.
     public var cause: String?
-    /// Whether events show what messages said that are marked as deleted: for clients that judge by the mark themselves.
+    /// True to include the data of messages marked as deleted in events, for clients that evaluate the mark themselves.
     public var showsDeletedTexts = false
-    /// Nobody is told of what is changed: for records that are moved here from elsewhere.
+    /// True to announce no changes. For imported records.
     var isQuiet = false
 
     init(service: ChatService, caller: Caller) {
@@ -31,12 +31,12 @@ public struct ChatAccess: Sendable {
 }
 
 extension ChatAccess {
-    /// Decides about records and says what has happened, as one call: its events share a cause where there are several,
-    /// and know the device it came from.
+    /// Changes records and announces the change in one commit. When there are several events they share a cause, and
+    /// they name the device of the request.
     ///
-    /// - Parameter body: see `Directory.decide`; rights that do not depend on the records are checked before. Its first event
-    ///   is the deed itself, the others follow from it.
-    /// - Throws: `.forbidden` for a deed whose type the caller does not reach.
+    /// - Parameter body: see `Directory.decide`. Check rights that do not depend on the records before. The first event
+    ///   is the operation itself, and the others follow from it.
+    /// - Throws: `.forbidden` when the caller's patterns do not cover the type of the first event.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -56,9 +56,9 @@ extension ChatAccess {
         }
     }
 
-    /// A draft of an event of the catalogue on a channel of this app, of the class and retention that the catalogue says.
+    /// A draft of a catalogue event on a channel of this app, with the kind and retention of the catalogue.
     ///
-    /// - Parameter user: who caused it; nil when an operator of the app did.
+    /// - Parameter user: the user who caused it; nil for an operator of the app.
     func draft(
         _ type: String, on channel: String, kind: EventKind = .other, by user: String?,
         audience: Audience = .subscribers,

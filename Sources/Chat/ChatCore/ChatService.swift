@@ -4,31 +4,32 @@ import Locking
 public import Signing
 import Synchronization
 
-/// The chat of one gateway process: what all apps share. Interfaces take a `ChatAccess` from it per request.
+/// The chat of one gateway process, shared by all apps. Interfaces take a `ChatAccess` from it for each request.
 public final class ChatService: Sendable {
     public let engine: any Engine
-    /// May be exchanged while the service runs; what was sized by them at the start stays as it is.
+    /// The limits. They may be replaced while the service runs. Structures that were sized by them at the start keep
+    /// their size.
     public let liveLimits: LiveLimits
     public let clock: WallClock
-    /// Seals the secrets that are stored; whoever stores one asks it.
+    /// Encrypts the secrets that are stored.
     public let vault: Vault
-    /// Where committed events meet their subscribers.
+    /// Distributes committed events to their subscribers.
     public let hub: Hub
-    /// Where tasks that follow the log run; nil: on the pool of the process.
+    /// The executor of the tasks that follow the log; nil for the process's default pool.
     public let tasks: (any TaskExecutor)?
-    /// What is traced; nil: nothing.
+    /// Records traces; nil when nothing is traced.
     public let tracer: Tracer?
-    /// Apps and API keys, readable without waiting.
+    /// The apps and API keys, readable without waiting.
     public let keyring: Keyring
-    /// The event types of all apps, and the gate their payloads pass.
+    /// The event types of all apps, with the validators of their payloads.
     public let eventTypes: EventTypes
-    /// What holds users back from writing and hearing, readable without waiting.
+    /// The restrictions on writing and reading, readable without waiting.
     public let accessCache: ChannelAccessCache
-    /// Who is where: presence, participants of open channels, who types.
+    /// Presence, participants of open channels, and typing users.
     public let presence: PresenceTracker
-    /// What was changed by administration.
+    /// The log of administrative operations.
     public let audit: AuditLog
-    /// The answers to repeatable requests.
+    /// The stored answers to repeatable requests.
     public let answers: StoredAnswers
     let restrictionEnds: RestrictionExpiries
     let revokedTokens: RevokedTokens
@@ -38,9 +39,13 @@ public final class ChatService: Sendable {
     private let deletionCount = Atomic<UInt64>(0)
     private let groupObservers = Lock<[@Sendable (Revision) async -> Void]>([])
 
-    /// - Parameter board: who is where; nil: kept in this process.
-    /// - Parameter executor: runs the hub; the streaming loop, so that fan-out needs no hop between threads.
-    /// - Parameter tasks: the same place for tasks: a waiting one resumes there, and by way of the pool without.
+    /// Makes the service. Call `run(whenReady:)` to start it.
+    ///
+    /// - Parameters:
+    ///   - board: the store of presence; nil to keep presence in this process.
+    ///   - executor: the executor of the hub. Use the streaming loop, so that fan-out needs no switch of threads.
+    ///   - tasks: the same executor for tasks. A waiting task resumes there; without it, it resumes by way of the
+    ///     default pool.
     public init(
         engine: any Engine, presence board: (any PresenceStore)? = nil, limits: Limits = Limits(),
         clock: WallClock = .system, vault: Vault = Vault(), executor: any SerialExecutor,
@@ -75,15 +80,16 @@ public final class ChatService: Sendable {
             clock: clock)
     }
 
-    /// The limits now.
+    /// The present limits.
     public var limits: Limits { liveLimits.current }
 
-    /// How often events were deleted here: who keeps events in memory for a moment looks whether that is still true.
+    /// The number of deletions of events on this node. Code that caches events briefly uses it to detect that its cache
+    /// is outdated.
     public var deletions: UInt64 { deletionCount.load(ordering: .acquiring) }
 
     func noteDeletion() { deletionCount.add(1, ordering: .releasing) }
 
-    /// The app as `caller` may see it. Costs nothing.
+    /// Returns the app as `caller` may use it. Cheap; reads no storage.
     ///
     /// - Parameters:
     ///   - device: the device the request came from, if it names one.
@@ -95,15 +101,15 @@ public final class ChatService: Sendable {
         return chat
     }
 
-    /// Brings the stored secrets under the vault's first key; before `run`.
+    /// Encrypts the stored secrets again with the vault's first key. Must be called before `run`.
     ///
-    /// - Returns: how many records were written again.
-    /// - Throws: `.unavailable` when a secret was sealed with a key that is missing.
+    /// - Returns: the number of records that were rewritten.
+    /// - Throws: `.unavailable` when a secret was encrypted with a key that is missing.
     public func resealSecrets() async throws(ChatError) -> Int {
         try await SecretReencryption(directory: engine.directory, vault: vault).run()
     }
 
-    /// Loads keys and event types and starts the hub; returns when cancelled or when the engine closes.
+    /// Loads keys and event types and starts the hub. Returns when cancelled or when the engine closes.
     ///
     /// - Parameter whenReady: called once, when committed events reach subscribers.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
@@ -133,8 +139,8 @@ public final class ChatService: Sendable {
         }
     }
 
-    /// Reads records, decides and writes in one step; see `Directory.decide`. What has changed counts on this node when
-    /// it returns.
+    /// Reads records, decides and writes in one step; see `Directory.decide`. The changes take effect on this node
+    /// before this returns.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -152,7 +158,8 @@ public final class ChatService: Sendable {
         return decided
     }
 
-    /// Writes the note that the request under way was carried out beside what it changes, if there is one.
+    /// Runs a decision. When the request in progress is repeatable, the note that it was carried out is part of the
+    /// same commit.
     private func decideNoted<Value: Sendable>(
         _ keys: [RecordKey],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -172,21 +179,23 @@ public final class ChatService: Sendable {
         }
     }
 
-    /// Calls `body` after a change of channel groups with a revision that covers it, and waits for it before the change is
-    /// answered: who follows groups follows the new ones by the time anybody may say something on their channels.
+    /// Registers an observer of changed channel groups. It is called after a change with a revision that covers it, and
+    /// the response to the change waits for it. So a client that follows groups follows the new channels before the
+    /// change is confirmed.
     public func observeGroups(_ body: @escaping @Sendable (Revision) async -> Void) {
         groupObservers.withLock { $0.append(body) }
     }
 
     private func groupsChanged() async {
-        // Without it they are told a moment later, as of changes made elsewhere.
+        // Without a revision, the observers learn of the change a moment later, like of changes made on other nodes.
         guard let revision = try? await engine.directory.revision() else { return }
         for observer in groupObservers.withLock({ $0 }) { await observer(revision) }
     }
 
-    /// Tells the operators of an app that something happened to the gateway itself: an event on `$system`.
+    /// Reports an event of the gateway itself to the operators of an app, on the channel `$system`.
     ///
-    /// - Throws: `.invalid` when the data is not what the catalogue says of the type; what `EventLog.append` throws.
+    /// - Throws: `.invalid` when the data does not match the type's schema in the catalogue; what `EventLog.append`
+    ///   throws.
     public func report(_ type: String, data: JSONText, in app: AppID) async throws(ChatError) {
         try eventTypes.admit(report: type, data)
         let draft = EventDraft(
@@ -195,10 +204,10 @@ public final class ChatService: Sendable {
     }
 }
 
-/// Limits that an operator may exchange while they are read everywhere: a reader follows one pointer, without a lock.
+/// Limits that an operator may replace while they are in use. A reader follows one pointer, without a lock.
 ///
-/// Those that were in force before are kept until the end, because a reader may still be at them: some hundred bytes for
-/// each time the settings are read again.
+/// Earlier limits are kept until the end, because a reader may still use them: some hundred bytes for each time the
+/// settings are reloaded.
 public final class LiveLimits: Sendable {
     private final class RecordEdition: Sendable {
         let limits: Limits
@@ -210,7 +219,7 @@ public final class LiveLimits: Sendable {
         }
     }
 
-    /// Holds one reference, which is let go of at the end.
+    /// Holds one reference, which is released in `deinit`.
     private let newest: Atomic<Unmanaged<RecordEdition>>
 
     public init(_ limits: Limits) {
@@ -219,14 +228,14 @@ public final class LiveLimits: Sendable {
 
     deinit { newest.load(ordering: .acquiring).release() }
 
-    /// The limits now.
+    /// The present limits.
     public var current: Limits {
         newest.load(ordering: .acquiring)._withUnsafeGuaranteedRef { $0.limits }
     }
 
-    /// Makes others count, from the next question on. For one caller at a time.
+    /// Replaces the limits for all later reads. Must not be called concurrently.
     public func replace(by limits: Limits) {
-        // The reference that `newest` held is the one the new edition keeps.
+        // The reference that `newest` held passes to the new edition.
         let before = newest.load(ordering: .acquiring).takeRetainedValue()
         newest.store(.passRetained(RecordEdition(limits, after: before)), ordering: .releasing)
     }

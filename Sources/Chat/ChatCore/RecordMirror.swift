@@ -1,16 +1,16 @@
 public import ChatModel
 import Locking
 
-/// Keeps what a room holds of the directory in memory in line with it, so that requests are answered without waiting for
+/// Keeps a module's in-memory copy of directory records up to date, so that requests are answered without waiting for
 /// the store.
 ///
-/// The room keeps its tables as it likes and hands in `apply`, which takes one record as it is now, or nil when it was
-/// removed. Reading, following and writing all pass here, because together they race: a write that was overtaken by a
-/// later one may come to its `apply` after that, and would put a deleted key back for good. So each `apply` is a *turn*,
-/// and whatever was read or written before the last turn is looked up again instead of applied. The newest state of a
-/// record always has a turn after its commit: its writer's own, or that of the change told by the directory.
+/// The module owns its tables and passes in `apply`, which takes the present state of one record, or nil when it was
+/// removed. Reading, following and writing all use the mirror, because together they race: a write may run its `apply`
+/// after that of a later write, and would then restore a deleted key permanently. So each `apply` is a *turn*, and a
+/// record that was read or written before the last turn is read again instead of applied. The newest state of a record
+/// always has a turn after its commit: that of its writer, or that of the change reported by the directory.
 public final class RecordMirror: Sendable {
-    /// Takes a record as it is now. Runs one at a time; must be quick, and must not come back to the mirror.
+    /// Applies the present state of a record. Calls are serialized. It must be quick, and must not call the mirror.
     public typealias Apply = (_ key: RecordKey, _ record: Record?) -> Void
 
     private let kinds: Set<RecordKind>
@@ -19,16 +19,18 @@ public final class RecordMirror: Sendable {
     private let turns = Lock<UInt64>(0)
 
     /// - Parameters:
-    ///   - kinds: what is held; changes of other records are not looked at.
-    ///   - pause: between two attempts to read a record that cannot be read.
+    ///   - kinds: the kinds of records that are held; changes of other records are ignored.
+    ///   - pause: the time between two attempts to read a record that cannot be read.
     public init(_ kinds: Set<RecordKind>, of directory: any Directory, pause: Duration = .milliseconds(200)) {
         self.kinds = kinds
         self.directory = directory
         self.pause = pause
     }
 
-    /// Applies every record of a kind in a space. Ask the directory for its revision before, and `follow` from there:
-    /// what changes meanwhile is then told again.
+    /// Applies every record of a kind in an app. Ask the directory for its revision before, and call `follow` from that
+    /// revision, which reports the changes made meanwhile.
+    ///
+    /// - Throws: what the directory throws.
     public func load(_ kind: RecordKind, in app: AppID, _ apply: Apply) async throws(ChatError) {
         var query = RecordQuery(kind, in: app, limit: 500)
         while true {
@@ -42,12 +44,13 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Applies what changes after a revision, on any node, until cancelled or until the engine closes.
+    /// Applies the changes after a revision, made on any node, until cancelled or until the engine closes.
     ///
-    /// A record is read until it can be read: giving up would leave a revoked key in force.
+    /// A record that cannot be read is retried until it can be read, because giving up would leave a revoked key valid.
+    ///
     /// - Parameters:
-    ///   - isUnreadable: called once for a record that cannot be read at once.
-    ///   - afterwards: what follows from a change and has to wait for something.
+    ///   - isUnreadable: called once for a record that cannot be read at the first attempt.
+    ///   - afterwards: asynchronous work that follows a change.
     public func follow(
         from revision: Revision, _ apply: Apply, isUnreadable: (RecordKey, ChatError) -> Void = { _, _ in },
         afterwards: (RecordKey) async -> Void = { _ in }
@@ -62,7 +65,7 @@ public final class RecordMirror: Sendable {
                     } catch {
                         if !isKnown { isUnreadable(key, error) }
                         isKnown = true
-                        // Cancellation shows at the loop's head.
+                        // The loop's condition checks for cancellation.
                         try? await Task.sleep(for: pause)
                     }
                 }
@@ -71,9 +74,12 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Writes to the directory, and applies what was written of the mirror's kinds: it counts when this returns.
-    /// - Throws: what the directory throws; `.outcomeUnknown` when the write was overtaken and the record cannot be read
-    ///   again. It is stored then and counts once `follow` has read it, but nobody may be told that it counts already.
+    /// Writes to the directory, and applies the written records of the mirror's kinds. They take effect before this
+    /// returns.
+    ///
+    /// - Throws: what the directory throws; `.outcomeUnknown` when the write was overtaken and the record cannot be
+    ///   read again. The record is stored in that case and takes effect once `follow` has read it, but the caller must
+    ///   not report that it has taken effect.
     public func write(
         _ changes: [RecordChange], events: [EventDraft] = [], _ apply: Apply
     ) async throws(ChatError) -> [Record] {
@@ -94,7 +100,8 @@ public final class RecordMirror: Sendable {
         return records
     }
 
-    /// Writes the entry of the deed under way beside its changes, and the note that its request was carried out, if there are any.
+    /// Writes the changes. The audit entry of the operation in progress, and the note that its request was carried out,
+    /// are part of the same commit, if there are any.
     private func writeNoted(
         _ changes: [RecordChange], _ events: [EventDraft]
     ) async throws(ChatError) -> [Record] {
@@ -110,7 +117,9 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Applies a record as it is now.
+    /// Reads a record and applies its present state.
+    ///
+    /// - Throws: what the directory throws.
     public func refresh(_ key: RecordKey, _ apply: Apply) async throws(ChatError) {
         while true {
             let turn = turns.withLock { $0 }
@@ -119,7 +128,7 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Does `body` unless there was another turn since `turn`; whether it did.
+    /// Runs `body` unless there was another turn since `turn`. Returns true when it ran.
     private func take(_ turn: UInt64, _ body: () -> Void) -> Bool {
         turns.withLock { now in
             guard now == turn else { return false }
