@@ -5,7 +5,9 @@ import JSON
 ///
 /// A value type; make one per request with `ChatService.chat(for:)`.
 public struct ChatAccess: Sendable {
+    /// The service that the access works on.
     public let service: ChatService
+    /// The caller whose rights are checked.
     public let caller: Caller
     /// The device that the request came from, if it named one. The device's own streams do not receive the events of
     /// its own calls.
@@ -22,7 +24,9 @@ public struct ChatAccess: Sendable {
         self.caller = caller
     }
 
+    /// The caller's app.
     public var app: AppID { caller.app }
+    /// The current limits.
     public var limits: Limits { service.limits }
     var log: any EventLog { service.engine.log }
     var directory: any Directory { service.engine.directory }

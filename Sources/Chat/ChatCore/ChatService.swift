@@ -6,10 +6,12 @@ import Synchronization
 
 /// The chat of one gateway process, shared by all apps. Interfaces take a `ChatAccess` from it for each request.
 public final class ChatService: Sendable {
+    /// The storage: the event log, the directory of records and the queues.
     public let engine: any Engine
     /// The limits. They may be replaced while the service runs. Structures that were sized by them at the start keep
     /// their size.
     public let liveLimits: LiveLimits
+    /// The source of the current time.
     public let clock: WallClock
     /// Encrypts the secrets that are stored.
     public let vault: Vault
@@ -80,7 +82,7 @@ public final class ChatService: Sendable {
             clock: clock)
     }
 
-    /// The present limits.
+    /// The current limits.
     public var limits: Limits { liveLimits.current }
 
     /// The number of deletions of events on this node. Code that caches events briefly uses it to detect that its cache
@@ -228,7 +230,7 @@ public final class LiveLimits: Sendable {
 
     deinit { newest.load(ordering: .acquiring).release() }
 
-    /// The present limits.
+    /// The current limits.
     public var current: Limits {
         newest.load(ordering: .acquiring)._withUnsafeGuaranteedRef { $0.limits }
     }

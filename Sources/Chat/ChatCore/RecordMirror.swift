@@ -4,13 +4,13 @@ import Locking
 /// Keeps a module's in-memory copy of directory records up to date, so that requests are answered without waiting for
 /// the store.
 ///
-/// The module owns its tables and passes in `apply`, which takes the present state of one record, or nil when it was
+/// The module owns its tables and passes in `apply`, which takes the current state of one record, or nil when it was
 /// removed. Reading, following and writing all use the mirror, because together they race: a write may run its `apply`
 /// after that of a later write, and would then restore a deleted key permanently. So each `apply` is a *turn*, and a
 /// record that was read or written before the last turn is read again instead of applied. The newest state of a record
 /// always has a turn after its commit: that of its writer, or that of the change reported by the directory.
 public final class RecordMirror: Sendable {
-    /// Applies the present state of a record. Calls are serialized. It must be quick, and must not call the mirror.
+    /// Applies the current state of a record. Calls are serialized. It must be quick, and must not call the mirror.
     public typealias Apply = (_ key: RecordKey, _ record: Record?) -> Void
 
     private let kinds: Set<RecordKind>
@@ -117,7 +117,7 @@ public final class RecordMirror: Sendable {
         }
     }
 
-    /// Reads a record and applies its present state.
+    /// Reads a record and applies its current state.
     ///
     /// - Throws: what the directory throws.
     public func refresh(_ key: RecordKey, _ apply: Apply) async throws(ChatError) {

@@ -3,7 +3,7 @@ public import ChatModel
 /// The events that a device's stream may receive, as of one moment of the hub. It is used to read missed events away
 /// from the hub's executor.
 ///
-/// The present state stands in for the past: it covers the channels that the user is in now, from the time the user
+/// The current state stands in for the past: it covers the channels that the user is in now, from the time the user
 /// came into each.
 public struct AudienceSnapshot: Sendable {
     let channels: ChannelSet
@@ -104,7 +104,7 @@ extension Hub {
     }
 }
 
-// MARK: - Handing out
+// MARK: - Distribution
 
 extension Hub {
     /// Distributes an event to every feed, by each user's position at the time of this event. A user whose position
@@ -121,7 +121,7 @@ extension Hub {
         listenerIndex.record(change)
         begin(change)
         // Distributes once more for the users whose new position admits the event. Only the feeds of these users are
-        // new matches.
+        // evaluated for the first time.
         distribute(event, index.feeds(for: &trial) ?? [])
         tellSubjects(&trial)
         settle(change)
@@ -200,6 +200,7 @@ extension Hub {
 ///
 /// Made by `Hub.viewer(of:on:naming:)`. While a viewer exists, the hub keeps its user's positions up to date.
 public struct Viewer: Sendable {
+    /// The user's name.
     @ExactText public private(set) var user: String
     private let exactDevice: ExactText?
     let userMemberships: UserMemberships
@@ -210,6 +211,7 @@ public struct Viewer: Sendable {
         self.userMemberships = userMemberships
     }
 
+    /// The device's name; nil when the client named none.
     public var device: String? { exactDevice?.text }
 
     /// True when the event results from a call that this device made.

@@ -6,7 +6,9 @@ public import JSON
 public struct AuditEntry: Sendable, Equatable {
     /// The order of entries; unique within an app.
     public var id: String
+    /// The time of the operation or of its refusal.
     public var at: Timetoken
+    /// The operation and its caller.
     public var deed: AuditOperation
     /// The key or other resource of the app that the operation changed; nil when that is the app itself.
     public var resource: String?
@@ -26,8 +28,10 @@ public struct AuditOperation: Sendable, Equatable {
     public var address: String?
     /// The request's id.
     public var request: String?
+    /// The resource named by the request; nil when it is known only afterwards, or is the app itself.
     public var resource: String?
 
+    /// - Parameter action: a subject, a dot, a verb, such as `key.create`.
     public init(
         action: String, actor: String?, user: String? = nil, address: String? = nil, request: String? = nil,
         resource: String? = nil

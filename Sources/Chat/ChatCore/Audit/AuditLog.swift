@@ -73,9 +73,11 @@ public final class AuditLog: Sendable {
 extension AuditLog {
     /// Selects the entries to list, newest first unless requested otherwise.
     public struct Query: Sendable {
+        /// The id of the credential.
         public var actor: String?
         /// An action, or all actions of a subject: `key.*`.
         public var action: String?
+        /// The key or other resource that was operated on.
         public var resource: String?
         /// `done` or `refused`.
         public var result: String?
@@ -188,6 +190,7 @@ extension ChatService {
 ///
 /// It is a task-local value, because it concerns every module that writes and no particular one.
 public final class PendingAuditEntry: Sendable {
+    /// The entry of the operation that the current task carries out; nil when there is none.
     @TaskLocal public static var current: PendingAuditEntry?
 
     private let log: AuditLog

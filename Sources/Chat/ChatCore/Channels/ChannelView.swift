@@ -4,6 +4,7 @@ import Signing
 
 /// A channel's record with its member counts.
 public struct ChannelView: Sendable {
+    /// The channel's record.
     public let channel: ChannelRecord
     /// Zero for open channels.
     public let counts: MemberCounts

@@ -7,6 +7,7 @@ public struct NewChannel: Sendable {
     public var kind: ChannelKind
     /// The channel's id; nil to generate one. The id of a direct channel is derived from its two users' names.
     public var id: String?
+    /// The record's fields.
     public var edit = ChannelEdit()
     /// The first members besides the creator. For a direct channel, both users or the other one.
     public var users: [String] = []

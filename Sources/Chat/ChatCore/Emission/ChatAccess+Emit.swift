@@ -66,7 +66,7 @@ extension ChatAccess {
             })
     }
 
-    /// What an emit with this claim stored; see `EventLog.earlier(_:)`.
+    /// Returns what an earlier emit with this claim stored; see `EventLog.earlier(_:)`.
     public func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await log.earlier(claim) }
 
     /// The outcome of the earlier emit, for a caller that repeats it with the same emissions. The emissions replace

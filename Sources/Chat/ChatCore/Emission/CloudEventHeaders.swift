@@ -3,6 +3,7 @@ import Signing
 
 /// The header of a CloudEvent in binary mode (CloudEvents HTTP protocol binding 1.0.2, section 3.1).
 public enum CloudEventHeaders {
+    /// A header field.
     public typealias Field = (name: String, value: String)
 
     /// The attributes in fields named `ce-…`, in their order, with names in lower case.

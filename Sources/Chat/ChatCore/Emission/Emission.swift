@@ -4,6 +4,7 @@ public import JSON
 /// An event that a sender wants to emit on a channel, before any check. Interfaces translate their requests into
 /// emissions.
 public struct Emission: Sendable {
+    /// The channel's name.
     public var channel: String
     /// A custom type, or a built-in type when the interface has its own call for it (`allowsBuiltInType`).
     public var type: String
@@ -12,14 +13,19 @@ public struct Emission: Sendable {
     public var data: JSONText
     /// The payload as parsed by the interface, if it has parsed it; validation then does not parse it again.
     public var value: JSONValue?
+    /// The user who emits; nil for the credential's own user, or for none.
     public var user: String?
+    /// The metadata of the event.
     public var meta: JSONText?
+    /// A label that the sender chooses; stored with the event.
     public var customType: String?
     /// The payload that readers of a wire dialect get, when it differs from `data`.
     public var wire: JSONText?
+    /// The retention: whether the event enters history.
     public var retention: Retention
     /// Shortens the app's retention for this event.
     public var timeToLive: Duration?
+    /// The users and interfaces that receive the event.
     public var audience: Audience
     /// Within the deduplication window, a repeat on the same channel returns the first event.
     public var deduplicationKey: String?

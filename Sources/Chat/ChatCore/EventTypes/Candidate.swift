@@ -106,16 +106,23 @@ extension ChatError.FieldError {
 public struct CandidateReport: Sendable {
     /// An error that was the first one found in some events.
     public struct Sample: Sendable {
+        /// The error and its place in the payload.
         public var fault: ChatError.FieldError
+        /// The number of events with this error.
         public var count: Int
         /// The id of the first such event.
         public var event: String
     }
 
+    /// The event type's name.
     public var type: String
+    /// The candidate schema.
     public var schema: JSONText
+    /// The time at which the candidate was set.
     public var created: Timetoken
+    /// The number of events that the candidate accepted.
     public var accepted: Int
+    /// The number of events that the candidate refused.
     public var refused: Int
     /// Events that were neither accepted nor refused: the check reached a limit, or they contain numbers beyond 64
     /// bits.

@@ -44,7 +44,7 @@ extension ChatAccess {
 
     /// Changes the settings of a declared type. It takes effect on this node before the call returns.
     ///
-    /// - Parameter edit: makes the new settings from the present ones; called again when another change intervened.
+    /// - Parameter edit: makes the new settings from the current ones; called again when another change intervened.
     /// - Throws: `.notFound`; as `declare`.
     public func change(
         eventType name: String, demand: RecordChange.Precondition = .none,

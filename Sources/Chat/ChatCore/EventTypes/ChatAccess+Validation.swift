@@ -4,10 +4,13 @@ import JSONSchema
 
 /// The result of validating a payload against a schema.
 public struct Validation: Sendable {
+    /// The event type's name.
     public var type: String
     /// Nil when the type has no schema. Then every payload is valid.
     public var version: Int?
+    /// True when the schema accepts the payload.
     public var isValid: Bool
+    /// The first violations; empty for a valid payload.
     public var faults: [ChatError.FieldError] = []
     /// True when there are more faults than are listed.
     public var isTruncated = false

@@ -26,12 +26,14 @@ public struct EventType: Sendable {
     public var origin: Origin
     /// The newest version's number; zero while there is none. Numbers have no gaps and are never reused.
     public var latestVersion: Int
+    /// The time at which the type was declared; zero for built-in types.
     public var created: Timetoken
     /// When the record last changed; with `etag`, set by the directory.
     public var updated: Timetoken
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the settings and with each version.
     public var etag: String
 
+    /// True for the gateway's own types.
     public var isBuiltIn: Bool { origin == .builtIn }
 }
 
@@ -40,6 +42,7 @@ public struct EventTypeSettings: Sendable, Equatable {
     public var description = ""
     /// The person or team responsible for the type.
     public var owner = ""
+    /// The treatment of events that do not match the newest schema.
     public var mode = EventType.Mode.enforce
     /// The reason why the type should no longer be emitted; nil while it is in use. Emits are still accepted.
     public var deprecated: String?
@@ -85,6 +88,7 @@ public struct CompatibilityRule: Sendable, Hashable {
         case full
     }
 
+    /// The required direction of compatibility.
     public var mode: Mode
     /// True when the rule applies to all earlier versions, not only the newest.
     var isTransitive: Bool
@@ -111,6 +115,7 @@ public struct CompatibilityRule: Sendable, Hashable {
         guard mode != .none || (!isTransitive && !isLenient) else { return nil }
     }
 
+    /// The text that `init(_:)` reads.
     public var text: String {
         mode.rawValue + (isTransitive ? "_transitive" : "") + (isLenient ? "_lenient" : "")
     }

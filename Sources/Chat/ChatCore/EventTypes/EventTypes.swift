@@ -26,7 +26,7 @@ public final class EventTypes: Sendable {
         var entries: [ExactText: Entry] = [:]
         var candidates: [ExactText: Candidate] = [:]
 
-        /// Sets a candidate. A present candidate with the same body is kept, because it has counts.
+        /// Sets a candidate. An existing candidate with the same body is kept, because it has counts.
         mutating func put(_ candidate: Candidate, for name: ExactText) {
             if candidates[name]?.body != candidate.body { candidates[name] = candidate }
         }

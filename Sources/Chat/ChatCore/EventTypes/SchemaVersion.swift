@@ -4,6 +4,7 @@ import JSONSchema
 
 /// One version of an event type's schema. Immutable, because events name the version that accepted them.
 public struct SchemaVersion: Sendable {
+    /// The event type's name.
     public var type: String
     /// The version number, from 1 without gaps.
     public var number: Int
@@ -18,15 +19,19 @@ public struct SchemaVersion: Sendable {
     /// The reason for which it was accepted although it broke the rule, or could not be proved to keep it; nil
     /// otherwise.
     public var forced: String?
+    /// The time at which the version was declared; zero for built-in types.
     public var created: Timetoken
 }
 
 /// A schema proposed as the next version of a type.
 public struct SchemaProposal: Sendable {
+    /// The schema's text. It is stored byte for byte.
     public var schema: JSONText
+    /// Values that the schema must accept.
     public var examples: [JSONText] = []
+    /// Values that the schema must refuse.
     public var counterExamples: [JSONText] = []
-    /// The type's new compatibility rule if the version is accepted; nil to keep the present rule.
+    /// The type's new compatibility rule if the version is accepted; nil to keep the current rule.
     public var compatibility: CompatibilityRule?
     /// The reason to accept the version although it breaks the rule. It is stored with the version.
     public var forced: String?

@@ -6,7 +6,9 @@ import Locking
 /// A stored version of a schema that this gateway cannot compile. In mode `enforce` every event of its type is refused.
 public struct UnusableVersion: Sendable {
     public var app: AppID
+    /// The event type's name.
     public var type: String
+    /// The version's number.
     public var number: Int
     /// The reason, as a sentence.
     public var fault: String
@@ -87,7 +89,7 @@ extension EventTypes {
         try await mirror.write(changes) { apply($0, $1, prepared) }
     }
 
-    /// Applies the present state of one record; nil when it was removed.
+    /// Applies the current state of one record; nil when it was removed.
     private func apply(_ key: RecordKey, _ record: Record?, _ prepared: Prepared) {
         switch key.kind {
         case .app where record == nil: contents.withLock { $0[AppID(key.id)] = nil }
@@ -187,7 +189,7 @@ extension EventTypes {
             }
             var prepared = Prepared()
             prepared.candidates[key] = (record.body, candidate)
-            // Goes through the mirror, which applies the record's present state. Otherwise a candidate that was
+            // Goes through the mirror, which applies the record's current state. Otherwise a candidate that was
             // promoted or removed meanwhile would reappear for a moment.
             try await mirror.refresh(key) { [prepared] in apply($0, $1, prepared) }
         }

@@ -73,7 +73,7 @@ final class ScratchPool: Sendable {
 
     private static let mostKept = 8
 
-    /// Each has its own lock, which only its present user takes, so taking it never waits.
+    /// Each has its own lock, which only its current user takes, so taking it never waits.
     private let free = Lock<[Lock<Memory>]>([])
 
     func verdict(

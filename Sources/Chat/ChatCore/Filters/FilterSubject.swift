@@ -48,7 +48,7 @@ public final class FilterSubject {
     /// Elements of lists in the form in which an index finds them.
     private var listFacts: [FilterSource: [IndexedValue]] = [:]
 
-    /// The remaining steps of the present evaluation: about one for each byte that is read, and eight for each part of
+    /// The remaining steps of the current evaluation: about one for each byte that is read, and eight for each part of
     /// the expression.
     private var steps = 0
     /// The number of long texts extracted from the event. For tests.
@@ -67,7 +67,7 @@ public final class FilterSubject {
 
     func begin(within steps: Int) { self.steps = steps }
 
-    /// True when the present evaluation has exceeded its steps. Then its result does not count.
+    /// True when the current evaluation has exceeded its steps. Then its result does not count.
     var isExhausted: Bool { steps < 0 }
 
     /// Spends steps before the work is done. Returns false when the steps are exhausted. The cost is the same for every

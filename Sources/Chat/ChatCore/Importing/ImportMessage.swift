@@ -8,7 +8,9 @@ public struct ImportMessage: Sendable {
     public struct Action: Sendable {
         public var type: String
         public var value: String
+        /// The user who performed the action.
         public var user: String
+        /// The time of the action: its timetoken in both systems.
         public var at: Timetoken
 
         public init(type: String, value: String, user: String, at: Timetoken) {
@@ -23,9 +25,11 @@ public struct ImportMessage: Sendable {
     /// actions are imported with the same message again.
     static let actionsMost = 1000
 
+    /// The message as it would be emitted.
     public var emission: Emission
     /// The time at which it was sent: its timetoken in both systems.
     public var at: Timetoken
+    /// The actions on the message, in any order.
     public var actions: [Action]
 
     public init(_ emission: Emission, at: Timetoken, actions: [Action] = []) {

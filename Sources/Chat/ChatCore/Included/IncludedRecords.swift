@@ -3,6 +3,7 @@ public import JSON
 
 /// The printed objects of one event: the value of the member `included`.
 public struct RenderedIncludes: Sendable {
+    /// The JSON object with a member for each object.
     public let text: JSONText
     /// A number that identifies the form of the text. It is the same for all readers who see the same of one event, and
     /// different for readers who see different objects or fields.

@@ -12,13 +12,19 @@ public struct APIKey: Sendable {
         case signature(WebTokenKey, pem: String)
     }
 
+    /// The key's id, which is not secret.
     public var id: String
     public var app: AppID
+    /// A name for display.
     public var name: String
+    /// The evidence by which callers prove that they hold the key.
     public var proof: TokenEvidence
     public var scopes: Scopes
+    /// The channels that the key may use.
     public var channels: [NamePattern]
+    /// The event types that the key may use.
     public var types: [NamePattern]
+    /// The time at which the key expires; nil for never.
     public var expires: Timetoken?
     public var created: Timetoken
     /// The key's own rate limits, which apply in addition to its app's.

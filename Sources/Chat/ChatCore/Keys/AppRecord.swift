@@ -8,11 +8,12 @@ public struct AppRecord: Sendable {
     public var name: String
     /// The publish key of the PubNub-compatible interface. The app's admins can read it again.
     public var publishKey: String
+    /// The subscribe key of the PubNub-compatible interface; unique in the gateway.
     public var subscribeKey: String
     /// The secret that signs user tokens and PubNub access tokens, also in the app's own programs. So it must be
     /// readable again: it is stored encrypted by the vault.
     public var secretKey: String
-    /// The secret before the last rotation, which stays valid beside the present one until a given time.
+    /// The secret before the last rotation, which stays valid beside the current one until a given time.
     public var previousSecret: (key: String, until: Timetoken)?
     /// True for the first app, whose admins are the operators.
     public var isFirst: Bool
@@ -50,7 +51,7 @@ public struct AppRecord: Sendable {
 }
 
 extension AppRecord {
-    /// The secrets whose signatures are valid now, the present one first, each with its end.
+    /// The secrets whose signatures are valid now, the current one first, each with its end.
     public func secrets(at now: Timetoken) -> [(key: String, until: Timetoken?)] {
         let previous = previousSecret.flatMap { now < $0.until ? $0 : nil }
         return [(secretKey, nil)] + (previous.map { [($0.key, $0.until)] } ?? [])

@@ -41,7 +41,7 @@ extension AppChange.Retention {
 }
 
 extension ChatService {
-    /// Makes the new rates from the present ones. Called again when another change intervened.
+    /// Makes the new rates from the current ones. Called again when another change intervened.
     public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
 
     /// Changes an app in one commit. When this returns, events older than a new retention are hidden. Events that were

@@ -57,7 +57,9 @@ public struct IssuedKey: Sendable {
 
 /// A new app with its first key.
 public struct IssuedApp: Sendable {
+    /// The stored app.
     public var app: AppRecord
+    /// Its first admin key.
     public var admin: IssuedKey
 }
 
@@ -218,7 +220,7 @@ extension Keyring {
     /// The maximum time for which a previous secret stays valid beside its successor.
     public static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
 
-    /// Replaces the secret of the caller's app by a new one. Signatures of the present secret stay valid for `overlap`,
+    /// Replaces the secret of the caller's app by a new one. Signatures of the current secret stay valid for `overlap`,
     /// including signatures that programs without the new secret make meanwhile. Signatures of the secret before it
     /// become invalid at once.
     ///

@@ -246,7 +246,7 @@ extension Keyring {
     /// Applies changes of the directory, until the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
-    /// Applies the present state of one record; nil when it was removed.
+    /// Applies the current state of one record; nil when it was removed.
     func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .app:

@@ -26,7 +26,9 @@ import JSON
 public struct EventTypeDeclaration: Sendable {
     /// The file's name, for messages.
     public let file: String
+    /// The event type's name, from the file's name.
     public let name: String
+    /// The declared settings; a member that is left out has its default.
     public let settings: EventTypeSettings
     /// Nil when the file has no schema.
     public let proposal: SchemaProposal?
@@ -132,9 +134,11 @@ public struct EventTypeDeclaration: Sendable {
 
 /// The reason why a file's declaration is refused.
 public struct DeclarationError: Error, CustomStringConvertible, Sendable {
+    /// The file's name.
     public let file: String
     /// The place in the file as a JSON pointer; nil when the error concerns the whole file.
     public let pointer: String?
+    /// The error, without the file's name.
     public let message: String
 
     public init(_ file: String, _ message: String, at pointer: String? = nil) {
@@ -155,5 +159,6 @@ public struct DeclarationError: Error, CustomStringConvertible, Sendable {
         }
     }
 
+    /// The file's name, the place if any, and the message.
     public var description: String { file + ": " + (pointer.map { $0 + ": " } ?? "") + message }
 }

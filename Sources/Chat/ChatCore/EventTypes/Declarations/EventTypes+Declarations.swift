@@ -3,9 +3,11 @@ import Locking
 
 /// The result of a file's declaration.
 public struct DeclarationResult: Sendable, Equatable {
+    /// The event type's name.
     public var name: String
     /// The number of the newest version; zero when there is no schema.
     public var version: Int
+    /// True when the declaration added a version.
     public var isNewVersion: Bool
 }
 
