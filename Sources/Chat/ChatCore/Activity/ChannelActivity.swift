@@ -165,8 +165,7 @@ extension ChannelActivity {
                 let shown = Message(message, snapshot[keys[0]].flatMap { MessageRecord($0) })
                 guard !shown.isDeleted else { return Decision(false) }
                 let channel = snapshot[keys[1]].flatMap { ChannelRecord($0) }
-                // A message for members only is not announced once the channel's record is gone, because its members
-                // are no longer known.
+                // A message that was for members only is not announced to others once the channel's record is gone.
                 guard channel != nil || message.audience == .subscribers else { return Decision(true) }
                 var decision = Decision(true, events: [Self.event(of: shown, in: channel)])
                 decision.requires = [(message.channel, message.timetoken)]

@@ -14,7 +14,7 @@ public struct ChannelView: Sendable {
 }
 
 extension ChatAccess {
-    /// The most attempts at a creation that collides with another creation for the same users.
+    /// The maximum number of attempts at a creation that collides with another creation for the same users.
     private static let distinctAttempts = 8
 
     /// Creates the distinct channel of a set of users, or returns the existing one.

@@ -19,7 +19,7 @@ final class Candidate: Sendable {
 
     let text: JSONText
     let created: Timetoken
-    /// The body of the record that it was read from, to detect whether the record has changed.
+    /// The body of its record, to detect whether the record has changed.
     let body: JSONText
     /// Nil for a stored schema that this gateway cannot compile. Then every event is undecided.
     private let schema: Schema?

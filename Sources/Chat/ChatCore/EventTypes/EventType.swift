@@ -30,7 +30,7 @@ public struct EventType: Sendable {
     public var created: Timetoken
     /// When the record last changed; with `etag`, set by the directory.
     public var updated: Timetoken
-    /// Opaque, for `ETag` and `If-Match`; changes with each change of the settings and with each version.
+    /// An opaque version for `ETag` and `If-Match`; changes with each change of the settings and with each version.
     public var etag: String
 
     /// True for the gateway's own types.

@@ -18,7 +18,7 @@ public final class EventTypes: Sendable {
 
     struct CompiledVersion: Sendable {
         let number: Int
-        /// Nil for a stored version that this gateway cannot compile.
+        /// The compiled schema; nil for a stored version that this gateway cannot compile.
         let schema: Schema?
     }
 
@@ -149,7 +149,7 @@ extension EventTypes {
     /// reports to operators.
     ///
     /// - Returns: the same outcome.
-    @inline(never)  // As `ChatAccess.admit`: what a waiting task holds stays small.
+    @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.drafts`.
     func seen(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
         var work = ValidationBudget.beside

@@ -30,8 +30,8 @@ struct VersionComparison {
                 + "\(limit.components.seconds) seconds", earlier)
     }
 
-    /// The error for an earlier version, with the reason why that version cannot be compared, unless it is a proper
-    /// incompatibility.
+    /// The error for the comparison with an earlier version. An incompatibility is returned unchanged; any other error
+    /// becomes one that says why that version cannot be compared.
     func explained(_ error: ChatError, at earlier: Int) -> ChatError {
         guard error.slug != "incompatible_schema" else { return error }
         return undecided("version \(earlier) of '\(type)' cannot be compared: \(error.message)", earlier)

@@ -2,8 +2,8 @@ import ChatModel
 
 /// The names that an expression may use, and their meaning.
 public enum FilterDialect: Sendable, Hashable {
-    /// The envelope's fields: `type`, `channel`, `user`, `custom_type`, `data`, `meta`; the last two also with members,
-    /// `data.order["total"]`, `data.items[0]`. Anything else is a syntax error.
+    /// The envelope's fields: `type`, `channel`, `user`, `custom_type`, `data`, `meta`; the last two also with their
+    /// members, such as `data.order["total"]` and `data.items[0]`. Any other name is a syntax error.
     case native
     /// The PubNub dialect: `data.…` is the payload that PubNub's readers get. Every other name is a member of `meta`.
     /// `uuid`, `userId` and `user_id` are the publisher unless `meta` has a member of that exact name.
