@@ -1,4 +1,5 @@
-/// Lets a number of tasks in at a time, the others in the order they came. Belongs to one actor.
+/// A semaphore that admits a fixed number of tasks at a time and the waiting ones in order of arrival. Confined to one
+/// actor.
 final class AsyncSemaphore {
     let width: Int
     private(set) var inside = 0
@@ -9,7 +10,7 @@ final class AsyncSemaphore {
 
     var waitingCount: Int { waiting.count - next }
 
-    /// Returns when it is the caller's turn; each return is followed by one `leave`.
+    /// Returns when the caller is admitted. Every return must be followed by one call of `leave`.
     func enter(isolation: isolated (any Actor)? = #isolation) async {
         guard inside == width else {
             inside += 1
@@ -18,7 +19,7 @@ final class AsyncSemaphore {
         await withCheckedContinuation(isolation: isolation) { waiting.append($0) }
     }
 
-    /// Gives the place to whoever waits longest.
+    /// Gives the place to the task that has waited longest.
     func leave() {
         guard next < waiting.count else {
             inside -= 1

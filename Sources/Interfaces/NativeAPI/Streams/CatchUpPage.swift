@@ -1,18 +1,18 @@
 import ChatCore
 import ChatModel
 
-/// A stretch of the log as the streams of one feed get it: read and printed once, sent to each that needs it, from
-/// wherever in it that stream stands.
+/// A range of the log as the streams of one feed receive it. It is read and printed once, and each stream that needs it
+/// is sent the part after its own position.
 struct CatchUpPage: Sendable {
-    /// Holds what lies above, up to and including `position`.
+    /// The exclusive lower bound: the page holds the events after this timetoken, up to and including `position`.
     let after: Timetoken
     private(set) var position: Timetoken
-    /// Whether that is all there was; live begins behind it.
+    /// True when the log held nothing more at the read. Live delivery continues after such a page.
     private(set) var isLast = false
     private(set) var bytes: [UInt8] = []
-    /// When the first of its events is over.
+    /// The time at which the first of the page's events expires.
     private(set) var expires: Timetoken = .distantFuture
-    /// Where each event's block ends.
+    /// The offset at which each event's block ends.
     private var ends: [(event: Timetoken, offset: Int)] = []
 
     private init(after: Timetoken) {
@@ -20,11 +20,11 @@ struct CatchUpPage: Sendable {
         position = after
     }
 
-    /// Reads and prints, on whatever thread is free.
+    /// Reads and prints a page on the thread pool.
     ///
     /// - Parameters:
-    ///   - chat: the app as the stream's owner may use it.
-    ///   - inclusion: the objects to print beside each event; nil for none.
+    ///   - chat: the app with the rights of the stream's owner.
+    ///   - inclusion: the objects to print with each event; nil for none.
     @concurrent
     static func read(
         _ catchUp: CatchUp, in chat: ChatAccess, _ inclusion: IncludePolicy?, format: StreamFormat, limit: Int
@@ -43,7 +43,7 @@ struct CatchUpPage: Sendable {
         return page
     }
 
-    /// Whole blocks of the events above a position, at least one; nil when there are none.
+    /// The blocks of the events after a position: whole blocks only, at least one. Nil when there are none.
     func piece(after position: Timetoken, of size: Int) -> (bytes: [UInt8], last: Timetoken, isEnd: Bool)? {
         let first = ends.firstIndex { $0.event > position }
         guard let first else { return nil }
@@ -55,7 +55,7 @@ struct CatchUpPage: Sendable {
         return (isWhole ? bytes : Array(bytes[start..<ends[last].offset]), ends[last].event, isEnd)
     }
 
-    /// How many events the next page should have to weigh about `size`.
+    /// The number of events to read for the next page so that it takes about `size` bytes.
     func nextLimit(upTo most: Int, for size: Int) -> Int {
         guard !ends.isEmpty else { return most }
         return min(most, max(1, size * ends.count / max(1, bytes.count)))

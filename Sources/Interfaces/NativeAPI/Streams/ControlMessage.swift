@@ -2,17 +2,17 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// A block by which the gateway speaks on a stream about the stream itself (`conventions.md` 5).
+/// A control block: a message of the gateway about the stream itself.
 struct ControlMessage {
     let name: String
     let data: JSONText
-    /// Tells the client how long to wait before it reconnects.
+    /// The time after which the client should reconnect, in milliseconds (the `retry` field of SSE).
     var retryMilliseconds: Int?
-    /// The position at which the stream starts. An EventSource that is cut before its first event sends it back. Nil for a
-    /// block that moves no client.
+    /// The position at which the stream starts. An EventSource whose connection breaks before the first event sends it
+    /// back as its last id. Nil for a block that must not change the client's cursor.
     private(set) var id: Timetoken?
 
-    /// How long clients wait before they come back, unless told otherwise.
+    /// The reconnection time of clients unless a block sets another, in milliseconds.
     private static let usualRetry = 2000
 
     private init(_ name: String, retry: Int? = nil, _ print: (inout JSONWriter) -> Void) {
@@ -25,10 +25,10 @@ struct ControlMessage {
         }
     }
 
-    /// The first block of every stream: what it is called, where it starts, and how often it shows that it lives.
+    /// The first block of every stream: its id, its start position and its heartbeat interval.
     ///
-    /// - Parameter isFollowedByGap: the gap then carries the position, so that a client that is cut between the two hears
-    ///   of it again.
+    /// - Parameter isFollowedByGap: true when a gap block follows. The gap then carries the position, so that a client
+    ///   whose connection breaks between the two blocks receives the gap again.
     static func ready(
         _ id: String, cursor: Timetoken, heartbeat: Int, session: String? = nil, isFollowedByGap: Bool = false
     ) -> ControlMessage {
@@ -42,14 +42,15 @@ struct ControlMessage {
         return block
     }
 
-    /// Before the first event of a stream that could not start where it was asked to.
+    /// The block before the first event of a stream that could not start at the requested position.
     static func gap(_ resumption: ResumePosition) -> ControlMessage {
         var block = ControlMessage("stream.gap") { printGap(resumption, to: &$0) }
         block.id = resumption.from
         return block
     }
 
-    /// The members of a gap, which polls print as well. How much was missed nobody can know: it is gone.
+    /// Prints the members of a gap; polls print the same ones. The number of missed events is unknown, because the
+    /// events are no longer stored.
     static func printGap(_ resumption: ResumePosition, to writer: inout JSONWriter) {
         writer.member("requested", resumption.requested)
         writer.member("resumed_from", resumption.from.description)
@@ -57,7 +58,7 @@ struct ControlMessage {
         writer.member("missed", "unknown")
     }
 
-    /// After a change of what the stream follows.
+    /// The block that follows a change of the stream's selection.
     static func changed(_ id: String, _ selection: Selection, cursor: Timetoken) -> ControlMessage {
         ControlMessage("stream.changed") { writer in
             writer.member("stream", id)
@@ -67,10 +68,10 @@ struct ControlMessage {
         }
     }
 
-    /// The last word to a client that reads too slowly. It comes back with its last id and loses nothing.
+    /// The last block to a client that reads too slowly. The client reconnects with its last id and misses nothing.
     static let lagged = ControlMessage("stream.lagged") { $0.member("reason", "slow_consumer") }
 
-    /// The last word of a stream the gateway ends.
+    /// The last block of a stream that the gateway closes.
     static func closing(_ reason: ClosingReason, retry: Int?) -> ControlMessage {
         ControlMessage("stream.closing", retry: retry) { writer in
             writer.member("reason", reason.rawValue)
@@ -80,18 +81,18 @@ struct ControlMessage {
     }
 }
 
-/// Why the gateway ends a stream that the client would keep.
+/// The reasons for which the gateway closes a stream whose client is still connected.
 enum ClosingReason: String {
     case draining
     case deleted
-    /// The credential was removed, has expired, or no longer reaches what the stream follows.
+    /// The credential was removed, has expired, or no longer covers the stream's selection.
     case unauthorized
     case storeUnavailable = "store_unavailable"
     case tooManyStreams = "too_many_streams"
-    /// The same ticket opened another stream: this one's client is gone without a word.
+    /// The same ticket opened another stream, so the client of this one must have lost its connection.
     case replaced
 
-    /// Whether coming back is of no use.
+    /// True when reconnecting cannot succeed.
     var isFinal: Bool {
         switch self {
         case .deleted, .unauthorized, .replaced: true

@@ -2,14 +2,14 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Numbers that change often (`channel.member_count.updated`, `channel.participant_count.updated`), told a device's stream
-/// once a second at most: of each channel the latest.
+/// Limits counts that change often (`channel.member_count.updated`, `channel.participant_count.updated`) to one event
+/// per type and second on a device's stream. Each event carries the latest count of every changed channel.
 struct CountDebouncer {
     private struct Held {
         var newest: Event
-        /// The objects beside it.
+        /// The objects included with the event.
         var included: RenderedIncludes?
-        /// What the event says of each channel, in the order in which they were heard of.
+        /// The latest text of each channel, in the order in which the channels first changed.
         var channels: [(name: ExactText, text: JSONText)] = []
 
         mutating func take(_ event: Event, _ included: RenderedIncludes?) {
@@ -36,7 +36,7 @@ struct CountDebouncer {
         }
     }
 
-    /// When the numbers of a type were last told, in beats, and what has come since.
+    /// For each type, the beat at which an event was last sent, and the counts held back since then.
     private var told: [String: UInt64] = [:]
     private var held: [String: Held] = [:]
 
@@ -46,9 +46,10 @@ struct CountDebouncer {
         event.type == "channel.member_count.updated" || event.type == "channel.participant_count.updated"
     }
 
-    /// False when the event may be told now: it is the first of its type in this beat.
+    /// Holds an event back if one of its type was already sent in this beat. Returns false when the event may be sent
+    /// now.
     ///
-    /// - Parameter included: the objects beside the event, where its feed gets some.
+    /// - Parameter included: the objects included with the event, if its feed includes any.
     mutating func hold(_ event: Event, with included: RenderedIncludes? = nil, at beat: UInt64) -> Bool {
         if told[event.type] != beat, held[event.type] == nil {
             told[event.type] = beat
@@ -58,12 +59,12 @@ struct CountDebouncer {
         return true
     }
 
-    /// What has been held, to be told in this beat; in the order of the log.
+    /// Returns the held events whose type was not yet sent in this beat, in the order of the log.
     mutating func release(at beat: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
         release(held.filter { told[$0.key] != beat }, at: beat)
     }
 
-    /// The same of everything, also of what has been told in this beat.
+    /// Returns every held event, including those whose type was already sent in this beat.
     mutating func releaseAll(at beat: UInt64) -> [(event: Event, included: RenderedIncludes?)] {
         release(held, at: beat)
     }

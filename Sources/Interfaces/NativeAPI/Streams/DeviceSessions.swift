@@ -2,23 +2,25 @@ import ChatCore
 import ChatModel
 import Signing
 
-/// The session of one device of a user: open while it has a stream, and for a while after its last one broke.
+/// The session of one device of a user. It is open while the device has a stream, and for a limited time after its last
+/// stream broke.
 struct DeviceSession {
     let id: String
     let user: UserID
     let device: String
     let opened: Timetoken
-    /// How often it was resumed.
+    /// The number of times that the session was resumed.
     var attempt = 0
     var streams: Set<UInt64> = []
-    /// When its last stream broke; nil while it has one.
+    /// The time at which its last stream broke; nil while it has one.
     var lost: Timetoken?
 
     var isOpen: Bool { lost == nil }
 }
 
-/// Which devices are connected, so that a client that comes back within two minutes is the same session, and the user's
-/// other devices hear of it (`connection.…` on the user's own channel). Belongs to `LiveStreams`; lives in memory.
+/// The sessions of connected devices. A client that reconnects within two minutes continues the same session, and the
+/// user's other devices receive its changes (`connection.…` on the user's own channel). Confined to `LiveStreams`; held
+/// in memory only.
 struct DeviceSessions {
     static let resumeWindow: Duration = .seconds(120)
 
@@ -34,7 +36,7 @@ struct DeviceSessions {
 
     private var sessions: [Device: DeviceSession] = [:]
     private var devices: [UserID: Set<Device>] = [:]
-    /// Lost sessions in the order in which they were lost; some may be back.
+    /// Lost sessions in the order of their loss. Some may have been resumed since.
     private var lost: [(device: Device, since: Timetoken)] = []
     private let random = SystemRandomSource()
 
@@ -44,14 +46,14 @@ struct DeviceSessions {
 
     func session(_ id: String, of user: UserID) -> DeviceSession? { all(of: user).first { $0.id == id } }
 
-    /// The user's sessions in the order of their opening.
+    /// The user's sessions in the order in which they were opened.
     func all(of user: UserID) -> [DeviceSession] {
         (devices[user] ?? []).compactMap { sessions[$0] }.sorted { ($0.opened, $0.id) < ($1.opened, $1.id) }
     }
 
     enum Change { case opened, reconnected, none }
 
-    /// A stream of the device is there.
+    /// Adds a stream to the device's session, and opens the session if there is none.
     mutating func enter(_ device: Device, _ stream: UInt64, now: Timetoken) -> Change {
         guard var session = sessions[device] else {
             var session = DeviceSession(
@@ -69,7 +71,7 @@ struct DeviceSessions {
         return wasLost ? .reconnected : .none
     }
 
-    /// A stream of the device is gone. True when it was the last one of a session.
+    /// Removes a stream from the device's session. Returns true when it was the session's last one.
     mutating func leave(_ device: Device, _ stream: UInt64, now: Timetoken) -> Bool {
         guard var session = sessions[device], session.streams.remove(stream) != nil else { return false }
         let isLost = session.streams.isEmpty
@@ -89,7 +91,7 @@ struct DeviceSessions {
         if devices[device.user]?.isEmpty ?? false { devices[device.user] = nil }
     }
 
-    /// Takes out the sessions that were lost for too long.
+    /// Removes and returns the sessions that have been lost for too long.
     mutating func expire(now: Timetoken) -> [DeviceSession] {
         let due = lost.prefix { $0.since.adding(Self.resumeWindow) <= now }
         guard !due.isEmpty else { return [] }

@@ -4,29 +4,29 @@ import Following
 import HTTPServer
 import Locking
 
-/// What `GET /v1/stream` and `GET /v1/poll` have in common.
+/// The parts that `GET /v1/stream` and `GET /v1/poll` have in common.
 struct FollowRequest {
-    /// Who follows: with a user it is that user's device, whatever credential opened it.
+    /// The listener. If it names a user, it is that user's device, whatever credential opened it.
     let caller: Caller
     let selection: Selection
     let groups: GroupSelection?
-    /// Whether the user is present on the channels by it.
+    /// True when following makes the user present on the channels.
     let isPresent: Bool
-    /// The objects to hand out beside each event.
+    /// The objects to include with each event.
     let included: Set<IncludedObject>
-    /// As the client sent it; nil when it starts from now.
+    /// The cursor as the client sent it; nil when the client starts from now.
     let cursor: String?
-    /// Whether it is what an EventSource kept, and sends again whatever it is told.
+    /// True when the cursor is an EventSource's last id, which it sends again whatever the gateway replied.
     private let isLastEventID: Bool
 
-    /// How many changes of who may hear there had been before the user was asked for.
+    /// The number of audience changes before the user's channels were looked up.
     let audienceChanges: UInt64
 
     static let parameterNames = [
         "channel", "type", "filter", "cursor", "user", "device", "group", "presence", Parameters.include,
     ]
 
-    /// Reads a request; off the loop when it names groups, which may hold thousands of channels.
+    /// Reads a request. Runs off the loop when the request names groups, which may hold thousands of channels.
     ///
     /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
     static func read(
@@ -73,8 +73,9 @@ struct FollowRequest {
         self.caller = caller
     }
 
-    /// Where it really starts. The last id of another gateway, or of no gateway at all, is a gap: a refusal would end an
-    /// EventSource for good, which cannot forget what it has (WHATWG HTML, 9.2.3).
+    /// The position at which the client really starts. An invalid last id, such as one of another gateway, results in a
+    /// gap instead of an error: an error would end an EventSource for good, because it cannot discard its last id
+    /// (WHATWG HTML, 9.2.3).
     func resumption(in chat: ChatAccess, at cursor: String) async throws(ChatError) -> ResumePosition {
         try await chat.resume(selection, at: cursor, orFromNow: isLastEventID)
     }

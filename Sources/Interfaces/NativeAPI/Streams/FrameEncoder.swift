@@ -2,11 +2,11 @@ import ChatCore
 import ChatModel
 import HTTPServer
 
-/// Prints events in one format, once for all feeds that take them.
+/// Prints events in one format, once for all feeds with that format.
 ///
-/// The hub serves one feed after the other, so what was printed is kept for a moment. Lives on the loop, like the feeds.
+/// The hub serves one feed after the other, so recent frames are cached. Runs on the loop, like the feeds.
 actor FrameEncoder {
-    /// One turn of the hub fits in; see `Hub`.
+    /// The capacity of the cache: enough for one turn of the hub; see `Hub`.
     private static let keptFrames = 512
     private static let keptBytes = 1024 * 1024
 
@@ -14,10 +14,10 @@ actor FrameEncoder {
     private let format: StreamFormat
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// What makes frames of one format differ.
+    /// The properties by which frames of one format differ.
     private struct Key: Hashable {
         let event: Timetoken
-        /// ``RenderedIncludes/form``; zero for a frame without objects.
+        /// ``RenderedIncludes/form``; zero for a frame without included objects.
         let form: UInt8
     }
 
@@ -30,7 +30,7 @@ actor FrameEncoder {
         self.format = format
     }
 
-    /// - Parameter included: the objects beside the event, where its feed gets some.
+    /// - Parameter included: the objects included with the event, if its feed includes any.
     func frame(_ event: Event, with included: RenderedIncludes? = nil) -> [UInt8] {
         let key = Key(event: event.timetoken, form: included?.form ?? 0)
         if let frame = kept[key] { return frame }
@@ -42,7 +42,7 @@ actor FrameEncoder {
         return frame
     }
 
-    /// Gives the memory back once nobody can ask for the same again.
+    /// Releases the cached frames once no feed can ask for them again.
     func forget() {
         kept.removeAll(keepingCapacity: true)
         bytes = 0

@@ -2,12 +2,12 @@ import ChatCore
 import ChatModel
 import HTTPServer
 
-/// Reads the objects that streams and polls get beside events, once for all who are handed the same events.
+/// Reads the objects included with events on streams and polls, once for all receivers of the same events.
 ///
-/// One read of an app is under way at a time. What is asked for meanwhile is read together by the next one, so that an event
-/// for thousands of streams costs one read. An actor on the loop, like everybody who asks.
+/// At most one read per app is in progress. Requests that arrive meanwhile are combined into the next read, so that an
+/// event for thousands of streams costs one read. An actor on the loop, like its callers.
 actor IncludeLoader {
-    /// Called on the loop with the objects of each event, in the order of the events.
+    /// A completion handler. It is called on the loop with the objects of each event, in the order of the events.
     typealias Answer = @Sendable (Result<[RenderedIncludes], ChatError>) -> Void
 
     private struct Question {
@@ -21,9 +21,9 @@ actor IncludeLoader {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var waiting: [AppID: [Question]] = [:]
-    /// The apps of which a read is under way, or about to begin.
+    /// The apps for which a read is in progress or scheduled.
     private var reading: Set<AppID> = []
-    /// Reads since the start.
+    /// The number of reads since the start.
     private(set) var count: UInt64 = 0
 
     init(service: ChatService, loop: Loop) {
@@ -31,11 +31,12 @@ actor IncludeLoader {
         self.loop = loop
     }
 
-    /// Reads the objects beside events of an app that are handed out now. Answers come in the order of the questions.
+    /// Reads the objects included with an app's events. The handlers of several requests are called in the order of the
+    /// requests.
     func read(_ events: [Event], _ inclusion: IncludePolicy, in app: AppID, _ answer: @escaping Answer) {
         waiting[app, default: []].append(Question(events: events, inclusion: inclusion, answer: answer))
         guard reading.insert(app).inserted else { return }
-        // Behind the turn of the hub, in which others ask for the same.
+        // Runs after the current turn of the hub, because other feeds ask for the same objects in that turn.
         loop.post { self.assumeIsolated { $0.readNext(app) } }
     }
 

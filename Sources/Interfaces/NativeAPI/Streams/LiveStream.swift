@@ -3,45 +3,45 @@ import ChatModel
 import Following
 import HTTPServer
 
-/// What somebody asked for, ready to become a stream.
+/// A request for a stream, complete except for its connection.
 struct StreamRequest: Sendable {
     var caller: Caller
     var selection: Selection
     var format: StreamFormat
-    /// The objects beside each event; nil for none.
+    /// The objects included with each event; nil for none.
     var inclusion: IncludePolicy?
     var resumption: ResumePosition
-    /// Where the client is told that it starts: there too, or later with nothing between.
+    /// The start position that is sent to the client. It equals the start, or is later with no event between the two.
     var shownStart: Timetoken
     var ticket: StreamTicket.Nonce?
-    /// How many changes of who may hear there had been before its user was asked for.
+    /// The number of audience changes before the user's channels were looked up.
     var audienceChanges: UInt64
     var groups: GroupSelection?
-    /// Whether the user is present on the channels by it.
+    /// True when the stream makes its user present on the channels.
     var isPresent = false
 }
 
-/// One open stream as the gateway sees it. Belongs to `LiveStreams`; small, because there are many.
+/// One open stream. Confined to `LiveStreams`. Kept small, because there are many.
 final class LiveStream {
     let sequence: UInt64
     let connection: StreamConnection
     let owner: ConnectionOwner
     let opened: Timetoken
     let ticket: StreamTicket.Nonce?
-    /// Where its user is present by it; nil where the stream does not make anybody present.
+    /// The channels on which the stream makes its user present; nil when it does not affect presence.
     var presentOn: Set<ExactText>?
-    /// The channel groups it follows, if any.
+    /// The channel groups that the stream follows, if any.
     var groups: GroupSelection?
-    /// It was ended for good, and has not just broken.
+    /// True when the stream was ended for good; false when its connection only broke.
     var isEnded = false
-    /// What it follows; another one after a change.
+    /// The feed that the stream follows. It is replaced when the selection changes.
     var feed: StreamFeed
-    /// While it catches up: everything of the selection up to here is on its way.
+    /// The position during catch-up: every event of the selection up to here has been passed to the connection.
     var position: Timetoken
     var catchUp: Task<Void, Never>?
-    /// Whether its user has to be asked for again before it gets anything more.
+    /// True when the user's rights must be checked again before the stream receives anything more.
     var mustBeAsked = false
-    /// When something was last handed to it by itself, in beats.
+    /// The beat at which data was last sent to this stream alone, outside its feed.
     var lastSend: UInt64
 
     init(
@@ -62,13 +62,13 @@ final class LiveStream {
 
     var isCatchingUp: Bool { catchUp != nil }
 
-    /// The user it is of: as whose device it listens, or for whom alone its credential speaks.
+    /// The stream's user: the one whose device it is, or the only one for whom its credential may act.
     var user: UserID? {
         (feed.selection.viewer?.user ?? owner.caller.user).map { UserID($0, in: owner.caller.app) }
     }
 }
 
-/// Every open stream in the order of opening, found by its number and walked in pieces.
+/// All open streams in the order of opening. They can be found by number and walked in parts.
 struct StreamRoll {
     private var sequences: [UInt64] = []
     private var streams: [LiveStream?] = []
@@ -94,7 +94,8 @@ struct StreamRoll {
         return index < sequences.count && sequences[index] == sequence ? streams[index] : nil
     }
 
-    /// At most `limit` places behind a number, and the number to go on behind; nil at the end.
+    /// Returns the streams of at most `limit` places after a number, and the number at which to continue; nil at the
+    /// end.
     ///
     /// - Parameter sequence: nil for the beginning of the order.
     func part(
@@ -126,7 +127,8 @@ struct StreamRoll {
         return low
     }
 
-    /// Places of closed streams stay until they are half of all, so that closing many at once costs little each.
+    /// Removes the places of closed streams once they make up half of all places, so that closing many streams at once
+    /// stays cheap.
     private mutating func compactIfSparse() {
         guard sequences.count > 64, count < sequences.count / 2 else { return }
         let kept = zip(sequences, streams).filter { $0.1 != nil }

@@ -4,11 +4,11 @@ import Following
 import HTTPServer
 import JSON
 
-/// How streams and polls end that are a user's by their credential without being a device's, when the user may hear a
-/// channel that they name no more: by a ban, by leaving one that is for its members, or as it becomes one. They share feeds
-/// with others, and no feed asks who it is for.
+/// Ends or narrows streams and polls when their user loses access to a channel: by a ban, by leaving a members-only
+/// channel, or when a channel becomes members-only. This concerns streams whose credential speaks for a user and that
+/// are not a device's. They share feeds with others, and a feed does not check users.
 extension LiveStreams {
-    /// Behind the event and before the next one is handed out.
+    /// Runs after the event was handed out and before the next one is.
     func hearingChanged(by event: Event) {
         let isPoll = polls.assumeIsolated { !$0.isEmpty }
         guard isPoll || namedByUsers[event.channel] != nil, let data = try? JSONDocument(event.data).root else {
@@ -35,7 +35,7 @@ extension LiveStreams {
     }
 
     private func expel(_ user: UserID, from channel: String) {
-        // Their next one is told why.
+        // The client's next poll receives the reason.
         polls.assumeIsolated { polls in
             polls.finish { Self.isConcerned($0.caller, $0.selection, user, channel) }
         }
@@ -45,7 +45,8 @@ extension LiveStreams {
         }
     }
 
-    /// The channel is for its members from now on: each who has named it is asked for again, and gets nothing until then.
+    /// Handles a channel that has become members-only: every stream that names it is checked again and receives nothing
+    /// until then.
     private func askAgain(onChannel channel: ChannelID) {
         polls.assumeIsolated { polls in
             polls.finish { order in
@@ -66,17 +67,17 @@ extension LiveStreams {
         }
     }
 
-    /// Whether what a stream's user may hear of what it names may be another than when that was asked.
+    /// True when the user's access to the stream's channels may have changed since it was looked up.
     func mayHearDifferently(_ stream: LiveStream, since changes: UInt64) -> Bool {
         let selection = stream.feed.selection
         guard selection.isOfUser, !selection.channels.names.isEmpty else { return false }
         return service.hub.assumeIsolated { $0.mayHearDifferently(selection.channels, since: changes) }
     }
 
-    /// Asks for a stream's user again where that is due; false when the stream is over.
+    /// Checks the access of the stream's user again if that is due. Returns false when the stream has ended.
     func mayHear(_ stream: LiveStream) async -> Bool {
         while stream.mustBeAsked, stream.connection.isOpen {
-            // What changes while it is asked sets it again.
+            // A change during the check sets this again.
             stream.mustBeAsked = false
             let selection = stream.feed.selection
             var refused: Set<ExactText> = []
@@ -86,14 +87,16 @@ extension LiveStreams {
                 close(stream, .storeUnavailable)
             }
             guard !refused.isEmpty, stream.feed.selection == selection else { continue }
-            // Who has named such a channel is told by the end of the stream; who follows it by a group alone goes on.
+            // A stream that names such a channel is closed. One that follows it only through a group continues without
+            // it.
             let isNamed = stream.groups.map { $0.channels.contains { refused.contains(ExactText($0)) } } ?? true
             if isNamed { close(stream, .unauthorized) } else { leaveOut(refused, stream) }
         }
         return stream.connection.isOpen
     }
 
-    /// A stream goes on without some of its channels; one that follows nothing else ends, unless a group may bring more.
+    /// Removes channels from a stream. A stream that follows nothing else is closed, unless it follows a group, which
+    /// may add channels later.
     private func leaveOut(_ channels: Set<ExactText>, _ stream: LiveStream) {
         let old = stream.feed.selection
         var rest = old.channels

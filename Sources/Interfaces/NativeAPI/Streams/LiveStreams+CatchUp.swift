@@ -3,21 +3,22 @@ import ChatModel
 import Following
 import HTTPServer
 
-/// How streams that resume get what they missed, without those that are live noticing.
+/// Catch-up: sends resuming streams the events they missed without delaying live streams.
 ///
-/// Reading and printing happen off the loop, a bounded page at a time, and streams of one feed share the pages. `turns`
-/// bounds how many pages are on their way and lets in who waits longest. A stream has its turn only while it is being
-/// served: its socket is waited for without one, so that clients that do not read hold up nobody.
+/// Pages of bounded size are read and printed off the loop, and streams of one feed share them. `turns` limits how many
+/// pages are in progress and admits the stream that has waited longest. A stream occupies a turn only while it is being
+/// served. It waits for its socket without one, so that clients that do not read delay no other stream.
 extension LiveStreams {
     private enum Bounds {
-        /// A page is read with as many events as should make up this.
+        /// The target size of a page in bytes; the number of events to read is derived from it.
         static let pageBytes = 128 * 1024
         static let firstPage = 64
         static let pageMost = 250
-        /// What a stream gets at a time: no more than this, and the event it ends with, waits for a client in memory.
+        /// The size of a piece in bytes. At most one piece, plus the event that crosses its end, waits in memory for a
+        /// client.
         static let pieceBytes = 16 * 1024
-        /// In beats: a client that has not taken one piece by then is too slow even for catching up. The connection's
-        /// own stall time only sees those who take nothing at all.
+        /// The time in beats within which a client must take one piece; a slower one is too slow even for catch-up. The
+        /// connection's own stall timeout covers only clients that take nothing at all.
         static let pieceDeadline: UInt64 = 60
     }
 
@@ -37,19 +38,21 @@ extension LiveStreams {
             await turns.enter()
             let isLive = await advance(stream, &pageLimit)
             turns.leave()
-            // Once it is live, another catch-up may begin at any time. This one must not run on beside it: each would take
-            // the other's question who may hear for its own.
+            // Once the stream is live, another catch-up may begin at any time. This one must stop then: two at once
+            // would each consume the other's access check.
             guard !isLive else { return }
-            // Nothing above need have waited: pages may be at hand, and the client may be as fast as we are.
+            // The code above may not have suspended: pages may be cached, and the client may read as fast as they are
+            // sent.
             await Task.yield()
         } while stream.connection.isOpen
     }
 
-    /// Sends what a page holds for the stream, or as much of it as its socket takes; true when the stream is live from there.
+    /// Sends the page's data for the stream, or as much as its socket takes. Returns true when the stream is live from
+    /// there on.
     private func advance(_ stream: LiveStream, _ limit: inout Int) async -> Bool {
         guard stream.connection.isOpen, !stream.mustBeAsked else { return false }
         let feed = stream.feed
-        // Changed meanwhile for one that is still behind.
+        // The selection was changed meanwhile, and the new feed is not complete up to the position.
         guard feed.isComplete(through: stream.position) else { return false }
         if let entry = shelf.entry(
             of: feed, after: stream.position, deletions: service.deletions, now: service.clock.now)
@@ -59,7 +62,7 @@ extension LiveStreams {
         do throws(ChatError) {
             let entry = try await read(feed, for: stream, limit: limit)
             limit = entry.page.nextLimit(upTo: Bounds.pageMost, for: Bounds.pageBytes)
-            // Changed meanwhile: what the new selection wants is read from the position again.
+            // The selection was changed meanwhile. The events of the new one are read from the position again.
             guard stream.feed === feed else { return false }
             let isLive = send(entry, to: stream)
             let isWantedAgain = feed.streamCount > 1 || stream.position < entry.page.position
@@ -74,8 +77,9 @@ extension LiveStreams {
     private func read(
         _ feed: StreamFeed, for stream: LiveStream, limit: Int
     ) async throws(ChatError) -> PageCache.Entry {
-        // One turn: up to where the log is read, and where in the feed's own log that is. What the feed holds back is read
-        // as well, and must not come behind the mark again. What waits for its objects comes behind the mark.
+        // These values belong to one turn: the position up to which the log is read, and the matching position in the
+        // feed's own log. Events that the feed holds back are read as well and must not appear after the mark again.
+        // Events that wait for their included objects appear after the mark.
         feed.settle()
         let mark = feed.log.head
         let losses = feed.losses
@@ -103,8 +107,8 @@ extension LiveStreams {
             guard stream.connection.lag == 0 || piece.isEnd else { return false }
         }
         stream.position = max(stream.position, page.position)
-        // What was said since the mark may already be what the user may not hear any more.
-        // The feed's log lacks the events that the feed has discarded since then: the next page reads them.
+        // The feed's log after the mark may hold events that the user may no longer receive. It also lacks the events
+        // that the feed has discarded since then; the next page reads those.
         return page.isLast && !stream.mustBeAsked && entry.losses == stream.feed.losses
             && goLive(stream, at: entry.mark)
     }
@@ -112,8 +116,8 @@ extension LiveStreams {
     private func goLive(_ stream: LiveStream, at mark: UInt64) -> Bool {
         let log = stream.feed.log
         guard stream.connection.join(log, at: mark) else {
-            // The log has moved past the mark meanwhile: the next page reads what it held, and a larger log holds it
-            // longer, so that this comes to an end however much is written.
+            // The log has discarded the mark meanwhile. The next page reads the events from the store. A larger log
+            // keeps them longer, so the catch-up ends whatever the rate of writes.
             log.reserve(4 * log.allocatedBytes)
             return false
         }
@@ -122,7 +126,7 @@ extension LiveStreams {
         return true
     }
 
-    /// Returns when the client has read what it was sent; false when the stream is over.
+    /// Returns when the client has read everything it was sent; false when the stream has ended.
     private func hasTaken(_ stream: LiveStream) async -> Bool {
         guard stream.connection.lag > 0 else { return stream.connection.isOpen }
         do {
@@ -133,7 +137,7 @@ extension LiveStreams {
         }
     }
 
-    /// Feeds speak only to those who have joined them.
+    /// Sends heartbeats to streams that catch up. A feed sends them only to the streams that have joined it.
     func keepCatchUpsAlive(_ now: UInt64) {
         for stream in catchingUp.values where now - stream.lastSend >= heartbeatSeconds {
             if stream.connection.lag == 0 {

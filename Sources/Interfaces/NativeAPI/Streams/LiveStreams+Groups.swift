@@ -3,30 +3,31 @@ import ChatModel
 import Following
 
 extension LiveStreams {
-    /// Groups that one stream may follow.
+    /// The maximum number of groups that one stream may follow.
     static let mostGroups = 10
 
-    /// What a stream's groups mean to it depends on these alone.
+    /// The values that determine which channels a stream's groups give it.
     private struct GroupQuery: Hashable {
         let owner: ObjectIdentifier
-        /// As whom the stream listens; a user may have one that is shared beside it.
+        /// The viewer as which the stream listens. A user may have a device's stream and a shared one at the same time.
         let viewer: Viewer?
         let names: [String]
         let channels: [String]
     }
 
-    /// How many changes of groups there have been.
+    /// The number of group changes so far.
     var groupChanges: UInt64 { polls.groups.assumeIsolated { $0.changes } }
 
-    /// The groups have changed: streams that follow one go on with what it holds now. Who has changed them waits for it.
+    /// Updates the streams that follow a changed group to its present channels. The writer of the change waits for
+    /// this.
     func groupsChanged(_ groups: Set<RecordKey>) async {
         await followGroups(
             of: groupStreams.sorted().compactMap { roll[$0] }
                 .filter { $0.groups?.isAmong(groups, $0.owner.caller.app) == true })
     }
 
-    /// Looks up what the streams' groups hold now, and has them follow that: each group is read once, and each question
-    /// asked once for all streams that share it.
+    /// Looks up the present channels of the streams' groups and moves the streams to them. Each group is read once, and
+    /// streams with the same query share one lookup.
     func followGroups(of streams: [LiveStream]) async {
         guard !streams.isEmpty else { return }
         let version = groupChanges
@@ -54,7 +55,7 @@ extension LiveStreams {
                 answers[question] = answer
             }
             follow(answer, stream, version: version)
-            // Moving is work for the loop, which everybody else waits for.
+            // Moving streams occupies the loop, for which all other work waits.
             if index % 256 == 255 { await Task.yield() }
         }
     }
@@ -77,8 +78,8 @@ extension LiveStreams {
         }
     }
 
-    /// Only the channels are of the groups: whatever else the stream follows may have been changed while they were looked
-    /// up, and so may the groups, by somebody whose answer was there before.
+    /// Applies a lookup to one stream. Only the channels of its groups are replaced: the rest of the selection, and the
+    /// groups themselves, may have been changed during the lookup by another request.
     private func follow(_ answer: Result<ChannelSet, ChatError>, _ stream: LiveStream, version: UInt64) {
         guard roll[stream.sequence] != nil, let groups = stream.groups, groups.version <= version else { return }
         switch answer {
@@ -88,7 +89,7 @@ extension LiveStreams {
             let selection = Selection(
                 channels: channels, types: old.types, filter: old.filter, viewer: old.viewer, isOfUser: old.isOfUser)
             guard selection != old else { return }
-            // What its user may hear of the new channels may have changed since it was looked up.
+            // The user's access to the new channels may have changed since the lookup.
             stream.mustBeAsked = selection.isOfUser
             move(stream, to: selection)
         case .failure(let error): close(stream, error.code == .forbidden ? .unauthorized : .storeUnavailable)

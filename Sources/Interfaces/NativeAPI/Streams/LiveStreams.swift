@@ -4,15 +4,15 @@ import Following
 import HTTPServer
 import Signing
 
-/// Every live stream of the gateway: opening, following, changing and closing them.
+/// All live streams of the gateway: opens, moves, changes and closes them.
 ///
-/// An actor on the streaming loop. Connections, feeds and the hub live there too, so entering any of them from here is
-/// a call, not a hop; what takes time (reading the log, printing pages) is done elsewhere.
+/// An actor on the streaming loop. Connections, feeds and the hub run there too, so calls to them are synchronous. Slow
+/// work, such as reading the log and printing pages, runs elsewhere.
 actor LiveStreams {
     nonisolated let service: ChatService
     nonisolated let loop: Loop
     nonisolated let beats: SecondTimer
-    /// Who waits for one answer only; streams and polls count together.
+    /// The held polls. Streams and polls count towards the same limits.
     nonisolated let polls: LongPollTable
     nonisolated let owners: ConnectionLimits
     nonisolated let tickets: StreamTickets
@@ -20,49 +20,49 @@ actor LiveStreams {
 
     private let ids = StreamIDs()
     private let presses: [StreamFormat: FrameEncoder]
-    /// What streams and polls get beside events.
+    /// Reads the objects included with events on streams and polls.
     nonisolated let includedReads: IncludeLoader
-    /// What the logs of all feeds share.
+    /// The memory budget that the logs of all feeds share.
     let budget: LogBudget
 
     var roll = StreamRoll()
-    /// By whose they are, those of no user left out.
+    /// The streams of each user; streams without a user are left out.
     var userStreams: [UserID: Set<UInt64>] = [:]
-    /// How many feeds of users' credentials name a channel.
+    /// For each channel, the number of feeds of users' credentials that name it.
     var namedByUsers: [ChannelID: Int] = [:]
     private var lastSequence: UInt64 = 0
     private var feeds: [FeedKey: StreamFeed] = [:]
-    /// Device feeds that hold numbers back until the next beat.
+    /// Device feeds that hold counts back until the next beat.
     private var damped: [StreamFeed] = []
-    /// Feeds by the beat at which they are next looked at, modulo the number of buckets.
+    /// Feeds by the beat of their next check, modulo the number of buckets.
     private var wheel: [[StreamFeed]]
     var catchingUp: [UInt64: LiveStream] = [:]
-    /// How many catch-ups are served at a time, and the pages that others may want as well.
+    /// The limit of concurrent catch-up reads, and the cache of pages that other streams may need as well.
     let turns = AsyncSemaphore(width: 4)
     var shelf = PageCache()
     private(set) var isDraining = false
     var pollPrint = PollPrinter()
     var counters = StreamMetrics()
-    /// Slow closes that the operators have not been told of yet, and the task that is telling them.
+    /// Slow closes that were not yet reported to operators, and the task that reports them.
     var lagged: [AppID: SlowReaderReport] = [:]
     var reporting: Task<Void, Never>?
-    /// Streams that follow channel groups.
+    /// The streams that follow channel groups.
     var groupStreams: Set<UInt64> = []
-    /// The sessions of devices, what the log has not been told of them yet, and the task that is telling it.
+    /// The devices' sessions, their events that were not yet appended to the log, and the task that appends them.
     var sessions = DeviceSessions()
     var news: [EventDraft] = []
     var telling: Task<Void, Never>?
-    /// Whose unread messages are to be watched from now on, or no more, and the task that says so.
+    /// Pending changes of the users whose unread messages are watched, and the task that applies them.
     var watches: [(user: UserID, isOn: Bool)] = []
     var watching: Task<Void, Never>?
-    /// The users as whom polls were asked lately, with the beat at which they count as gone.
+    /// The users of recent polls, with the beat at which each stops counting as connected.
     var pollWatches: [UserID: UInt64] = [:]
 
     private struct FeedKey: Hashable {
         var selection: Selection
         var format: StreamFormat
         var inclusion: IncludePolicy?
-        /// A log holds its frames as they go over the wire, so clients of HTTP/1.0 have one of their own.
+        /// True when the log holds frames in chunked coding. Clients of HTTP/1.0 therefore use feeds of their own.
         var isChunked: Bool
     }
 
@@ -105,12 +105,12 @@ actor LiveStreams {
         }
     }
 
-    /// A stream is never silent for longer, in whole seconds.
+    /// The heartbeat interval in whole seconds: the longest time for which a stream is silent.
     nonisolated var heartbeatSeconds: UInt64 { Self.interval(service.limits) }
 
     private static func interval(_ limits: Limits) -> UInt64 { UInt64(max(1, limits.heartbeat.wholeSecondsUp)) }
 
-    /// Up to where its app's events have been handed to the stream's feed.
+    /// The position up to which the app's events have been handed to the stream's feed.
     func hubPosition(for stream: LiveStream) -> Timetoken { hubPosition(for: stream.feed) }
 
     private func hubPosition(for feed: StreamFeed) -> Timetoken {
@@ -118,24 +118,24 @@ actor LiveStreams {
         return service.hub.assumeIsolated { $0.position(of: app) }
     }
 
-    /// Up to where the feed's log holds what the feed was handed, once it has settled.
+    /// The position up to which the feed's log is complete once the feed has settled.
     func logPosition(of feed: StreamFeed) -> Timetoken { feed.position(hubPosition(for: feed)) }
 
     nonisolated func id(of sequence: UInt64) -> String { ids.id(of: sequence) }
 
-    /// Nil for an id of before the start, and for what is no id.
+    /// The stream number of an id; nil for an id from before the start of the process, and for an invalid one.
     nonisolated func sequence(of id: String) -> UInt64? { ids.number(of: id) }
 }
 
 // MARK: - Opening
 
 extension LiveStreams {
-    /// Whether one more stream may be opened.
+    /// Checks that one more stream may be opened.
     ///
-    /// - Parameter ticket: what the client comes back with. The stream that it has open still, which its client has lost, is as
-    ///   good as gone.
-    /// - Throws: `.tooMany` past a limit of the address, app, key or user, `.overloaded` past the gateway's, `.unavailable`
-    ///   while it stops.
+    /// - Parameter ticket: the ticket that the client presents again. The stream that it still has open is not counted,
+    ///   because its client has lost it.
+    /// - Throws: `.tooMany` past a limit of the address, app, key or user, `.overloaded` past the gateway's,
+    ///   `.unavailable` while it stops.
     func admit(
         _ caller: Caller, from address: RemoteAddress, resuming ticket: StreamTicket.Nonce? = nil
     ) throws(ChatError) {
@@ -145,12 +145,12 @@ extension LiveStreams {
         }
     }
 
-    /// Where the client of the stream was that a ticket has open.
+    /// The client address of the stream that a ticket has open.
     private func placeOfStream(of ticket: StreamTicket.Nonce?) -> RemoteAddress? {
         ticket.flatMap(tickets.stream).flatMap { roll[$0] }?.connection.remoteAddress
     }
 
-    /// Takes over a connection whose header is on its way.
+    /// Takes over a connection whose response header is being sent.
     func open(_ connection: StreamConnection, _ order: StreamRequest) {
         let refusal: ClosingReason? =
             if isDraining {
@@ -158,7 +158,7 @@ extension LiveStreams {
             } else if owners.refusal(
                 of: order.caller, from: connection.remoteAddress, replacing: placeOfStream(of: order.ticket)) != nil
             {
-                // Several were let in at once while there was room for one.
+                // Several requests passed the check at once while there was room for only one.
                 .tooManyStreams
             } else if !isInForce(order.caller, order.selection) {
                 .unauthorized
@@ -170,7 +170,7 @@ extension LiveStreams {
             assumeIsolated { $0.closed(sequence, reason) }
         }
         if let refusal {
-            // Its ticket has opened nothing.
+            // The ticket has opened no stream.
             if let nonce = order.ticket { tickets.giveBack(nonce) }
             close(stream, refusal)
         } else {
@@ -213,16 +213,16 @@ extension LiveStreams {
             counters.gaps += 1
         }
         guard stream.connection.send(first) else { return }
-        // Asked again where that may have changed on the way here.
+        // The check is repeated if access may have changed between the lookup and now.
         stream.mustBeAsked = mayHearDifferently(stream, since: order.audienceChanges)
         follow(stream)
-        // A group may have changed since it was looked up.
+        // A group may have changed since the lookup.
         if let groups = stream.groups, groups.version != groupChanges {
             Task { await self.followGroups(of: [stream]) }
         }
     }
 
-    /// Goes on from the stream's position: live when there is nothing between, else through the log.
+    /// Continues from the stream's position: live if no events lie between, otherwise by catch-up from the log.
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
         let end = hubPosition(for: stream)
@@ -238,7 +238,8 @@ extension LiveStreams {
 // MARK: - Feeds
 
 extension LiveStreams {
-    /// The feed of a selection with one stream more; from now on it has everything above the hub's position.
+    /// The feed of a selection, with its stream count increased by one. From now on the feed receives every event after
+    /// the hub's position.
     func enterFeed(
         _ selection: Selection, _ format: StreamFormat, _ inclusion: IncludePolicy?, isChunked: Bool
     ) -> StreamFeed {
@@ -250,7 +251,7 @@ extension LiveStreams {
         return feed
     }
 
-    /// Counts the feeds of users' credentials by the channels they name.
+    /// Adjusts the count of users' feeds for each channel that the selection names.
     private func noteNames(of selection: Selection, _ change: Int) {
         guard selection.isOfUser else { return }
         for name in selection.channels.names {
@@ -282,7 +283,7 @@ extension LiveStreams {
         return feed
     }
 
-    /// One stream less; a feed goes at once with its last.
+    /// Removes one stream from a feed. A feed without streams is removed at once.
     func leaveFeed(_ feed: StreamFeed) {
         guard feed.leave() else { return }
         noteNames(of: feed.selection, -1)
@@ -304,17 +305,18 @@ extension LiveStreams {
 // MARK: - Closing
 
 extension LiveStreams {
-    /// How long a client that must not have its stream any longer has to take what is on its way, and why it ends.
+    /// The time that a client has to read pending data, including the reason, after it lost the right to its stream.
     private static let lastWords: Duration = .seconds(1)
 
-    /// Says why and closes once that is out. A client that does not read is cut after the stall time, at once where the
-    /// end is final.
+    /// Sends the reason and closes the connection once it is sent. A client that does not read is disconnected after
+    /// the stall timeout, or after ``lastWords`` when the reason is final.
     ///
-    /// - Parameter count: how many are told to come back at the same time; as many as there are unless given.
+    /// - Parameter count: the number of clients that are asked to reconnect at the same time; by default the number of
+    ///   open streams.
     func close(_ stream: LiveStream, _ reason: ClosingReason, among count: Int? = nil) {
         let time = reason.isFinal ? Self.lastWords : nil
         guard stream.connection.isOpen else {
-            // On its way out, but perhaps at its client's pace.
+            // The stream is already closing, but perhaps only as fast as its client reads.
             if let time { stream.connection.finish(within: time) }
             return
         }
@@ -324,12 +326,13 @@ extension LiveStreams {
         stream.connection.finish(last: stream.feed.format.control(.closing(reason, retry: retry)), within: time)
     }
 
-    /// Spreads those who come back: a thousand a second, over half a minute at most.
+    /// A random reconnection time: spreads clients to a thousand a second, over at most 30 seconds.
     private static func retryMilliseconds(among count: Int) -> Int {
         500 + Int.random(in: 0..<min(max(2000, count), 30_000))
     }
 
-    /// Closes the streams that are live on a feed which could not append events. They come back with their last id.
+    /// Closes the streams that are live on a feed that could not append events. Their clients reconnect with their last
+    /// id.
     private func closeLive(of feed: StreamFeed) {
         var position: UInt64?
         repeat {
@@ -356,16 +359,17 @@ extension LiveStreams {
         owners.leave(stream.owner, from: stream.connection.remoteAddress)
     }
 
-    /// Says good-bye on every stream and answers every held poll; refuses new ones from now on.
+    /// Sends a closing block on every stream and answers every held poll. Later ones are refused.
     func drain() async {
         isDraining = true
         await polls.drain()
-        // The number at the start: those at the end are few by then, and come back with all the others.
+        // The count at the beginning is used for all: few streams are left at the end, and their clients reconnect
+        // together with all the others.
         let count = roll.count
         await forEachStream { $0.close($1, .draining, among: count) }
     }
 
-    /// Walks over all streams a few at a time, so that the loop looks after everything else in between.
+    /// Visits all streams, a few at a time, so that the loop can do other work in between.
     func forEachStream(_ body: (isolated LiveStreams, LiveStream) -> Void) async {
         var position: UInt64? = 0
         while let start = position {
@@ -380,8 +384,8 @@ extension LiveStreams {
 // MARK: - The seconds
 
 extension LiveStreams {
-    /// One second has gone by: heartbeats, expiries, and those who take too long. Returns whether there is anything to look
-    /// after still: nobody's heart beats for nothing.
+    /// Runs once a second: sends heartbeats, checks expiries and closes streams that take too long. Returns whether
+    /// anything is left to check; the timer stops when nothing is.
     private func look(at now: UInt64) -> Bool {
         releaseCounts()
         keepFeedsAlive(now)
@@ -418,13 +422,13 @@ extension LiveStreams {
     nonisolated func startBeating() { beats.start() }
 }
 
-/// Ids of streams: the number of each, moved to another place by a key of this process. A bare number would tell an app how many
+/// Stream ids: the stream's number, permuted with a key of this process. A plain number would tell an app how many
 /// streams others open.
 ///
-/// A Feistel network of four rounds (Luby and Rackoff, 1988), so that every number has an id of its own and is read from it without
-/// a table: two streams never share an id, and a page of the list may begin at a stream that is gone.
+/// A Feistel network of four rounds (Luby and Rackoff, 1988). Every number has exactly one id, which decodes without a
+/// table: two streams never share an id, and a page of the list may begin at a stream that is closed.
 struct StreamIDs: Sendable {
-    /// Part of every id, so that an id of before a restart is nobody's.
+    /// The prefix of every id. It is random, so that an id from before a restart matches no stream.
     private let prefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
     private let key = SystemRandomSource().bytes(24)
 
@@ -434,7 +438,7 @@ struct StreamIDs: Sendable {
         return prefix + String(UInt64(halves.left) << 32 | UInt64(halves.right), radix: 36)
     }
 
-    /// Nil for what is no id of this process.
+    /// The stream number of an id; nil for an id that this process did not create.
     func number(of id: String) -> UInt64? {
         guard id.hasPrefix(prefix), let place = UInt64(id.dropFirst(prefix.count), radix: 36) else { return nil }
         var halves = (left: UInt32(truncatingIfNeeded: place >> 32), right: UInt32(truncatingIfNeeded: place))

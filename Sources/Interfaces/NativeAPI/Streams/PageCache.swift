@@ -1,40 +1,42 @@
 import ChatModel
 
-/// Pages of the log that were read a moment ago, for other streams of the same feed: when many resume at once, each
-/// stretch is read and printed once, whatever their number.
+/// A cache of log pages that were read recently, for other streams of the same feed. When many streams resume at once,
+/// each range is read and printed once.
 ///
-/// Bounded in bytes and in time. Belongs to `LiveStreams`.
+/// Bounded in bytes and in time. Confined to `LiveStreams`.
 struct PageCache {
     private static let mostBytes = 32 * 1024 * 1024
-    /// How long a page is kept, in beats. Longer than a storm needs to come round once, short enough to be forgotten.
+    /// The time for which a page is kept, in beats: long enough for a wave of reconnecting clients, short enough to
+    /// free the memory soon.
     private static let life: UInt64 = 2
 
     struct Entry {
         let page: CatchUpPage
-        /// Where in the feed's log that begins which the page does not hold; for a last page.
+        /// For a last page, the offset in the feed's log at which the events after the page begin.
         let mark: UInt64
-        /// How many deletions there had been when it was read.
+        /// The number of deletions at the time of the read.
         let deletions: UInt64
-        /// The feed's ``StreamFeed/losses`` at the read. A stream joins at the mark only if the feed has lost nothing since.
+        /// The feed's ``StreamFeed/losses`` at the time of the read. A stream joins at the mark only if the feed has
+        /// lost nothing since.
         let losses: Int
     }
 
     private struct Place {
-        /// Held while the page is there, so that nobody else can have its identity.
+        /// Held while the page is cached, so that no other feed can get the same identity.
         var feed: StreamFeed?
         let bytes: Int
         let beat: UInt64
     }
 
     private var entries: [ObjectIdentifier: [Entry]] = [:]
-    /// In the order of reading, in all and within each feed.
+    /// In the order of reading, over all feeds and within each feed.
     private var places: [Place] = []
     private var first = 0
     private var bytes = 0
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The newest page that holds what a stream wants to have next.
+    /// The newest cached page that holds the events after a stream's position.
     func entry(of feed: StreamFeed, after position: Timetoken, deletions: UInt64, now: Timetoken) -> Entry? {
         entries[ObjectIdentifier(feed)]?.last { entry in
             entry.page.after <= position && position < entry.page.position && entry.deletions == deletions
@@ -50,7 +52,7 @@ struct PageCache {
         while bytes > Self.mostBytes { dropOldest() }
     }
 
-    /// Lets go of what nobody is likely to ask for any more.
+    /// Removes pages that are no longer likely to be needed.
     mutating func tidy(at beat: UInt64) {
         while first < places.count, places[first].beat + Self.life <= beat { dropOldest() }
     }

@@ -3,18 +3,19 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Prints the answers of polls. Thousands may wait for the same events: they share the last one's bytes.
+/// Prints responses of polls. Thousands of polls may wait for the same events; they share the bytes of the last
+/// response.
 struct PollPrinter {
     private var timetokens: [Timetoken] = []
-    /// ``RenderedIncludes/form`` of each event; empty without objects.
+    /// ``RenderedIncludes/form`` of each event; empty without included objects.
     private var forms: [UInt8] = []
     private var cursor = Timetoken.zero
     private var text: [UInt8] = []
 
-    /// Events are unique in the installation, so what they are tells the app as well; an answer without any is the same for
-    /// all.
+    /// A response for a batch. Event ids are unique in the installation, so the same events imply the same app, and a
+    /// response without events is the same for all apps.
     ///
-    /// - Parameter included: the objects beside each event; empty where none were asked for.
+    /// - Parameter included: the objects included with each event; empty where none were requested.
     mutating func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = []) -> Response {
         var (batch, included) = (batch, included)
         batch.fit(&included)
@@ -31,7 +32,7 @@ struct PollPrinter {
         return Self.response(text)
     }
 
-    /// An answer of a poll that did not wait.
+    /// The response of a poll that did not wait.
     static func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = [], gap: ResumePosition?) -> Response {
         var response = response(text(of: batch, included, gap: gap))
         if let gap { response.headers.append(("Gateway-Cursor", gap.from.description)) }

@@ -40,8 +40,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// A credential of a user's own sees and ends that user's sessions only. A session may be in any channel, so another
-    /// credential must reach all of them.
+    /// The user whose sessions the caller may see and end. A user's credential covers that user's sessions only. A
+    /// session may be in any channel, so any other credential must cover all channels.
     private static func sessionUser(
         _ request: Request, _ caller: Caller, needing scope: Scopes
     ) throws(ChatError) -> UserID {

@@ -3,10 +3,10 @@ import ChatModel
 import Following
 import JSON
 
-/// Streams of one app that were closed because their reader was too slow, for its operators (`events.md` 3).
+/// A report for operators about streams of one app that were closed because their reader was too slow.
 struct SlowReaderReport: Sendable {
     var count = 0
-    /// The last of them.
+    /// The id of the last such stream.
     var stream: String
     var key: String
 
@@ -32,8 +32,8 @@ extension LiveStreams {
         lagged[owner.app] = report
     }
 
-    /// Tells the operators, one event an app and second at most: readers that all become slow at once must not be
-    /// answered with as many writes. What cannot be stored is told with what comes next.
+    /// Reports slow closes to operators, with at most one event per app and second, so that many readers becoming slow
+    /// at once do not cause as many writes. A report that cannot be stored is merged into the next one.
     func reportLag() {
         guard !lagged.isEmpty, reporting == nil else { return }
         let reports = lagged

@@ -4,14 +4,14 @@ import Following
 import HTTPServer
 import JSON
 
-/// The streams that are furthest behind.
+/// The streams with the largest lag.
 struct SlowestStreams: Sendable {
     var lagBytes: UInt64 = 0
     var catchUpTicks: UInt64 = 0
 }
 
 extension LiveStreams {
-    /// Looks at every stream, in pieces, so that nobody waits for long.
+    /// Examines every stream, in parts, so that the loop is not blocked for long.
     func worst() async -> SlowestStreams {
         var worst = SlowestStreams()
         var position: UInt64? = 0
@@ -33,7 +33,7 @@ extension LiveStreams {
 }
 
 extension LiveStreams {
-    /// Whether what the caller stands for is still there and still reaches the selection.
+    /// True when the caller's credential still exists and still covers the selection.
     func isInForce(_ caller: Caller, _ selection: Selection) -> Bool {
         guard let now = service.keyring.caller(key: caller.credential, in: caller.app) else { return false }
         if let end = caller.expires, end <= service.clock.now { return false }
@@ -48,7 +48,7 @@ extension LiveStreams {
         recheck(after: 0) { $0.owner.key == changed }
     }
 
-    /// Closes the streams of those whose credential no longer holds, a part of the roll at a time.
+    /// Closes the streams whose credential is no longer valid, a part of the list at a time.
     func recheck(after sequence: UInt64, _ isConcerned: @escaping @Sendable (LiveStream) -> Bool) {
         let part = roll.part(behind: sequence, limit: 4096)
         for stream in part.streams where isConcerned(stream) { recheck(stream) }
@@ -60,7 +60,7 @@ extension LiveStreams {
         if !isInForce(stream.owner.caller, stream.feed.selection) { close(stream, .unauthorized) }
     }
 
-    /// Looks at the streams of those whose time has come, and at no others: there may be tokens that end every second.
+    /// Checks only the streams whose credentials have expired; tokens may expire every second.
     func checkExpiries() {
         var ofNoUser: Set<ObjectIdentifier> = []
         for owner in owners.ended(at: service.clock.now) {
@@ -77,17 +77,17 @@ extension LiveStreams {
     }
 }
 
-/// Sessions of devices, and what the rest of the chat is told of a device's streams.
+/// Sessions of devices, and the events about a device's streams that other parts of the chat receive.
 extension LiveStreams {
     private func device(of stream: LiveStream) -> DeviceSessions.Device? {
         guard let viewer = stream.feed.selection.viewer, let device = viewer.device else { return nil }
         return DeviceSessions.Device(UserID(viewer.user, in: stream.owner.caller.app), device)
     }
 
-    /// The id of the session that a stream is part of, once its device is entered there.
+    /// The id of the session to which a stream belongs, once its device is registered.
     func session(of stream: LiveStream) -> String? { device(of: stream).flatMap { sessions.session($0)?.id } }
 
-    /// A device's stream begins.
+    /// Registers a device's new stream.
     func deviceCame(_ stream: LiveStream, hasGap: Bool) {
         guard let viewer = stream.feed.selection.viewer else { return }
         let present = stream.presentOn == nil ? [] : presence(on: stream.feed.selection)
@@ -109,7 +109,7 @@ extension LiveStreams {
         }
     }
 
-    /// A device's stream is over, for whatever reason.
+    /// Handles the end of a device's stream, whatever the reason.
     func deviceWent(_ stream: LiveStream) {
         guard let viewer = stream.feed.selection.viewer else { return }
         watchUnread(of: UserID(viewer.user, in: stream.owner.caller.app), isOn: false)
@@ -124,7 +124,7 @@ extension LiveStreams {
         tell("connection.reconnecting", session)
     }
 
-    /// A device's stream goes on with other channels: its user is present on these.
+    /// Moves the presence of a device's user to the stream's new channels.
     func deviceMoves(_ stream: LiveStream, to selection: Selection) {
         guard let before = stream.presentOn, let user = stream.user else { return }
         let after = presence(on: selection)
@@ -134,7 +134,7 @@ extension LiveStreams {
         if !went.isEmpty { service.presence.narrowed(holder(of: stream), of: user, without: went.map(\.text)) }
     }
 
-    /// A user has come into a channel or out of one: the streams that make the user present follow.
+    /// Handles a user's joining or leaving a channel: updates the streams that make the user present.
     func userMoved(_ user: UserID) {
         for stream in streams(of: user) { deviceMoves(stream, to: stream.feed.selection) }
     }
@@ -142,8 +142,8 @@ extension LiveStreams {
     /// The open streams of a user.
     func streams(of user: UserID) -> [LiveStream] { (userStreams[user] ?? []).compactMap { roll[$0] } }
 
-    /// While a user has a stream, the user's devices are told of what is unread. One after the other: an end that
-    /// overtook its beginning would leave the user watched for good.
+    /// Watches unread messages of a user while the user has a stream, and sends changes to the user's devices. Changes
+    /// are applied in order: an end that overtook its beginning would leave the user watched for good.
     private func watchUnread(of user: UserID, isOn: Bool) {
         watches.append((user: user, isOn: isOn))
         if watching == nil { watching = Task { await settleWatches() } }
@@ -157,8 +157,8 @@ extension LiveStreams {
         watching = nil
     }
 
-    /// A poll listens as a user: as if the user had a stream until no poll has come for a while, so that each one finds what
-    /// has become of the unread since the last.
+    /// Treats a user who polls as connected until no poll has arrived for some time, so that each poll returns the
+    /// changes of unread messages since the last one.
     func pollCame(_ selection: Selection) {
         guard let viewer = selection.viewer else { return }
         let user = UserID(viewer.user, in: selection.channels.app)
@@ -170,11 +170,12 @@ extension LiveStreams {
         startBeating()
     }
 
-    /// So long a poll may be held, and as long as passing events can be caught up with.
+    /// The time in beats for which a user counts as connected after a poll. It covers the longest hold of a poll and
+    /// the time for which transient events can be caught up with.
     private static let pollWatchBeats: UInt64 = 150
 
     func expirePollWatches(at beat: UInt64) {
-        // There may be many, and nothing hangs on a second.
+        // There may be many users, and a delay of seconds does no harm.
         guard beat.isMultiple(of: 10) else { return }
         for (user, end) in pollWatches where end <= beat {
             pollWatches[user] = nil
@@ -188,13 +189,14 @@ extension LiveStreams {
 
     private func holder(of stream: LiveStream) -> HolderID { HolderID(id(of: stream.sequence)) }
 
-    /// Gives up devices that have not come back.
+    /// Ends the sessions of devices that have not reconnected in time.
     func expireSessions() {
         for session in sessions.expire(now: service.clock.now) { tell("connection.failed", session) }
     }
 
     /// Ends a session and its streams for good.
-    /// - Throws: `.notFound` when the user has none with this id.
+    ///
+    /// - Throws: `.notFound` when the user has no session with this id.
     func cancelSession(_ id: String, of user: UserID) throws(ChatError) {
         guard let session = sessions.session(id, of: user) else { throw ChatError(.notFound, "no such session") }
         sessions.remove(session)
@@ -235,8 +237,8 @@ extension LiveStreams {
         }
     }
 
-    /// One append after the other, so that the log has a device's states in their order. What the log does not take is
-    /// dropped: it is of the moment, and the list of sessions says how things are.
+    /// Appends session events one after the other, so that the log keeps a device's states in order. An event that
+    /// cannot be appended is dropped: it is transient, and the list of sessions shows the present state.
     private func tellNews() async {
         while !news.isEmpty {
             let part = Array(news.prefix(200))

@@ -4,16 +4,15 @@ import Following
 import HTTPServer
 import Synchronization
 
-/// All streams with one selection, one format and the same objects beside events: events are framed once and appended once to
-/// their byte log.
+/// All streams with the same selection, format and included objects. An event is framed once and appended once to their
+/// shared byte log.
 ///
-/// Where objects stand beside events, an event waits until these were read. Until then the log is complete up to the event
-/// before it (``position(_:)``).
-/// Lives on the loop, where the hub calls it.
+/// If objects are included, an event waits until they have been read. Until then the log is complete up to the event
+/// before it (``position(_:)``). Runs on the loop, where the hub calls it.
 actor StreamFeed: StreamCounting {
     nonisolated let selection: Selection
     nonisolated let format: StreamFormat
-    /// The objects beside each event; nil for none.
+    /// The objects included with each event; nil for none.
     nonisolated let inclusion: IncludePolicy?
     nonisolated let log: Broadcast
     private let reads: IncludeLoader
@@ -25,20 +24,20 @@ actor StreamFeed: StreamCounting {
     nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
-    /// When something was last appended, in beats.
+    /// The beat of the last append.
     private(set) var lastAppend: UInt64
     private(set) var appended: UInt64 = 0
-    /// The newest event it has appended.
+    /// The timetoken of the newest appended event.
     private var newest = Timetoken.zero
     private var recent = RecentIDs()
     private var damper = CountDebouncer()
-    /// Events whose objects are being read.
+    /// Events whose included objects are being read.
     private var unread = PendingEvents()
-    /// What waits for the log to be complete up to a position.
+    /// Tasks that wait for the log to be complete up to a position.
     private var waiters: [(position: Timetoken, continuation: CheckedContinuation<Void, Never>)] = []
-    /// Hears when it begins to hold something back.
+    /// Called when the feed begins to hold something back.
     private let onHold: @Sendable (StreamFeed) -> Void
-    /// Hears when it cannot append events, and its streams cannot go on.
+    /// Called when the feed cannot append events, so that its streams cannot continue.
     private let onLoss: @Sendable (StreamFeed) -> Void
 
     init(
@@ -85,9 +84,9 @@ actor StreamFeed: StreamCounting {
         appended += 1
     }
 
-    /// The objects of the oldest unread events are there.
+    /// Handles the result of a read of included objects for the oldest pending events.
     private func take(_ events: [Event], _ result: Result<[RenderedIncludes], ChatError>, of life: UInt64) {
-        // The streams that waited for these are over.
+        // The streams that waited for these events have ended.
         guard life == unread.life else { return }
         switch result {
         case .success(let included):
@@ -99,7 +98,7 @@ actor StreamFeed: StreamCounting {
         }
     }
 
-    /// Gives up what is unread: those who follow it come back and read it from the log.
+    /// Discards the pending events. The feed's clients reconnect and read them from the log.
     private func lose() {
         unread.clear()
         lossCount.add(1, ordering: .relaxed)
@@ -115,12 +114,12 @@ actor StreamFeed: StreamCounting {
         return true
     }
 
-    /// Says what was held back. Where later events have gone out meanwhile it must not move a client's cursor back, and
-    /// has no id.
+    /// Appends the held counts. If later events were sent meanwhile, such an event must not move a client's cursor back
+    /// and has no id.
     func release() { tell(damper.release(at: beats.now)) }
 
-    /// Says now what is held back, so that the log has everything up to the hub's position: for who leaves the feed there,
-    /// or comes to it with that behind.
+    /// Appends everything held back now, so that the log is complete up to the hub's position. Required before a stream
+    /// leaves the feed there, or joins it after a read that included the held events.
     nonisolated func settle() {
         assumeIsolated { feed in
             if !feed.damper.isEmpty { feed.tell(feed.damper.releaseAll(at: feed.beats.now)) }
@@ -137,8 +136,8 @@ actor StreamFeed: StreamCounting {
         }
     }
 
-    /// Appends a heartbeat for all streams at once, unless something was said within `interval`. Returns the beat at
-    /// which to look again.
+    /// Appends a heartbeat for all streams at once, unless something was sent within `interval` beats. Returns the beat
+    /// of the next check.
     func keepAlive(every interval: UInt64) -> UInt64 {
         let due = lastAppend + interval
         guard due <= beats.now else { return due }
@@ -147,12 +146,13 @@ actor StreamFeed: StreamCounting {
         return beats.now + interval
     }
 
-    /// Up to where the log is complete, given up to where the feed was handed events. On the loop.
+    /// The position up to which the log is complete, given the position up to which the feed was handed events. Call on
+    /// the loop.
     nonisolated func position(_ handedOut: Timetoken) -> Timetoken {
         assumeIsolated { feed in feed.unread.first.map { Timetoken($0.timetoken.rawValue - 1) } ?? handedOut }
     }
 
-    /// Whether the log holds every event that the feed was handed up to a position. On the loop.
+    /// True when the log holds every event that the feed was handed up to a position. Call on the loop.
     nonisolated func isComplete(through position: Timetoken) -> Bool {
         assumeIsolated { feed in feed.unread.first.map { $0.timetoken > position } ?? true }
     }
@@ -170,30 +170,31 @@ actor StreamFeed: StreamCounting {
         waiters.removeAll { first > $0.position }
     }
 
-    /// The newest ids it has said, in no order. On the loop.
+    /// The newest ids that the feed has sent, in no particular order. Call on the loop.
     nonisolated var newestIDs: [Timetoken] { assumeIsolated { $0.recent.ids } }
 
-    /// Streams that follow it, those that are catching up included.
+    /// The number of streams that follow the feed, including those that catch up.
     nonisolated var streamCount: Int { streams.load(ordering: .relaxed) }
     nonisolated func enter() { streams.add(1, ordering: .relaxed) }
 
-    /// True when it was the last one.
+    /// Removes one stream. Returns true when it was the last one.
     nonisolated func leave() -> Bool { streams.subtract(1, ordering: .relaxed).newValue == 0 }
 }
 
-/// Events of a feed that wait for the objects beside them.
+/// Events of a feed that wait for their included objects.
 private struct PendingEvents {
-    /// The most that wait, in bytes as ``EventDraft/weight`` counts them: more than a turn of the hub hands out.
+    /// The maximum weight of the waiting events, in bytes as ``EventDraft/weight`` counts them: more than the hub hands
+    /// out in one turn.
     private static let mostBytes = 4 * 1024 * 1024
 
     private var events: [Event] = []
     private var bytes = 0
-    /// How often they were given up.
+    /// The number of times that the pending events were discarded.
     private(set) var life: UInt64 = 0
 
     var first: Event? { events.first }
 
-    /// False when there are too many.
+    /// Adds events. Returns false when the maximum would be exceeded.
     mutating func append(_ new: [Event]) -> Bool {
         events += new
         bytes += new.reduce(0) { $0 + $1.draft.weight }
@@ -212,8 +213,8 @@ private struct PendingEvents {
     }
 }
 
-/// The newest few ids of a feed. A ticket's client may come back with one of an event that the log does not have: it was never
-/// kept, or is gone since.
+/// The newest few ids of a feed. The client of a ticket may present the id of an event that the log does not hold,
+/// because it was never stored or has been deleted since.
 private struct RecentIDs {
     private static let count = 16
     private(set) var ids: [Timetoken] = []

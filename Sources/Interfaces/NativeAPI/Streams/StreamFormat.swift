@@ -2,14 +2,14 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// How a stream is written: the same blocks with the same cursors in either way.
+/// The format of a stream. Both formats carry the same blocks with the same cursors.
 enum StreamFormat: Hashable, Sendable, CaseIterable {
     /// Server-Sent Events (WHATWG HTML, 9.2).
     case eventStream
-    /// One JSON value a line.
+    /// One JSON value per line.
     case lines
 
-    /// How it is called in lists of streams.
+    /// The format's name in lists of streams.
     var name: String {
         switch self {
         case .eventStream: "sse"
@@ -33,10 +33,10 @@ enum StreamFormat: Hashable, Sendable, CaseIterable {
 // MARK: - Blocks
 
 extension StreamFormat {
-    /// An event of the log. Its cursor is its timetoken, which is also the id of the block, unless that must not move the
-    /// client's cursor.
+    /// The frame of an event of the log. Its cursor is its timetoken, which is also the id of the block unless the
+    /// block must not move the client's cursor.
     ///
-    /// - Parameter included: the objects beside the event; nil for a reader that has not asked for any.
+    /// - Parameter included: the objects included with the event; nil for a reader that requested none.
     func frame(_ event: Event, with included: JSONText? = nil, hasID: Bool = true) -> [UInt8] {
         let text = JSONText(capacity: event.draft.weight + 160 + (included?.count ?? 0)) { writer in
             event.printEnvelope(to: &writer, included: included)
@@ -51,7 +51,8 @@ extension StreamFormat {
         }
     }
 
-    /// A block that is no event of the log. It has an id where it says where the stream starts; others move no client.
+    /// The frame of a control block. It has an id if it states the stream's start; other control blocks do not move the
+    /// client's cursor.
     func control(_ block: ControlMessage) -> [UInt8] {
         switch self {
         case .eventStream:
@@ -70,7 +71,7 @@ extension StreamFormat {
         }
     }
 
-    /// What keeps proxies and clients from taking a quiet stream for a dead one, and causes no event.
+    /// A heartbeat: keeps proxies and clients from treating a quiet stream as dead, and causes no event at the client.
     var heartbeat: [UInt8] {
         switch self {
         case .eventStream: ServerSentEvent.heartbeat
@@ -78,13 +79,15 @@ extension StreamFormat {
         }
     }
 
-    /// Names of types and of control blocks are letters, digits and `_.-`, so there is always a block.
+    /// The block's bytes. Names of types and control blocks consist of letters, digits and `_.-`, so the block is never
+    /// nil.
     private static func block(_ event: ServerSentEvent?) -> [UInt8] { event?.bytes ?? [] }
 
-    /// - Parameter feedBytes: the most a log may take; cut to a power of two.
+    /// - Parameter feedBytes: the maximum size of a log in bytes; rounded down to a power of two.
     func logOptions(feedBytes: Int) -> Broadcast.Options {
         var options = self == .lines ? Broadcast.Options.lines : Broadcast.Options()
-        // A feed that says nothing but heartbeats needs next to nothing; a frame makes the log grow to four of it.
+        // A feed that sends only heartbeats needs very little memory. A frame makes the log grow to four times the
+        // frame's size.
         options.initialBytes = 256
         options.maximumBytes = max(4096, 1 << (Int.bitWidth - 1 - max(1, feedBytes).leadingZeroBitCount))
         return options
@@ -101,7 +104,7 @@ extension StreamFormat {
         }
     }
 
-    /// The format a client accepts most; nil when it accepts none. Without a preference, SSE.
+    /// The format that a client prefers according to `Accept`; SSE without a preference, nil when it accepts neither.
     static func negotiated(_ headers: Headers) -> StreamFormat? {
         headers.mostAccepted(of: allCases, as: \.mediaType)
     }

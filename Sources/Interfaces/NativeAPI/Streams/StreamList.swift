@@ -4,7 +4,7 @@ import Following
 import HTTPServer
 import JSON
 
-/// One live stream as it is shown.
+/// One live stream as the API returns it.
 struct StreamReport: Sendable {
     var id: String
     var selection: Selection
@@ -14,7 +14,7 @@ struct StreamReport: Sendable {
     var included: Set<IncludedObject>
     var isCatchingUp: Bool
     var opened: Timetoken
-    /// Everything up to here has been handed to its connection; nil while that cannot be said.
+    /// The position up to which every event has been passed to the stream's connection; nil while it is unknown.
     var cursor: Timetoken?
     var lag: UInt64
     var bytesSent: UInt64
@@ -53,8 +53,9 @@ extension LiveStreams {
             bytesSent: stream.connection.bytesSent, remote: stream.connection.remoteAddress.description)
     }
 
-    /// A credential sees and changes its own streams; one that may manage, all those of the app that follow no more than it
-    /// reaches. A device's stream follows its user into any channel.
+    /// True when the caller may see and change a stream. A credential covers its own streams. One with the right to
+    /// manage also covers those of the app whose selection it can read; a device's stream follows its user into any
+    /// channel, so this takes a credential that covers all channels.
     private func isShown(_ stream: LiveStream, to caller: Caller) -> Bool {
         let owner = stream.owner.caller
         guard stream.connection.isOpen, owner.app == caller.app else { return false }
@@ -69,7 +70,8 @@ extension LiveStreams {
             && selection.types.allSatisfy { pattern in caller.types.contains { $0.covers(pattern) } }
     }
 
-    /// The streams behind a number, in the order of opening unless the list has another, and whether there are more.
+    /// The streams after a number, in the order of opening unless the list asks for another, and the last number
+    /// examined if there are more.
     func list(
         _ list: RecordList, behind start: UInt64?, for caller: Caller
     ) async -> (streams: [StreamReport], last: UInt64?) {
@@ -93,7 +95,7 @@ extension LiveStreams {
         (list.after.map { stream.opened > $0 } ?? true) && (list.before.map { stream.opened < $0 } ?? true)
     }
 
-    /// - Throws: `.notFound` when there is none, or none the caller may know of.
+    /// - Throws: `.notFound` when the stream does not exist or the caller may not see it.
     private func stream(_ id: String, for caller: Caller) throws(ChatError) -> LiveStream {
         guard let stream = sequence(of: id).flatMap({ roll[$0] }), isShown(stream, to: caller) else {
             throw ChatError(.notFound, "no such stream")
@@ -106,11 +108,12 @@ extension LiveStreams {
         report(try stream(id, for: caller))
     }
 
-    /// Changes what a stream follows, within what its own credential may see, whoever asks.
+    /// Changes a stream's selection. The new selection is limited by the stream's own credential, not by that of the
+    /// caller.
     ///
-    /// A subscription is a position and a selection, and only the selection changes: everything up to the position has
-    /// been handed to the connection by the old one, everything above comes by the new one. So a channel in both loses
-    /// nothing and repeats nothing.
+    /// A subscription is a position and a selection, and only the selection changes. Every event up to the position has
+    /// been passed to the connection under the old selection, and every later one arrives under the new one. A channel
+    /// in both therefore loses and repeats nothing.
     func change(
         _ id: String, channels: [String]?, types: [String]?, for caller: Caller
     ) throws(ChatError) -> StreamReport {
@@ -120,7 +123,7 @@ extension LiveStreams {
         guard isInForce(stream.owner.caller, selection) else {
             throw ChatError(.forbidden, "the stream's credential does not reach this")
         }
-        // Whoever names channels follows these, and no group any more.
+        // A request that names channels replaces the groups as well.
         if channels != nil {
             stream.groups = nil
             groupStreams.remove(stream.sequence)
@@ -136,7 +139,7 @@ extension LiveStreams {
         let old = stream.feed
         deviceMoves(stream, to: selection)
         stream.feed = enterFeed(selection, old.format, old.inclusion, isChunked: old.log.isChunked)
-        // One turn: the old feed's log holds exactly what is at or below its position.
+        // This happens in one turn: the old feed's log holds exactly the events up to its position.
         old.settle()
         if !stream.isCatchingUp { stream.position = logPosition(of: old) }
         guard stream.connection.leave() else { return leaveFeed(old) }
@@ -146,7 +149,7 @@ extension LiveStreams {
         if !stream.isCatchingUp { follow(stream) }
     }
 
-    /// With what rights a stream listens, and as whom; no viewer for one that is no device's.
+    /// The stream's credential and its viewer; no viewer for a stream that is not a device's.
     func listener(of id: String, for caller: Caller) throws(ChatError) -> (owner: Caller, viewer: Viewer?) {
         let stream = try stream(id, for: caller)
         return (stream.owner.caller, stream.feed.selection.viewer)
@@ -198,8 +201,8 @@ extension NativeAPI {
         return .json(JSONText { report.print(to: &$0) }.bytes)
     }
 
-    /// A device's stream has to know of the channels it names whether they are for members only; any other of a user's own
-    /// may follow what the user may hear.
+    /// Looks up the rights that the new channels need. For a device's stream this is whether each channel is
+    /// members-only. Any other stream of a user may follow the channels that the user may read.
     private func prepare(_ id: String, for channels: [String], _ caller: Caller) async throws(ChatError) {
         let (owner, viewer) = try await streams.listener(of: id, for: caller)
         let chat = service.chat(for: owner)
@@ -208,7 +211,8 @@ extension NativeAPI {
         _ = try await chat.selection(selection, heardBy: viewer.user, on: viewer.device)
     }
 
-    /// Lets streams have what was emitted before the request, so that a change concerns what comes after it.
+    /// Waits until streams have received the events emitted before the request, so that a change applies to later
+    /// events only.
     private func settle(_ caller: Caller) async throws(ChatError) {
         let newest = try await service.chat(for: caller).watermark()
         guard await service.hub.reach(newest) else { throw ChatError.notListening }
@@ -225,7 +229,7 @@ extension NativeAPI {
 }
 
 extension Fields {
-    /// Names and patterns; an empty list is refused, because it would mean everything.
+    /// Reads names and patterns. An empty list is refused, because it would mean everything.
     func patterns(_ name: String) throws(ChatError) -> [String]? {
         let texts = try strings(name)
         guard texts?.isEmpty != true else { throw fault(name, "minItems", "must not be empty; leave it out") }

@@ -1,36 +1,36 @@
 import Following
 import HTTPServer
 
-/// Counters of streams and polls at one moment. Those that count events only grow.
+/// Counters of streams and polls at one moment. Counters of occurrences never decrease.
 struct StreamMetrics: Sendable, Equatable {
-    /// Streams open now, those that catch up included.
+    /// The number of open streams, including those that catch up.
     var open = 0
-    /// Feeds now: different selections and formats.
+    /// The number of feeds: distinct combinations of selection and format.
     var feeds = 0
-    /// What the logs of all feeds take of `limits.all_feeds_bytes` now.
+    /// The bytes that the logs of all feeds use of `limits.all_feeds_bytes`.
     var logBytes = 0
-    /// Streams that are catching up now, and how many of them wait for their turn.
+    /// The number of streams that catch up, and how many of them wait for a turn.
     var catchUpsNow = 0
     var catchUpsWaiting = 0
-    /// Polls waiting for an event now.
+    /// The number of polls that wait for an event.
     var pollsWaiting = 0
     /// Streams opened since the start.
     var opened: UInt64 = 0
-    /// Streams that read the log before they went live.
+    /// Streams that read the log before they became live.
     var catchUps: UInt64 = 0
-    /// Pages read from the log for them; fewer than they got where several wanted the same.
+    /// Pages read from the log for catch-up. Smaller than the number of pages sent when several streams shared one.
     var pagesRead: UInt64 = 0
     /// Streams closed because their reader was too slow.
     var slowCloses: UInt64 = 0
-    /// Events printed for live streams, once per format.
+    /// Events printed for live streams, counted once per format.
     var framed: UInt64 = 0
     /// Events appended to the logs of feeds.
     var appended: UInt64 = 0
-    /// Heartbeats, once per feed.
+    /// Heartbeats appended, counted once per feed.
     var heartbeats: UInt64 = 0
-    /// Streams and polls told that they may have missed something.
+    /// Streams and polls that were sent a gap because they may have missed events.
     var gaps: UInt64 = 0
-    /// Polls that had to wait since the start.
+    /// Polls that were held, since the start.
     var pollsHeld: UInt64 = 0
 
     init() {}

@@ -5,7 +5,7 @@ import HTTPServer
 import JSON
 import Signing
 
-/// Following events: streams, polls, tickets, and the list of what is open.
+/// Routes for following events: streams, polls, tickets, and the list of open streams.
 extension NativeAPI {
     func addStreamRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
@@ -25,24 +25,24 @@ extension NativeAPI {
         router.add(.post, "/v1/stream-tickets", body: body, handler: asCaller(postStreamTicket, repeating: .refused))
     }
 
-    /// Says good-bye on every stream (`stream.closing`, with a time to come back at) and answers every held poll. Streams
-    /// and polls that come later are refused with 503. For `Server.run(onDrain:)`.
+    /// Sends `stream.closing` on every stream, with a time after which to reconnect, and answers every held poll. Later
+    /// streams and polls are refused with 503. Intended for `Server.run(onDrain:)`.
     public func drainStreams() async { await streams.drain() }
 
-    /// The counters of streams now.
+    /// The present counters of streams and polls.
     var streamMetrics: StreamMetrics { get async { await streams.metrics } }
 }
 
 extension Request {
-    /// What a reconnecting EventSource sends; it goes before what the URL says, because the URL stays the same. Some
-    /// clients send it empty when they have none.
+    /// The last id that a reconnecting EventSource sends. It takes precedence over the URL's cursor, because the URL
+    /// stays the same. Some clients send an empty field when they have no id.
     var lastEventID: String? { headers["Last-Event-ID"].flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 // MARK: - GET /v1/stream
 
 extension NativeAPI {
-    /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: events as they come, as SSE or as lines.
+    /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: events as they occur, as SSE or as JSON lines.
     func getStream(_ request: Request) async throws -> Response {
         guard let format = StreamFormat.negotiated(request.headers) else { throw Self.notAcceptable }
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket"])
@@ -58,14 +58,14 @@ extension NativeAPI {
                 try await wanted.resumption(in: chat, at: wanted.cursor ?? "latest")
             }
         guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
-        // Of a ticket not where the log ends, which others may know.
+        // For a ticket, the end of the log is not shown, because other people may know positions near it.
         let shownStart = resumption.gap != nil ? resumption.from : opening?.start ?? resumption.from
         let headers = format.headers + [("Gateway-Cursor", shownStart.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
         let resumed = request.lastEventID == nil ? nil : ticket?.nonce
         try await streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
         if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
-            // Source: WHATWG HTML, 9.2.3: the one answer that stops an EventSource for good.
+            // WHATWG HTML, 9.2.3: 204 is the only response that stops an EventSource for good.
             return .empty(status: 204)
         }
         var order = StreamRequest(
@@ -100,7 +100,8 @@ extension NativeAPI {
         return (caller, ticket)
     }
 
-    /// A ticket's stream begins where the ticket says, or later; one that comes back, at an id that it was sent.
+    /// Checks the start position of a ticket's stream: the ticket's own start or later or, for a reconnecting client,
+    /// an id that it was sent.
     private func demandPlace(
         _ request: Request, _ parameters: Parameters, _ ticket: StreamTicket, _ chat: ChatAccess
     ) async throws {
@@ -139,7 +140,7 @@ extension NativeAPI {
 // MARK: - GET /v1/poll
 
 extension NativeAPI {
-    /// `GET /v1/poll?channel=&type=&filter=&cursor=&user=&device=&limit=`: the next events, waited for if there are none.
+    /// `GET /v1/poll?channel=&type=&filter=&cursor=&user=&device=&limit=`: the next events; waits if there are none.
     func getPoll(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["limit"])
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
@@ -158,7 +159,7 @@ extension NativeAPI {
             hold: limits.pollHold, voice: voice)
         (order.groups, order.audienceChanges) = (wanted.groups, wanted.audienceChanges)
         await voice.begin(order.selection)
-        // A gap is said at once: the client may want to read history before it goes on.
+        // A gap is returned at once: the client may want to read history before it continues.
         do {
             switch try await streams.polls.follow(order, in: chat, waits: resumption.gap == nil) {
             case .later(let opening): return .late(opening)
@@ -176,12 +177,12 @@ extension NativeAPI {
     }
 }
 
-/// How the native API speaks to those who wait.
+/// Formats poll responses of the native API.
 private struct NativePollFormatter: PollFormatter {
     let streams: LiveStreams
-    /// By which the poll's user is present while it waits, and a while after.
+    /// The holder of the user's presence while the poll waits and for some time after.
     let holder: HolderID?
-    /// The objects beside each event; nil for none.
+    /// The objects included with each event; nil for none.
     let inclusion: IncludePolicy?
 
     func shows(_ event: Event) -> Bool { true }
@@ -208,7 +209,7 @@ private struct NativePollFormatter: PollFormatter {
 
     func refuse(_ error: ChatError, to reply: DeferredResponse) { reply.fail(Problem(error)) }
 
-    /// From now on, if asked for: its user is present on the channels it hears.
+    /// Makes the poll's user present on the channels of the selection, if requested.
     func begin(_ selection: Selection) async {
         guard let holder, let user = selection.viewer?.user else { return }
         let channels = await streams.presence(on: selection)
@@ -229,7 +230,7 @@ extension HolderID {
 extension LiveStreams {
     func countGap() { counters.gaps += 1 }
 
-    /// Whether an id is among the newest of the stream that a ticket has open.
+    /// True when an id is among the newest ones of the stream that a ticket has open.
     func hasSent(_ id: Timetoken, by ticket: StreamTicket.Nonce) -> Bool {
         tickets.stream(of: ticket).flatMap { roll[$0] }?.feed.newestIDs.contains(id) ?? false
     }
@@ -275,7 +276,7 @@ extension NativeAPI {
         return (position, false)
     }
 
-    /// A credential of a user makes tickets for that user only.
+    /// The ticket's user. A user's credential creates tickets for that user only.
     private func ticketUser(_ fields: Fields, _ caller: Caller) throws -> String? {
         let named = try fields.string("user")
         if let named { try Names.check(user: named) }

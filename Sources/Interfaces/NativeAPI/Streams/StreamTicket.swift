@@ -3,46 +3,49 @@ import ChatModel
 import JSON
 import Signing
 
-/// What a page in a browser may do in place of an `Authorization` header, which `EventSource` cannot send: open one
-/// stream, once, within 60 s (`conventions.md` 9).
+/// A ticket: lets a page in a browser open one stream, once, within 60 s. It replaces the `Authorization` header, which
+/// `EventSource` cannot send.
 ///
-/// Everything is in the ticket's own text, sealed with the gateway's own key, so that nothing is stored to make one, one can
-/// still be read after a restart, and nobody else can tell where its stream starts. What it allows is the least of what it says
-/// and of what its key may now.
+/// The ticket's text contains all of its data, sealed with the gateway's own key. Creating one stores nothing, a ticket
+/// stays readable after a restart, and no one else can tell where its stream starts. Its rights are the intersection of
+/// the rights it names and the present rights of its key.
 struct StreamTicket: Sendable, Equatable {
-    /// Tells tickets apart; 128 random bits.
+    /// The identity of a ticket: 128 random bits.
     struct Nonce: Hashable, Sendable {
         let high: UInt64
         let low: UInt64
     }
 
     static let lifetime: Duration = .seconds(60)
-    /// For how long its stream can be resumed, from its making on.
+    /// The time for which its stream can be resumed, counted from the ticket's creation.
     static let resumeLife: Duration = .seconds(3600)
-    /// A ticket travels in a request line; a page that needs more channels asks for patterns.
+    /// The maximum size of a ticket in bytes. A ticket travels in a request line; a page that needs more channels
+    /// should use patterns.
     static let textBytes = 16 * 1024
 
     var app: AppID
-    /// The id of the API key that asked for it.
+    /// The id of the API key with which it was created.
     var key: String
     var channels: [NamePattern]
     var types: [NamePattern]
     var user: String?
-    /// When what asked for it ends, if that was no key but a token.
+    /// The expiry of the token with which it was created; nil for a key.
     var until: Timetoken?
-    /// Of what asked for it, if that was a token or a ticket.
+    /// The proof of the token or ticket with which it was created; nil for a key.
     var proof: TokenProof?
-    /// Where its stream starts, and before which nothing of it is ever shown.
+    /// The start of its stream. No event before it is ever sent.
     var position: Timetoken
-    /// What the client is told in place of `position`: the same if that was asked for, else a moment before the ticket was made,
-    /// by chance. Whoever comes back with it has had nothing.
+    /// The start that is shown to the client in place of `position`. It equals `position` if the client requested it,
+    /// otherwise it is a random moment shortly before the ticket was created. A client that presents it has not
+    /// received any event.
     var start: Timetoken
     var nonce: Nonce
     var expires: Timetoken
 
     var issued: Timetoken { expires.adding(.zero - Self.lifetime) }
 
-    /// What a stream of this ticket may see, given what its key may do now; nil when that is less than it says.
+    /// The rights of a stream of this ticket, given its key's present rights; nil when the key no longer covers what
+    /// the ticket names.
     func caller(of key: Caller) -> Caller? {
         let selection = Selection(channels: ChannelSet(app: app, patterns: channels), types: types)
         guard selection.isPermitted(to: key) else { return nil }
@@ -50,7 +53,7 @@ struct StreamTicket: Sendable, Equatable {
         var caller = Caller(
             app: app, credential: self.key, scopes: needsAdmin ? [.read, .admin] : [.read], channels: channels,
             types: types, user: user, expires: [until, key.expires].compactMap(\.self).min())
-        // A ticket of an API key is taken back with its user's tokens of that time.
+        // A ticket of an API key is revoked together with the user's tokens issued at that time.
         caller.proof = proof ?? TokenProof(issued: issued)
         caller.meters = key.meters
         return caller.readingOwnChannel(within: key)
@@ -64,7 +67,7 @@ extension StreamTicket {
 
     func text(sealedBy seal: TextSealer) -> String { seal.seal(json.bytes) }
 
-    /// Reads a ticket; nil for anything but one of ours. Says nothing about time and use.
+    /// Parses a ticket; nil for a text that the gateway did not create. Checks neither expiry nor use.
     init?(text: String, sealedBy seal: TextSealer) {
         guard let json = seal.open(text, mostBytes: Self.textBytes) else { return nil }
         self.init(json: json)
@@ -93,7 +96,7 @@ extension StreamTicket {
     }
 
     private init?(json: [UInt8]) {
-        // What cannot be read is no ticket, whatever the reason.
+        // A text that cannot be read is not a ticket, whatever the reason.
         guard let root = try? JSONDocument(json).root, let app = root["app"]?.string, let key = root["key"]?.string,
             let channels = root["channels"]?.strings, let types = root["types"]?.strings,
             let nonce = root["nonce"]?.string.flatMap(Hex.decode).flatMap(Nonce.init),

@@ -3,45 +3,45 @@ import ChatModel
 import Locking
 import Signing
 
-/// Makes tickets, and remembers which were used.
+/// Creates tickets and remembers which were used.
 ///
-/// The rules (`conventions.md` 9), each with its bound:
-/// - A ticket opens one stream, within 60 s of its making. A second use is refused. Where no stream came of showing it,
-///   because there was no room for one or its client went, it was not used.
-/// - With `Last-Event-ID` it resumes the stream it has opened, while that is open (a client whose network went away
-///   without a word) and until 120 s after it broke: the browser's own reconnect. An hour after its making it resumes
-///   nothing more; a stream that is open then stays open.
-/// - The id must be one that the stream was sent: whoever saw the URL alone does not know any. The ticket's start is one, and
-///   cannot be read from it. The newest sent ids are remembered; an older one is looked up in the log, within what the stream
-///   covered. Five wrong ones void the ticket.
-/// - What was used is remembered in memory. After a restart a ticket from before opens nothing afresh, but with
-///   `Last-Event-ID` it is taken up within 120 s of the start, because its stream broke with the restart. That it had
-///   opened one is then taken on trust; its key's present rights hold in any case.
-/// - At most `capacity` uses are remembered; past that tickets are refused, never forgotten early.
+/// The rules and their bounds:
+/// - A ticket opens one stream, within 60 s of its creation. A second use is refused. A presentation that opened no
+///   stream, because there was no room or the client disconnected, does not count as a use.
+/// - With `Last-Event-ID` it resumes the stream that it opened, while that stream is open (the client's network may
+///   have failed silently) and until 120 s after it broke. This is the browser's own reconnect. One hour after its
+///   creation it resumes nothing more; a stream that is open then stays open.
+/// - The id must be one that the stream was sent; a person who saw only the URL does not know any. The ticket's start
+///   also counts, and cannot be read from the ticket. The newest sent ids are remembered. An older one is looked up in
+///   the log, within the range that the stream covered. Five wrong ids invalidate the ticket.
+/// - Uses are remembered in memory. After a restart, an earlier ticket opens no new stream, but with `Last-Event-ID` it
+///   is accepted within 120 s of the start, because its stream broke with the restart. The gateway then cannot check
+///   that the ticket had opened a stream; the present rights of its key apply in any case.
+/// - At most `capacity` uses are remembered. Past that, tickets are refused; uses are never forgotten early.
 final class StreamTickets: Sendable {
     static let resumeWindow: Duration = .seconds(120)
     static let mostWrongIDs = 5
-    /// What a stream without a given start is said to start at lies so long before the ticket's making, and up to a second more,
-    /// by chance. Commits that were under way then lie behind it.
+    /// For a stream without a given start, the minimum time between the shown start and the ticket's creation; up to
+    /// one more second is added at random. Commits in progress at the creation then lie after the start.
     static let lead: Duration = .seconds(2)
 
     private struct Use {
-        /// The stream it has open now.
+        /// The number of the stream that is open now.
         var stream: UInt64?
-        /// When the last stream of it broke, or when it was shown, if no stream came of it.
+        /// The time at which its last stream broke, or at which the ticket was presented if no stream was opened.
         var broke: Timetoken
-        /// It was shown to open its stream.
+        /// True when the ticket was presented to open its stream.
         var isShown = false
         var hasOpened = false
-        /// Its stream was ended for good.
+        /// True when its stream was ended for good.
         var isFinished = false
-        /// What the last stream of it began with.
+        /// The position at which its last stream began.
         var began: Timetoken?
-        /// What the last stream of it followed.
+        /// The selection of its last stream.
         var selection: Selection?
-        /// The newest ids the last stream of it was sent before it broke.
+        /// The newest ids that its last stream was sent before it broke.
         var sent: [Timetoken] = []
-        /// Ids it was shown with that are being looked up, or were wrong.
+        /// The number of presented ids that were wrong or are still being looked up.
         var doubts = 0
     }
 
@@ -65,8 +65,8 @@ final class StreamTickets: Sendable {
 
     // MARK: - Making and showing
 
-    /// - Throws: `.forbidden` when the caller holds no API key of the app, `.malformed` when the ticket would be too long
-    ///   for a URL.
+    /// - Throws: `.forbidden` when the caller holds no API key of the app, `.malformed` when the ticket would be too
+    ///   long for a URL.
     func issue(
         _ selection: Selection, user: String?, position: Timetoken, isLatest: Bool, by caller: Caller
     ) throws(ChatError) -> (
@@ -94,14 +94,14 @@ final class StreamTickets: Sendable {
         now.adding(.zero - lead - .nanoseconds(100) * Int(StreamTicket.Nonce(random).low % Timetoken.ticksPerSecond))
     }
 
-    /// A position before every event, which nobody can guess: in 2001 or so.
+    /// A position before every event, random so that it cannot be guessed; it falls in about the year 2001.
     private static func beforeAll(_ random: SystemRandomSource) -> Timetoken {
         Timetoken(10_000_000_000_000_000 + StreamTicket.Nonce(random).low % 100_000_000_000_000)
     }
 
-    /// What a ticket shows its holder to be. Does not use it up.
+    /// The rights that a ticket gives its holder. Does not use the ticket up.
     ///
-    /// - Throws: `.unauthorized` in the same words for every reason.
+    /// - Throws: `.unauthorized`, with the same message for every reason.
     func caller(of text: String) throws(ChatError) -> (caller: Caller, ticket: StreamTicket) {
         let ticket = StreamTicket(text: text, sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard let ticket, let key = service.keyring.caller(key: ticket.key, in: ticket.app),
@@ -112,17 +112,18 @@ final class StreamTickets: Sendable {
 
     // MARK: - Ids
 
-    /// Looks whether an id was sent to the ticket's stream. Each look counts as a wrong one until it has shown otherwise, so
-    /// that many at once are no more tries than many in a row.
+    /// Checks that an id was sent to the ticket's stream. Each check counts as wrong until it succeeds, so that
+    /// concurrent requests get no more attempts than sequential ones.
     ///
-    /// - Parameter isSent: whether the stream was sent the id; asked where the ticket alone does not know.
-    /// - Throws: `.unauthorized` for a wrong id, and for a ticket that five of them have voided.
+    /// - Parameter isSent: returns whether the stream was sent the id; called when the ticket's own data does not
+    ///   decide it.
+    /// - Throws: `.unauthorized` for a wrong id, and for a ticket that five wrong ids have invalidated.
     func demandSent(
         _ id: String, to ticket: StreamTicket, _ isSent: (Timetoken) async throws -> Bool
     ) async throws {
         let now = service.clock.now
         try state.withLock { state throws(ChatError) in
-            // Of one that is too old nothing needs to be remembered.
+            // A ticket that is too old is refused without an entry.
             guard now <= ticket.issued.adding(StreamTicket.resumeLife), state.uses.count < capacity else {
                 throw Self.refusal
             }
@@ -141,16 +142,16 @@ final class StreamTickets: Sendable {
         state.withLock { $0.uses[ticket.nonce]?.doubts -= 1 }
     }
 
-    /// What comes of showing a ticket.
+    /// The result of presenting a ticket.
     enum TicketResult {
         case admitted
-        /// Its stream was ended for good: the client is told to stop (204).
+        /// Its stream was ended for good. The response is 204, which stops the client.
         case finished
     }
 
-    /// Uses a ticket, to open its stream or to resume it.
+    /// Uses a ticket to open its stream or to resume it.
     ///
-    /// - Throws: `.unauthorized` outside the rules, `.overloaded` when too many uses are remembered.
+    /// - Throws: `.unauthorized` when a rule is broken, `.overloaded` when too many uses are remembered.
     func use(_ ticket: StreamTicket, isResuming: Bool) throws(ChatError) -> TicketResult {
         let now = service.clock.now
         return try state.withLock { state throws(ChatError) in
@@ -179,7 +180,7 @@ final class StreamTickets: Sendable {
     }
 
     private func isFresh(_ ticket: StreamTicket, _ now: Timetoken) -> Bool {
-        // One of before the start may have been used before it.
+        // A ticket from before the process's start may have been used already.
         ticket.issued >= started && now <= ticket.expires
     }
 
@@ -190,8 +191,8 @@ final class StreamTickets: Sendable {
     private static let refusal = ChatError(
         .unauthorized, "the ticket is unknown, was used, or has expired; ask for a new one", slug: "ticket_invalid")
 
-    /// Whether the ticket's stream can have been sent an event: it followed it, from where it began to where it broke. Of a
-    /// ticket from before the gateway's start nothing is remembered but what it says itself.
+    /// True when the ticket's stream can have been sent an event: the event matches its selection and lies between its
+    /// beginning and its end. For a ticket from before the gateway's start only the ticket's own data is known.
     func covers(_ event: Event, by ticket: StreamTicket) -> Bool {
         state.withLock { state in
             guard let use = state.uses[ticket.nonce], let began = use.began, let selection = use.selection else {
@@ -201,23 +202,24 @@ final class StreamTickets: Sendable {
             let end = max(use.broke, use.sent.max() ?? .zero)
             guard event.timetoken > began, use.stream != nil || event.timetoken <= end else { return false }
             let subject = FilterSubject(event)
-            // The channels of a user's device are where the user is.
+            // The channels of a user's device are those of which the user is a member.
             return selection.viewer == nil ? selection.admits(subject) : selection.admitsBesideChannel(subject)
         }
     }
 
     // MARK: - Life of its stream
 
-    /// The stream a ticket has open now.
+    /// The stream that a ticket has open now.
     func stream(of nonce: StreamTicket.Nonce) -> UInt64? { state.withLock { $0.uses[nonce]?.stream } }
 
-    /// Notes which stream a ticket has opened, what it follows and what it begins with. Returns the one it had open until now.
+    /// Records the stream that a ticket has opened, its selection and its start. Returns the stream that the ticket had
+    /// open before.
     func opened(
         _ nonce: StreamTicket.Nonce, by stream: UInt64, following selection: Selection, at start: Timetoken
     ) -> UInt64? {
         let now = service.clock.now
         return state.withLock { state in
-            // Not there when it was shown twice at the same time and the other one was given back.
+            // The entry is missing when the ticket was presented twice at once and the other use was given back.
             var use = state.uses[nonce] ?? Use(broke: now)
             let old = use.stream
             (use.stream, use.isShown, use.hasOpened, use.began) = (stream, true, true, start)
@@ -227,18 +229,19 @@ final class StreamTickets: Sendable {
         }
     }
 
-    /// No stream came of a ticket that was shown: unless it had opened one before, it is as if it had not been.
+    /// Handles a presentation that opened no stream: unless the ticket had opened one before, the presentation is
+    /// undone.
     func giveBack(_ nonce: StreamTicket.Nonce) {
         state.withLock { state in
             guard let use = state.uses[nonce], !use.hasOpened else { return }
-            // What was tried with it is not forgotten.
+            // Wrong ids remain counted.
             if use.doubts > 0 { state.uses[nonce]?.isShown = false } else { state.uses[nonce] = nil }
         }
     }
 
-    /// The stream has ended: from now on the ticket can resume it for a while.
+    /// Records that the stream has ended. The ticket can resume it for a limited time.
     ///
-    /// - Parameter sent: the newest ids it was sent.
+    /// - Parameter sent: the newest ids that it was sent.
     func broke(_ nonce: StreamTicket.Nonce, _ stream: UInt64, sent: [Timetoken]) {
         let now = service.clock.now
         state.withLock { state in
@@ -249,18 +252,19 @@ final class StreamTickets: Sendable {
         }
     }
 
-    /// The stream is ended for good: who comes back is told to stop.
+    /// Records that the stream ended for good. A client that reconnects receives 204.
     func finish(_ nonce: StreamTicket.Nonce) {
         state.withLock { $0.uses[nonce]?.isFinished = true }
     }
 
-    /// Forgets uses that can no longer matter; looks at most every ten seconds.
+    /// Removes uses that no longer matter; runs at most every ten seconds.
     func sweep() {
         let now = service.clock.now
         state.withLock { state in
             guard now >= state.sweepAfter else { return }
             state.sweepAfter = now.adding(.seconds(10))
-            // The window is longer than a ticket's life, so what is forgotten can no longer be used afresh either.
+            // The window is longer than a ticket's validity, so a removed ticket cannot be used for a new stream
+            // either.
             state.uses = state.uses.filter { $0.value.stream != nil || now <= $0.value.broke.adding(Self.resumeWindow) }
         }
     }
