@@ -3,7 +3,8 @@ public import ChatModel
 public import HTTPServer
 import Locking
 
-/// Whose streams they are: one object for all streams of one credential, so that a stream carries a reference.
+/// The owner of streams and held polls: one object for all those of one credential, so that a stream stores only a
+/// reference.
 public final class ConnectionOwner: Sendable {
     public let caller: Caller
 
@@ -11,7 +12,7 @@ public final class ConnectionOwner: Sendable {
 
     public var key: Key { Key(app: caller.app, id: caller.credential) }
 
-    /// The credential itself, whatever a ticket narrows it to.
+    /// The credential itself, without the narrowing by a ticket.
     public struct Key: Hashable, Sendable {
         public var app: AppID
         public var id: String
@@ -23,13 +24,13 @@ public final class ConnectionOwner: Sendable {
     }
 }
 
-/// Whose streams and held polls there are, and how many of whom, in whatever wire language they were asked for.
+/// The open streams and held polls by owner, with their counts per address, app, key and user. All interfaces share it.
 public final class ConnectionLimits: Sendable {
     private struct User: Hashable {
         var app: AppID
         var name: ExactText
 
-        /// Nil for a caller that speaks for no user in particular.
+        /// Nil for a caller that acts for no particular user.
         init?(_ caller: Caller) {
             guard let user = caller.user else { return nil }
             app = caller.app
@@ -40,14 +41,14 @@ public final class ConnectionLimits: Sendable {
     private struct Entry {
         let owner: ConnectionOwner
         var count = 0
-        /// When the credential ends, as it is known now.
+        /// The time at which the credential ends, as far as it is known now.
         var expires: Timetoken?
     }
 
     private struct Table {
         var entries: [Caller: Entry] = [:]
         var expiries = Expiries()
-        /// Those whose end has come, until they have left.
+        /// The owners whose credentials have ended, until their last stream or poll has left.
         var ended: [Caller: ConnectionOwner] = [:]
         var count = 0
         var perKey: [ConnectionOwner.Key: Int] = [:]
@@ -62,11 +63,11 @@ public final class ConnectionLimits: Sendable {
 
     public init(limits: LiveLimits) { liveLimits = limits }
 
-    /// Why the caller may have no stream or held poll more; nil while there is room.
+    /// The reason for which the caller may not open another stream or held poll; nil while there is room.
     ///
     /// - Parameters:
-    ///   - address: where it is, where that is known.
-    ///   - replaced: where a stream of the same caller is that goes when this one comes, if there is one.
+    ///   - address: the caller's address, if known.
+    ///   - replaced: the address of a stream of the same caller that ends when the new one opens, if there is one.
     public func refusal(
         of caller: Caller, from address: RemoteAddress?, replacing replaced: RemoteAddress? = nil
     ) -> ChatError? {
@@ -102,7 +103,7 @@ public final class ConnectionLimits: Sendable {
             limit: limit, retryAfter: .seconds(5))
     }
 
-    /// One stream or poll more.
+    /// Counts one more stream or poll.
     public func enter(_ caller: Caller, from address: RemoteAddress) -> ConnectionOwner {
         table.withLock { table in
             var entry = table.entries[caller] ?? Entry(owner: ConnectionOwner(caller), expires: caller.expires)
@@ -112,16 +113,16 @@ public final class ConnectionLimits: Sendable {
             table.count += 1
             if limits.streamsPerAddress > 0 { table.perAddress[address, default: 0] += 1 }
             table.perKey[entry.owner.key, default: 0] += 1
-            // Counted without a limit too: there may be one as soon as the settings are read again.
+            // Counted without a limit too, because a reload of the settings may introduce one.
             table.perApp[caller.app, default: 0] += 1
             if let user = User(caller) { table.perUser[user, default: 0] += 1 }
             return entry.owner
         }
     }
 
-    /// One stream or poll less.
+    /// Counts one stream or poll less.
     ///
-    /// - Parameter address: the one it was entered with.
+    /// - Parameter address: the address passed to `enter`.
     public func leave(_ owner: ConnectionOwner, from address: RemoteAddress) {
         table.withLock { table in
             table.count -= 1
@@ -145,12 +146,12 @@ public final class ConnectionLimits: Sendable {
         counts[key] = count > 1 ? count - 1 : nil
     }
 
-    /// Notes when a credential ends now. False when nobody uses it.
+    /// Records the new end of a credential. Returns false when the credential has no open stream or poll.
     public func change(_ key: ConnectionOwner.Key, expires: Timetoken?) -> Bool {
         table.withLock { table in
             guard table.perKey[key] != nil else { return false }
             for (caller, var entry) in table.entries where entry.owner.key == key {
-                // A token or ticket may end before the key it was made with.
+                // A token or ticket may end before the key with which it was created.
                 entry.expires = [expires, caller.expires].compactMap(\.self).min()
                 table.entries[caller] = entry
                 table.ended[caller] = nil
@@ -160,7 +161,7 @@ public final class ConnectionLimits: Sendable {
         }
     }
 
-    /// Notes when a secret ends that has signed tokens.
+    /// Records the end of a secret that has signed tokens.
     func noteEnd(of secretPrint: String, in app: AppID, _ end: Timetoken) {
         table.withLock { table in
             for (caller, var entry) in table.entries
@@ -175,7 +176,8 @@ public final class ConnectionLimits: Sendable {
     private static func note(_ entry: Entry, in table: inout Table) {
         guard let expires = entry.expires else { return }
         table.expiries.insert(entry.owner, expires)
-        // Whoever has left stays among them until its time; of many that come and go these would be nearly all.
+        // An owner that left stays in the heap until its end. If many come and go, such owners would be nearly all of
+        // it.
         guard table.expiries.count > 2 * table.entries.count + 64 else { return }
         table.expiries = Expiries()
         for entry in table.entries.values {
@@ -183,11 +185,12 @@ public final class ConnectionLimits: Sendable {
         }
     }
 
-    /// Those whose credentials have ended by now and who are still there.
+    /// The owners whose credentials have ended by now and that still have streams or polls.
     public func ended(at now: Timetoken) -> [ConnectionOwner] {
         table.withLock { table in
             while let (owner, expires) = table.expiries.removeFirst(upTo: now) {
-                // It may have left since, have come back as another, or end later than it was to.
+                // The owner may have left since, may have returned as another object, or may end later than this entry
+                // says.
                 guard let entry = table.entries[owner.caller], entry.owner === owner, entry.expires == expires
                 else { continue }
                 table.ended[owner.caller] = owner
@@ -196,7 +199,7 @@ public final class ConnectionLimits: Sendable {
         }
     }
 
-    /// How many ends are remembered: for tests.
+    /// The number of remembered ends, for tests.
     var expiryCount: Int { table.withLock { $0.expiries.count } }
 }
 
@@ -204,7 +207,7 @@ extension ConnectionOwner.Key {
     fileprivate init(_ caller: Caller) { self.init(app: caller.app, id: caller.credential) }
 }
 
-/// When credentials end, the next one first: a heap, so that a second in which none ends costs nothing.
+/// The ends of credentials, the earliest first: a heap, so that a second in which none ends costs nothing.
 struct Expiries {
     private var heap: [(owner: ConnectionOwner, expires: Timetoken)] = []
 
@@ -219,7 +222,7 @@ struct Expiries {
         }
     }
 
-    /// The one that ends first, if that is no later than `end`.
+    /// Removes and returns the earliest entry, if it is no later than `end`.
     mutating func removeFirst(upTo end: Timetoken) -> (owner: ConnectionOwner, expires: Timetoken)? {
         guard let first = heap.first, first.expires <= end else { return nil }
         heap.swapAt(0, heap.count - 1)

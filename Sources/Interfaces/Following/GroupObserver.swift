@@ -3,17 +3,17 @@ public import ChatModel
 import HTTPServer
 import Locking
 
-/// Hears of channel groups that change, for all who follow some.
+/// Observes changes of channel groups for all streams and polls that follow groups.
 ///
-/// An actor on the streaming loop, like those it tells.
+/// An actor on the streaming loop, like its observers.
 public actor GroupObserver {
     public nonisolated let unownedExecutor: UnownedSerialExecutor
     private let service: ChatService
     private let observers = Lock<[@Sendable (Set<RecordKey>) async -> Void]>([])
     private var task: Task<Void, Never>?
-    /// How many changes there were since the first one asked.
+    /// The number of changes since the first call of `version()`.
     public private(set) var changes: UInt64 = 0
-    /// Everything up to here has been told.
+    /// The revision up to which every change has been reported.
     private var seen: Revision = 0
     private var waiters: [(target: Revision, continuation: CheckedContinuation<Void, Never>)] = []
 
@@ -23,17 +23,17 @@ public actor GroupObserver {
         service.observeGroups { [weak self] in await self?.reach($0) }
     }
 
-    /// - Parameter body: called on the loop with the keys of the groups that have changed.
+    /// - Parameter body: called on the loop with the keys of the changed groups.
     public nonisolated func observe(_ body: @escaping @Sendable (Set<RecordKey>) async -> Void) {
         observers.withLock { $0.append(body) }
     }
 
-    /// How many changes there were; from the first call on they are followed.
+    /// The number of changes so far. The first call starts the observation.
     public func version() async throws(ChatError) -> UInt64 {
         if task == nil {
             let directory = service.engine.directory
             let revision = try await directory.revision()
-            // Somebody else may have begun meanwhile.
+            // Another caller may have started it meanwhile.
             if task == nil {
                 seen = revision
                 task = Task { await self.watch(directory, from: revision) }
@@ -54,11 +54,11 @@ public actor GroupObserver {
         wake(upTo: .max)
     }
 
-    /// Returns once everybody has been told of what changed up to there; at once where nobody follows a group.
+    /// Returns once the observers have processed every change up to a revision; at once when no group is followed.
     private func reach(_ revision: Revision) async {
         guard task != nil, seen < revision else { return }
         await withCheckedContinuation { continuation in
-            // Once more: others may have had a turn on the way here.
+            // Checked again, because other calls may have run in between.
             if seen < revision { waiters.append((revision, continuation)) } else { continuation.resume() }
         }
     }

@@ -1,12 +1,13 @@
 public import ChatCore
 public import ChatModel
 
-/// What a stream or poll asked for that follows channel groups: it changes when a group does.
+/// The part of a stream's or poll's request that names channel groups. The selection changes when one of the groups
+/// does.
 public struct GroupSelection: Sendable {
     public let names: [String]
-    /// The channels and patterns it has named beside the groups.
+    /// The channels and patterns that were named in addition to the groups.
     public let channels: [String]
-    /// How many changes of groups there had been when they were looked up.
+    /// The number of group changes before the groups were looked up.
     public var version: UInt64
 
     public init(names: [String], channels: [String], version: UInt64) {
@@ -15,17 +16,17 @@ public struct GroupSelection: Sendable {
         self.version = version
     }
 
-    /// The groups' records.
+    /// The keys of the groups' records.
     public func keys(in app: AppID) -> Set<RecordKey> { Set(names.map { GroupRecord.key($0, in: app) }) }
 
-    /// Whether one of them is among the records.
+    /// True when one of the groups is among the changed records.
     public func isAmong(_ changed: Set<RecordKey>, _ app: AppID) -> Bool {
         names.contains { changed.contains(GroupRecord.key($0, in: app)) }
     }
 }
 
 extension ChatService {
-    /// What channel groups hold now, by their keys; of those that are not there, nothing.
+    /// The present channels of groups, by key; none for a group that does not exist.
     public func channels(ofGroups keys: Set<RecordKey>) async throws(ChatError) -> [RecordKey: [String]] {
         var found: [RecordKey: [String]] = [:]
         var rest = Array(keys)[...]
@@ -39,10 +40,10 @@ extension ChatService {
 }
 
 extension ChatAccess {
-    /// The selection of those channels and of the groups' channels, as far as they may be heard; what is asked of types and
-    /// by filter is as in the one it resembles.
+    /// A selection of the named channels and the groups' channels, limited to those that the caller may read. Types and
+    /// filter are those of `other`.
     ///
-    /// - Parameter isOfDevice: whether a user is to listen by it.
+    /// - Parameter isOfDevice: true when a user's device listens with it.
     public func selection(
         of groups: GroupSelection, like other: Selection, isOfDevice: Bool = false
     ) async throws(ChatError) -> Selection {
@@ -52,12 +53,12 @@ extension ChatAccess {
             filter: other.filter, isOfUser: other.isOfUser)
     }
 
-    /// The same channels, where it is known what the groups hold.
+    /// The same channels, given the present contents of the groups.
     ///
-    /// A group's channel that the credential does not reach, or that its user may not hear, is left out; one that is named is
-    /// refused elsewhere.
+    /// A group's channel that the credential does not cover, or that its user may not read, is left out. For a channel
+    /// that is named directly, other code refuses the request.
     ///
-    /// - Throws: `.malformed` for groups that hold too many.
+    /// - Throws: `.malformed` for groups that hold too many channels.
     public func channels(
         of groups: GroupSelection, holding held: [RecordKey: [String]], isOfDevice: Bool
     ) async throws(ChatError) -> ChannelSet {

@@ -2,21 +2,21 @@ import ChatCore
 import ChatModel
 import HTTPServer
 
-/// A poll that has nothing to say yet: it hangs on the feed of its selection until the first events come, its time is
-/// over, its credential ends, or its client goes.
+/// A poll without a result yet. It is attached to the feed of its selection until the first events arrive, its time is
+/// over, its credential ends, or its client disconnects.
 ///
-/// An actor on the loop, for the hub calls it as a sink; everything else of it is known to `LongPollTable`.
+/// An actor on the loop, because the hub calls it as a sink. `LongPollTable` manages the rest of its state.
 actor LongPoll: FeedSink {
     nonisolated let polls: LongPollTable
     nonisolated let order: PollRequest
     nonisolated var unownedExecutor: UnownedSerialExecutor { polls.unownedExecutor }
 
-    /// Its place among those that are held.
+    /// Its number among the held polls.
     private var number: UInt64?
     private var arrived: [Event] = []
-    /// Events that have come and that the voice has not been asked about yet, the oldest first.
+    /// Events that have arrived and that were not yet shown to the formatter, the oldest first.
     private var unseen: [Event] = []
-    /// Past it the next poll looks through the log.
+    /// The maximum number of such events. Past it, the poll ends and the next one reads the log.
     private static let unseenMost = 256
     private var reply: DeferredResponse?
     private var isOver = false
@@ -28,8 +28,8 @@ actor LongPoll: FeedSink {
 
     nonisolated func take(_ events: [Event]) { assumeIsolated { $0.arrive(events) } }
 
-    /// The first batch is the answer; what comes after it is found by the next poll. The hub may not have handed out all
-    /// that the client knows when the poll begins.
+    /// Handles arriving events. The first batch is the response; the next poll finds later events. The hub may not yet
+    /// have handed out everything that the client knows when the poll begins.
     private func arrive(_ events: [Event]) {
         guard !isOver else { return }
         let new = events.filter { $0.timetoken > order.after }
@@ -42,9 +42,9 @@ actor LongPoll: FeedSink {
         if unseen.count > Self.unseenMost { conclude() }
     }
 
-    /// Asks the voice about what has come, one event after the other, until the time is over.
+    /// Asks the formatter about the arrived events one by one until the deadline.
     ///
-    /// - Returns: whether it has to be asked about more.
+    /// - Returns: true when there are more events to ask about.
     func look(until deadline: ContinuousClock.Instant) -> Bool {
         var seen = 0
         while !isOver, seen < unseen.count, arrived.count < order.limit, seen == 0 || ContinuousClock.now < deadline {
@@ -65,7 +65,8 @@ actor LongPoll: FeedSink {
         finish()
     }
 
-    /// The client waits from now on. False when it had its answer at once, because something came meanwhile.
+    /// Starts the wait of the client. Returns false when the response was sent at once, because events arrived
+    /// meanwhile.
     func wait(with reply: DeferredResponse) -> Bool {
         self.reply = reply
         guard arrived.isEmpty, !isOver else {
@@ -78,7 +79,7 @@ actor LongPoll: FeedSink {
 
     func held(as number: UInt64) { self.number = number }
 
-    /// Answers with what there is.
+    /// Sends the response with the events available.
     func finish() {
         guard !isOutdated else { return sendAgain() }
         let position =
@@ -87,15 +88,15 @@ actor LongPoll: FeedSink {
         answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)))
     }
 
-    /// Whether a group that it follows has changed since it was looked up: something may have been said where it does not
-    /// listen, and its answer must not lead past that.
+    /// True when a group that the poll follows has changed since it was looked up. Events may then have occurred on
+    /// channels to which the poll does not listen, and its response must not move the client past them.
     private var isOutdated: Bool {
         guard let followed = order.groups else { return false }
         return followed.version != polls.groups.assumeIsolated { $0.changes }
     }
 
-    /// Answers with nothing, because what it should follow has changed: the next poll begins where this one did, since of
-    /// what has come to it meanwhile this one has seen nothing.
+    /// Sends an empty response because the channels to follow have changed. The next poll begins where this one did,
+    /// since this one has not seen the events of the new channels.
     func sendAgain() { answer(PollBatch([], limit: order.limit, upTo: order.after)) }
 
     func sendAgain(with reply: DeferredResponse) {
@@ -109,14 +110,14 @@ actor LongPoll: FeedSink {
         reply = nil
     }
 
-    /// Answers that it cannot go on.
+    /// Sends an error because the poll cannot continue.
     func fail(_ error: ChatError) {
         leave()
         if let reply { order.voice.refuse(error, to: reply) }
         reply = nil
     }
 
-    /// Hangs on the hub no longer.
+    /// Detaches the poll from the hub.
     func leave() {
         guard !isOver else { return }
         isOver = true

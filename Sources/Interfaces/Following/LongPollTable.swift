@@ -3,40 +3,40 @@ public import ChatModel
 public import HTTPServer
 import Locking
 
-/// Polls that wait for something to happen, each until its beat has come, in whatever wire language they were asked.
+/// The polls that wait for events, each until its due beat. All interfaces share it.
 ///
 /// An actor on the streaming loop, where the hub and the waiting sockets are.
 public actor LongPollTable {
-    /// How long a poll may look for something in the past; then it is answered with how far it has come.
+    /// The time for which a poll may read the log. After that, the response contains the position it has reached.
     private static let readingTime: Duration = .seconds(2)
 
     struct Entry {
         let poll: LongPoll
         let owner: ConnectionOwner
         let address: RemoteAddress
-        /// The beat at which its time is over.
+        /// The beat at which the poll's time is over.
         let due: UInt64
     }
 
     public nonisolated let service: ChatService
     public nonisolated let loop: Loop
     public nonisolated let secondTimer: SecondTimer
-    /// Streams count with the polls.
+    /// The owners of streams and polls, which count towards the same limits.
     public nonisolated let owners: ConnectionLimits
-    /// Tells streams and polls of groups that change.
+    /// Notifies streams and polls of group changes.
     public nonisolated let groups: GroupObserver
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private var waiting: [UInt64: Entry] = [:]
-    /// The numbers of those due at a beat.
+    /// The numbers of the polls that are due at each beat.
     private var dueAt: [UInt64: Set<UInt64>] = [:]
     private var isDraining = false
-    /// Those whose voices are to be asked about events that have come, in turn.
+    /// The polls whose formatters have still to be asked about arrived events, in order.
     private var looking: [LongPoll] = []
-    /// Polls that had to wait since the start.
+    /// The number of polls that had to wait, since the start.
     public private(set) var heldSinceStart: UInt64 = 0
 
-    /// - Parameter pulse: decided by tests.
+    /// - Parameter secondTimer: the source of the beats; tests set it.
     public init(service: ChatService, loop: Loop, secondTimer: SecondTimer.Source = .everySecond) {
         self.service = service
         self.loop = loop
@@ -62,16 +62,16 @@ public actor LongPollTable {
         loop.post { self.assumeIsolated { $0.recheck { $0.key.app == app } } }
     }
 
-    /// One second goes by: for tests.
+    /// Advances the timer by one second, for tests.
     public func pass() { secondTimer.beat() }
 
     public var isEmpty: Bool { waiting.isEmpty }
-    /// How many wait now.
+    /// The number of polls that wait now.
     public var count: Int { waiting.count }
 
     func hubPosition(of app: AppID) -> Timetoken { service.hub.assumeIsolated { $0.position(of: app) } }
 
-    /// Answers everybody who waits; who asks later is refused.
+    /// Answers all waiting polls. Later ones are refused.
     public func drain() {
         isDraining = true
         for entry in waiting.values { entry.poll.assumeIsolated { $0.finish() } }
@@ -79,8 +79,8 @@ public actor LongPollTable {
 }
 
 extension LongPollTable {
-    /// How many changes of who may hear the hub has handed out, once those are among them that the app has made so far: to be
-    /// asked before it is asked what a user may hear.
+    /// The number of audience changes that the hub has handed out, once these include all that the app has made so far.
+    /// Read it before looking up what a user may read.
     ///
     /// - Throws: `.unavailable` while the gateway starts or stops.
     public nonisolated func audienceChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
@@ -88,7 +88,7 @@ extension LongPollTable {
         return await onLoop { $0.service.hub.assumeIsolated { $0.audienceChanges } }
     }
 
-    /// Returns once the hub has handed out what the app's log holds now.
+    /// Returns once the hub has handed out everything that the app's log holds now.
     private nonisolated func catchUpWithLog(of chat: ChatAccess) async throws(ChatError) {
         let known = try await chat.watermark()
         let app = chat.app
@@ -97,7 +97,7 @@ extension LongPollTable {
         }
     }
 
-    /// Whether what the poll's user may hear, or the groups that it follows, have changed since that was looked up.
+    /// True when the poll's groups, or what its user may read, have changed since they were looked up.
     private func isOutdated(_ order: PollRequest) -> Bool {
         if let followed = order.groups, followed.version != groups.assumeIsolated({ $0.changes }) { return true }
         guard let changes = order.audienceChanges else { return false }
@@ -110,7 +110,7 @@ extension LongPollTable {
         }
     }
 
-    /// Answers some before their time, with nothing.
+    /// Sends empty responses to the polls that the closure selects, before their time.
     public func finish(_ isConcerned: (PollRequest) -> Bool) {
         for entry in waiting.values where isConcerned(entry.poll.order) {
             entry.poll.assumeIsolated { $0.finish() }
@@ -121,16 +121,17 @@ extension LongPollTable {
 // MARK: - Following
 
 extension LongPollTable {
-    /// Finds what the client has missed, and hangs it on the hub when that is nothing.
+    /// Reads the events that the client has missed, and attaches the poll to the hub when there are none.
     ///
     /// - Parameters:
-    ///   - chat: reads the log as the order's caller.
-    ///   - waits: false for one that is to be told at once, because it has a gap.
+    ///   - chat: reads the log with the rights of the request's caller.
+    ///   - waits: false for a poll that must be answered at once, because it has a gap.
     /// - Throws: `.tooMany` past a limit, `.unavailable` while the gateway starts or stops.
     public nonisolated func follow(
         _ order: PollRequest, in chat: ChatAccess, waits: Bool = true
     ) async throws(ChatError) -> PollOutcome {
-        // Whoever was told of an event by its emit gets it here without a wait, though the hub may not have seen it yet.
+        // A client that already received the response to its emit gets the event here without a wait, even if the hub
+        // has not handed it out yet.
         try await catchUpWithLog(of: chat)
         let poll = LongPoll(self, order)
         let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
@@ -155,8 +156,8 @@ extension LongPollTable {
             })
     }
 
-    /// What was in the log already. Read off the loop, where everyone waits, unless it is little: a filter over a long past
-    /// is work.
+    /// The events that were in the log already. Read off the loop unless there are few, because a filter over a long
+    /// range is expensive and the loop serves all connections.
     private nonisolated func missed(
         _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
@@ -188,15 +189,17 @@ extension LongPollTable {
         return ([], position)
     }
 
-    /// Where the hub was when a poll was hung on it, and what its viewer may hear, if it has one.
+    /// The hub's position when a poll was attached to it, and the channels that its viewer may read, if it has a
+    /// viewer.
     struct Place {
         let position: Timetoken
         let audienceSnapshot: AudienceSnapshot?
-        /// Whether what it was begun with had changed by then: the next poll asks anew.
+        /// True when the data with which the poll was begun had changed by then. The next poll looks it up again.
         let isOutdated: Bool
     }
 
-    /// Hangs a poll on the hub: it is handed everything above the place, and has to read the log itself up to there.
+    /// Attaches a poll to the hub. The poll receives every event after the returned place and must read the log up to
+    /// there.
     func attach(_ poll: LongPoll) throws(ChatError) -> Place {
         if let refusal = refusal(of: poll.order.caller, from: nil) { throw refusal }
         let isOutdated = isOutdated(poll.order)
@@ -215,7 +218,8 @@ extension LongPollTable {
         isDraining ? ChatError.notListening : owners.refusal(of: caller, from: address)
     }
 
-    /// The poll's client waits from now on; what was asked before may have changed while the log was read.
+    /// Starts the wait of the poll's client. The checks are repeated, because their results may have changed while the
+    /// log was read.
     private func hold(_ poll: LongPoll, _ reply: DeferredResponse) {
         guard !isOutdated(poll.order) else { return poll.assumeIsolated { $0.sendAgain(with: reply) } }
         guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
@@ -234,7 +238,7 @@ extension LongPollTable {
         secondTimer.start()
     }
 
-    /// A poll is over.
+    /// Removes a poll that has ended.
     func forget(_ poll: LongPoll, number: UInt64?) {
         service.hub.assumeIsolated { $0.detach(poll, from: poll.order.selection) }
         guard let number, let entry = waiting.removeValue(forKey: number) else { return }
@@ -242,7 +246,7 @@ extension LongPollTable {
         owners.leave(entry.owner, from: entry.address)
     }
 
-    /// Has the voice of a poll asked about what has come to it, in one of the next turns of the loop.
+    /// Schedules asking a poll's formatter about arrived events in one of the next turns of the loop.
     func lookLater(_ poll: LongPoll) {
         looking.append(poll)
         if looking.count == 1 { postLook() }
@@ -250,8 +254,8 @@ extension LongPollTable {
 
     private func postLook() { loop.post { self.assumeIsolated { $0.look() } } }
 
-    /// Asks some: everything else on the loop waits meanwhile. The clock is looked at after each, for one may take a
-    /// millisecond or two.
+    /// Asks some formatters; all other work on the loop waits meanwhile. Checks the clock after each, because one may
+    /// take one to two milliseconds.
     private func look() {
         let deadline = ContinuousClock.now + service.limits.hubTurn
         var asked = 0
@@ -266,7 +270,7 @@ extension LongPollTable {
         if !looking.isEmpty { postLook() }
     }
 
-    /// Runs something on the loop; without a wait when that is where the request is handled anyway.
+    /// Runs a closure on the loop; without suspension when the request is handled there anyway.
     private nonisolated func onLoop<Value: Sendable, Failure: Error>(
         _ body: @Sendable (isolated LongPollTable) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -293,7 +297,7 @@ extension LongPollTable {
     static let endedCredential = ChatError(
         .unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
 
-    /// Answers those whose time is over. Returns whether anybody waits still.
+    /// Answers the polls that are due. Returns whether any poll still waits.
     private func beat(_ beat: UInt64) -> Bool {
         let ended = Set(owners.ended(at: service.clock.now).map { ObjectIdentifier($0) })
         if !ended.isEmpty { recheck { ended.contains(ObjectIdentifier($0)) } }
@@ -303,7 +307,7 @@ extension LongPollTable {
         return !waiting.isEmpty
     }
 
-    /// Ends the polls of those whose credential no longer holds.
+    /// Ends the polls whose credential is no longer valid.
     private func recheck(_ isConcerned: (ConnectionOwner) -> Bool) {
         for entry in waiting.values where isConcerned(entry.owner) {
             let voice = entry.poll.order.voice

@@ -3,21 +3,21 @@ public import ChatModel
 public import HTTPServer
 import Locking
 
-/// What a client waits for.
+/// The selection, position and limits of a poll.
 public struct PollRequest: Sendable {
     public var caller: Caller
     public var selection: Selection
-    /// The channel groups it follows, if any.
+    /// The channel groups that it follows, if any.
     public var groups: GroupSelection?
-    /// How many events one answer has at most.
+    /// The maximum number of events in a response.
     public var limit: Int
-    /// What its client knows already.
+    /// The position up to which its client has received events.
     public var after: Timetoken
-    /// How long it is held while there is nothing to say; whole seconds.
+    /// The maximum time for which it is held without events, in whole seconds.
     public var hold: Duration
     public var voice: any PollFormatter
-    /// How many changes of who may hear there had been before its user was asked for (``LongPollTable/audienceChanges()``); nil
-    /// where nobody was asked for.
+    /// The number of audience changes before its user's channels were looked up
+    /// (``LongPollTable/audienceChanges(in:)``); nil where the poll has no user.
     public var audienceChanges: UInt64?
 
     public init(
@@ -32,19 +32,20 @@ public struct PollRequest: Sendable {
     }
 }
 
-/// How a wire language speaks to those who wait. Every call comes on the loop and must not wait.
+/// Formats poll responses for one interface. All calls are made on the loop and must not block.
 public protocol PollFormatter: Sendable {
-    /// Whether its readers see the event at all; nobody is woken for one they do not.
+    /// True when its readers see the event; a poll does not end for an event that they do not see.
     func shows(_ event: Event) -> Bool
-    /// Whether that may be long work, so that not all who wait are asked in one turn of the loop.
+    /// True when `shows` may be expensive, so that not all waiting polls are asked in one turn of the loop.
     var asksFilters: Bool { get }
-    /// Whether what the poll was begun with still holds.
+    /// True when the conditions under which the poll began still hold.
     func isInForce(_ order: PollRequest) -> Bool
-    /// Whether the next poll of the same client may be refused where this one was let in: it is answered with nothing.
+    /// True when the next poll of the same client may be refused although this one was accepted. This poll then gets an
+    /// empty response.
     var isToBeAskedAgain: Bool { get }
     func answer(_ batch: PollBatch, to reply: DeferredResponse)
     func refuse(_ error: ChatError, to reply: DeferredResponse)
-    /// The poll is over, whether it was answered, refused or given up by its client.
+    /// Called when the poll has ended: it was answered or refused, or its client disconnected.
     func ended()
 }
 
@@ -55,10 +56,11 @@ extension PollFormatter {
 }
 
 extension PollBatch {
-    /// Bytes of events that are printed where the poll is handled; more takes a millisecond for each few of them.
+    /// The maximum size in bytes of events that are printed on the loop. Every few times this size take a millisecond.
     private static let printedAtOnce = 64 * 1024
 
-    /// The batch as a wire prints it. A long batch is printed on the threads of long work: everybody waits for the loop.
+    /// The batch as an interface prints it. A long batch is printed on the worker threads, because all connections wait
+    /// for the loop.
     public func printed<Answer: Sendable>(_ print: @Sendable (PollBatch) -> Answer) async -> Answer {
         var weight = 0
         for event in events { weight += event.draft.weight }
@@ -67,10 +69,10 @@ extension PollBatch {
     }
 }
 
-/// What comes of a poll.
+/// The result of starting a poll.
 public enum PollOutcome: Sendable {
-    /// There is something to say, or nothing to wait for.
+    /// The response is available: there are events, or the poll does not wait.
     case now(PollBatch)
-    /// It is answered by its voice.
+    /// The poll waits. The response is sent later, as the request's formatter prints it.
     case later(DeferredStart)
 }

@@ -2,14 +2,14 @@ public import HTTPServer
 import Locking
 import Synchronization
 
-/// The seconds, as the loop counts them, for what is looked after once in a while: heartbeats, holds, expiries.
+/// A counter of seconds on the loop for periodic work: heartbeats, long polls, expiries.
 ///
-/// Beats only while somebody needs it.
+/// Runs only while an observer needs it.
 public final class SecondTimer: Sendable {
-    /// Who counts the seconds.
+    /// The source of the beats.
     public enum Source: Sendable {
         case everySecond
-        /// Whoever calls `beat()`: tests.
+        /// Calls of `beat()`, in tests.
         case byHand
     }
 
@@ -28,15 +28,15 @@ public final class SecondTimer: Sendable {
         self.source = source
     }
 
-    /// The seconds that have gone by since the start.
+    /// The number of seconds since the start.
     public var now: UInt64 { count.load(ordering: .relaxed) }
 
-    /// - Parameter body: called on the loop with every beat; returns whether it has something to look after still.
+    /// - Parameter body: called on the loop at every beat; returns true while it needs further beats.
     public func observe(_ body: @escaping @Sendable (UInt64) -> Bool) {
         state.withLock { $0.parts.append(body) }
     }
 
-    /// There is something to look after from now on.
+    /// Starts the timer because there is periodic work.
     public func start() {
         guard source == .everySecond else { return }
         let wasBeating = state.withLock { state in
@@ -52,9 +52,9 @@ public final class SecondTimer: Sendable {
         if beat() { start() }
     }
 
-    /// One second has gone by. On the loop.
+    /// Advances the counter by one second. Call on the loop.
     ///
-    /// - Returns: whether anybody needs the next one.
+    /// - Returns: true while an observer needs the next beat.
     @discardableResult
     public func beat() -> Bool {
         let now = count.add(1, ordering: .relaxed).newValue

@@ -3,34 +3,35 @@ import ChatModel
 import HTTPServer
 import Locking
 
-/// What a route does once it is known who asks.
+/// A route's handler, called once the caller is known.
 typealias AuthenticatedHandler = nonisolated(nonsending) @Sendable (Request, Caller) async throws -> Response
 
-/// What a route does for anybody.
+/// The handler of a route that needs no credential.
 typealias PublicHandler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
-/// A route's way with an `Idempotency-Key`.
+/// The treatment of an `Idempotency-Key` on a route.
 enum IdempotentRoute {
-    /// Its answer is remembered, and the note that it was begun is in the commit of its first records. PUT, DELETE and GET can be
-    /// repeated as they are.
+    /// The response is stored, and the note that the request has begun is part of the commit of its first records. PUT,
+    /// DELETE and GET can be repeated without one.
     case remembered
-    /// The same for what does not store records: the note is written before.
+    /// As `remembered`, for a request that stores no records: the note is written before it runs.
     case notedFirst
-    /// It stores nothing, so that a key makes no difference.
+    /// The request stores nothing, so a key makes no difference.
     case storesNothing
-    /// The route sees to it itself, in the commit of its events.
+    /// The route handles the key itself, in the commit of its events.
     case byRoute
-    /// It returns a credential, which is not stored.
+    /// The response contains a credential, which must not be stored, so a key is refused.
     case refused
 }
 
-/// The executor of a request. Work of more than about a millisecond leaves the loop, which serves all connections.
+/// The executor of a request. Work of more than about a millisecond runs off the loop, because the loop serves all
+/// connections.
 private enum RequestExecutor {
-    /// Emits, which must be cheap, polls and changes of a record, unless the request is large.
+    /// For emits, which must be cheap, polls and changes of a record, unless the request is large.
     case loop
-    /// Reads of a record or a short page of records, which take a millisecond or two to parse and to print.
+    /// For reads of a record or a short page of records, which take a millisecond or two to parse and to print.
     case threadPool
-    /// Long pages; what compiles a long filter, validates or maps; and large requests.
+    /// For long pages, for compiling long filters, validating and mapping, and for large requests.
     case workThreads
 
     nonisolated(nonsending) func run(
@@ -45,11 +46,11 @@ private enum RequestExecutor {
 }
 
 extension NativeAPI {
-    /// A handler that runs `action` for the holder of an API key, and says what fails as a problem.
+    /// A handler that authenticates the caller, runs `action`, and returns failures as problems.
     ///
     /// - Parameters:
-    ///   - isConditional: whether a POST keeps to `If-Match`; others refuse it.
-    ///   - isHeld: whether the answer waits for events: such a request stays on the loop, where it is held.
+    ///   - isConditional: true when a POST supports `If-Match`; others refuse it.
+    ///   - isHeld: true when the response waits for events. Such a request stays on the loop, where it is held.
     func asCaller(
         _ action: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered, isConditional: Bool = false,
         isHeld: Bool = false
@@ -67,7 +68,7 @@ extension NativeAPI {
                 return try await held(to: meters, request) { try await place.run { try await action(request, caller) } }
             } catch {
                 await noteFailedSignIn(request, error)
-                // The body is parsed once more, to point at the member at fault.
+                // The body is parsed again, so that the problem can point at the invalid member.
                 throw request.isLarge
                     ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
             }
@@ -77,7 +78,7 @@ extension NativeAPI {
     private func place(of request: Request, _ repeating: IdempotentRoute, isHeld: Bool) -> RequestExecutor {
         if request.isLarge || repeating == .storesNothing { return .workThreads }
         guard [.get, .head].contains(request.method) else {
-            // The filter of a webhook may be in it.
+            // The body may contain the filter of a webhook.
             return repeating != .byRoute && request.body.bytes.count > 2048 ? .workThreads : .loop
         }
         if isHeld { return .loop }
@@ -85,7 +86,8 @@ extension NativeAPI {
         return page > limits.pageDefault ? .workThreads : .threadPool
     }
 
-    /// An action on something that has no version: to ignore `If-Match` would overwrite what its sender wants to keep.
+    /// An action on a resource without a version. `If-Match` is refused, because ignoring it would overwrite the state
+    /// that the client wants to protect.
     static func unconditional(_ action: @escaping AuthenticatedHandler) -> AuthenticatedHandler {
         { request, caller in
             try refuseIfMatch(request)
@@ -99,7 +101,7 @@ extension NativeAPI {
         }
     }
 
-    /// The action, carried out once for a request with an `Idempotency-Key`.
+    /// The action, run at most once for requests with the same `Idempotency-Key`.
     private func once(
         _ repeating: IdempotentRoute, _ request: Request, _ action: @escaping AuthenticatedHandler
     ) throws(ChatError) -> AuthenticatedHandler {
@@ -114,7 +116,7 @@ extension NativeAPI {
         }
     }
 
-    /// The same for routes that need no API key: probes, and those that bring another proof.
+    /// A handler for a route that needs no API key: a probe, or a request with another proof of origin.
     func asAnybody(_ action: @escaping PublicHandler) -> Router.Handler {
         { request in
             do {
@@ -127,13 +129,14 @@ extension NativeAPI {
         }
     }
 
-    /// Who asks, by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1), or by the cookie of a page that has
-    /// signed in.
+    /// The caller, identified by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1) or by the cookie of
+    /// a page that has signed in.
     ///
-    /// The keyring is in memory: nothing waits, and nothing about the credential is kept but its digest.
-    /// - Throws: `.unauthorized` without a credential or with one that does not hold, for a key in the same words for every
-    ///   reason; `.malformed` for one in the URL, where logs and histories would keep it; `.forbidden` for a cookie that
-    ///   another site's page has sent along.
+    /// The keyring is in memory: nothing waits, and only the credential's digest is kept.
+    ///
+    /// - Throws: `.unauthorized` without a credential or with an invalid one, for a key with the same message for every
+    ///   reason; `.malformed` for a credential in the URL, where logs and browser histories would keep it; `.forbidden`
+    ///   for a cookie that another site's page sent.
     func caller(of request: Request) throws(ChatError) -> Caller {
         try Self.refuseCredentials(in: request.query)
         if let key = try Self.bearer(request.headers) {
@@ -147,7 +150,7 @@ extension NativeAPI {
             .unauthorized, "send an API key as 'Authorization: Bearer <key>'", slug: "credential_missing")
     }
 
-    /// The text after `Bearer`, nil without the field.
+    /// The text after `Bearer`; nil without the header field.
     private static func bearer(_ headers: Headers) throws(ChatError) -> String? {
         guard let field = headers["Authorization"] else { return nil }
         let scheme = field.utf8.prefix(while: { $0 != UInt8(ascii: " ") })
@@ -160,7 +163,7 @@ extension NativeAPI {
         return String(key)
     }
 
-    /// Names under which credentials are put into URLs elsewhere.
+    /// The names of query parameters in which other services accept credentials.
     private static let credentialNames: Set<String> = [
         "key", "api_key", "apikey", "access_token", "token", "auth", "authorization", "bearer",
     ]

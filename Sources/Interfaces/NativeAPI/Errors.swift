@@ -2,11 +2,11 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The one place where failures of the modules below become HTTP statuses and problems (`conventions.md` 7).
+/// The translation of errors of the lower modules into HTTP statuses and problems.
 extension NativeAPI {
-    /// What to throw at the router. Errors nobody foresaw pass through: they become a 500 and stand in the log.
+    /// The error to throw to the router. An unexpected error passes through: it becomes a 500 and is logged.
     ///
-    /// - Parameter request: the one refused; where its body has the member at fault, the problem points at it.
+    /// - Parameter request: the refused request. If its body contains the invalid member, the problem points at it.
     static func translated(_ error: any Error, _ request: Request) -> any Error {
         switch error {
         case let error as ChatError: Problem(error.pointed(into: request))
@@ -17,8 +17,8 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// The same error with a pointer to its ``field``, where the body of the request has that member. A value that came in the path
-    /// or the query has no pointer.
+    /// The same error with a pointer to its ``field``, if the body of the request has that member. A value from the
+    /// path or the query has no pointer.
     fileprivate func pointed(into request: Request) -> ChatError {
         guard faults.isEmpty, let field else { return self }
         if let body = try? Fields.parse(request.body.bytes, limits: Limits()).root, body.kind == .object,
@@ -31,7 +31,8 @@ extension ChatError {
         return error
     }
 
-    /// The same error about the member at `pointer`: JSON that can be read is not malformed.
+    /// The same error about the member at `pointer`. A malformed request without a slug gets `bad_member`, because its JSON
+    /// could be read.
     func pointed(at pointer: String) -> ChatError {
         var error = self
         if code == .malformed { error.slug = slug ?? "bad_member" }
@@ -51,10 +52,11 @@ extension Problem {
             type: code == "quota_exceeded" ? Self.quotaExceeded : nil)
     }
 
-    /// Registered for all (draft-ietf-httpapi-ratelimit-headers), so that clients know it without knowing us.
+    /// The registered problem type for exceeded quotas (draft-ietf-httpapi-ratelimit-headers), which generic clients
+    /// know.
     private static let quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
-    /// JSON that cannot be read, with the position as members.
+    /// The problem for JSON that cannot be parsed, with the error's position as members.
     init(_ error: JSONError) {
         self.init(ChatError(error))
         guard error.line > 0 else { return }
@@ -72,11 +74,11 @@ extension Problem.Violation {
 }
 
 extension ChatError {
-    /// Header fields that belong to the answer.
+    /// The header fields that the response to this error needs.
     fileprivate var headers: [(name: String, value: String)] {
         switch code {
         case .unauthorized:
-            // RFC 9110, 15.5.2 asks for the field with every 401, also where no bearer key would help.
+            // RFC 9110, 15.5.2 requires the field with every 401, even where a bearer key would not help.
             [("WWW-Authenticate", slug == "signature_invalid" ? "Signature" : #"Bearer realm="parley""#)]
         case .tooMany, .overloaded, .unavailable, .outcomeUnknown:
             [("Retry-After", String(max(1, retryAfter.map(\.wholeSecondsUp) ?? 1)))]
@@ -104,7 +106,7 @@ extension ChatError.Code {
         }
     }
 
-    /// The stable short name where the error brings no narrower one.
+    /// The slug of an error that does not set a more specific one. Slugs are stable.
     var slug: String {
         switch self {
         case .malformed: "malformed_request"
@@ -143,7 +145,7 @@ extension ChatError.Code {
         }
     }
 
-    /// Whether the same request may succeed later without a change.
+    /// True when the same request may succeed later without a change.
     var isRetryable: Bool {
         switch self {
         case .tooMany, .overloaded, .unavailable, .outcomeUnknown, .storageFull: true
@@ -153,6 +155,6 @@ extension ChatError.Code {
 }
 
 extension Duration {
-    /// Seconds, a started one counted whole.
+    /// The duration in seconds, rounded up.
     var wholeSecondsUp: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
 }

@@ -5,14 +5,14 @@ public import HTTPServer
 public import InboundHooks
 public import Webhooks
 
-/// The product's own wire language: JSON over HTTP under `/v1`, described by `openapi.yaml`.
+/// Parley's own API: JSON over HTTP under `/v1`, described by `openapi.yaml`.
 ///
-/// This page is the table of its routes; each resource has a file of its own.
+/// This file contains the table of its routes; each resource has a file of its own.
 public struct NativeAPI: Sendable {
     let service: ChatService
     let webhooks: WebhookService
     let inbound: InboundService
-    /// The address the world sees, without a slash at its end; empty when none is set.
+    /// The gateway's public address, without a trailing slash; empty when none is configured.
     let publicURL: String
     let claims: Claims
     let tokens: UserTokens
@@ -25,9 +25,9 @@ public struct NativeAPI: Sendable {
 
     /// - Parameters:
     ///   - service: must be running (`ChatService.run`) before the first request.
-    ///   - publicURL: the address the world sees, without a slash at its end; begins the types of problems and is what
-    ///     senders of inbound posts signed, where they sign a URL.
-    ///   - polls: on the loop where the server's streams live, the one `service` runs its hub on.
+    ///   - publicURL: the public address, without a trailing slash. It begins the `type` of problems, and it is the
+    ///     address that senders of inbound posts have signed, if they sign a URL.
+    ///   - polls: must be on the loop on which the server's streams live and on which `service` runs its hub.
     public init(
         service: ChatService, webhooks: WebhookService, inbound: InboundService, polls: LongPollTable,
         publicURL: String = ""
@@ -37,7 +37,7 @@ public struct NativeAPI: Sendable {
             streams: LiveStreams(polls: polls))
     }
 
-    /// - Parameter clock: waits for the deadline of `/readyz`.
+    /// - Parameter clock: measures the deadline of `/readyz`.
     init(
         service: ChatService, webhooks: WebhookService, inbound: InboundService, publicURL: String = "",
         streams: LiveStreams, clock: any Clock<Duration> = ContinuousClock()
@@ -53,7 +53,7 @@ public struct NativeAPI: Sendable {
         readiness = Readiness(service: service, deadline: .seconds(3), clock: clock)
     }
 
-    /// Adds every route and counts the router's answers. A test holds the routes against `openapi.yaml` in both
+    /// Adds every route, and counts the router's responses. A test compares the routes with `openapi.yaml` in both
     /// directions.
     public func addRoutes(to router: inout Router) {
         router.observer = metrics.requests.record
@@ -259,7 +259,7 @@ public struct NativeAPI: Sendable {
     }
 
     private func addEventTypeRoutes(to router: inout Router) {
-        // A schema, and examples that fill a batch.
+        // Room for a schema, and for examples that fill a batch.
         let schemaBody = BodyPolicy.collected(limit: limits.schemaBytes + limits.batchBodyBytes)
         router.add(.get, "/v1/event-types", handler: asCaller(getEventTypes))
         router.add(.get, "/v1/event-types/{type}", handler: asCaller(getEventType))

@@ -1,5 +1,5 @@
 extension ProblemCatalogue {
-    /// What stands in the way of users, channels and their members.
+    /// Problems about users, channels and their members.
     static let members: [Entry] = [
         Entry(
             code: "bad_sort", status: 400, title: "The order cannot be read",

@@ -1,19 +1,19 @@
-/// What the gateway's problems are called and mean: for the `title` of each and for the pages their `type` points at.
+/// The names and meanings of the gateway's problems: the `title` of each, and the page to which its `type` points.
 enum ProblemCatalogue {
     struct Entry: Sendable {
         let code: String
         let status: Int
         let title: String
-        /// Why the gateway answers so, for a person.
+        /// The cause of the problem, for readers.
         let cause: String
-        /// What to do about it, for a person.
+        /// The remedy, for readers.
         let remedy: String
     }
 
     /// The title of a code; nil for one that is not listed.
     static func title(of code: String) -> String? { byCode[code]?.title }
 
-    /// The entry of a code as it stands in URLs, `-` for `_`.
+    /// The entry of a code as it is written in URLs, with `-` for `_`.
     static func entry(path: String) -> Entry? { byCode[String(path.map { $0 == "-" ? "_" : $0 })] }
 
     private static let byCode = Dictionary(uniqueKeysWithValues: entries.map { ($0.code, $0) })

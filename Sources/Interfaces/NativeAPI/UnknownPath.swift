@@ -1,8 +1,8 @@
 import HTTPServer
 
 extension Problem {
-    /// 404 for a path that no interface knows. Outside `/v1/` it may have been meant for either interface: the problem then
-    /// has the members of PubNub's errors beside its own.
+    /// 404 for a path that no interface knows. Outside `/v1/` the client may have meant either interface, so the
+    /// problem also has the members of PubNub's errors.
     static func unknownPath(_ path: String) -> Problem {
         var problem = Problem.notFound(path: path)
         guard !path.hasPrefix("/v1/") else { return problem }

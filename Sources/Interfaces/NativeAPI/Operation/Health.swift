@@ -2,7 +2,7 @@ import ChatModel
 import HTTPServer
 
 extension NativeAPI {
-    /// `GET /livez`: the process answers. Asks nothing of anybody else: a restart would not mend a full disk.
+    /// `GET /livez`: the process responds. Checks no other component, because a restart would not fix a full disk.
     func getLiveness(_ request: Request) -> Response {
         .json(Array(#"{"status":"ok"}"#.utf8), headers: [Self.noStore])
     }

@@ -6,7 +6,7 @@ import Locking
 import Synchronization
 import Webhooks
 
-/// The figures behind `/metrics`, gathered when somebody asks.
+/// The statistics behind `/metrics`, collected at each request.
 final class Metrics: Sendable {
     let requests = RequestCounts()
     private let emitted = Atomic<UInt64>(0)
@@ -15,7 +15,7 @@ final class Metrics: Sendable {
 
     func watch(_ server: Server) { self.server.withLock { $0 = server } }
 
-    /// What runs, as `parley --version` says it.
+    /// The running version, as `parley --version` prints it.
     private let build = Lock("")
 
     var version: String {
@@ -23,7 +23,7 @@ final class Metrics: Sendable {
         set { build.withLock { $0 = newValue } }
     }
 
-    /// Counts what an append has stored; repeats stored nothing.
+    /// Counts the events that an append has stored; a repeated append stores none.
     func countEmitted(_ outcome: AppendOutcome) {
         guard outcome.repeatedNote == nil else { return }
         emitted.add(UInt64(outcome.events.count { !$0.isDuplicate }), ordering: .relaxed)
@@ -37,21 +37,22 @@ final class Metrics: Sendable {
 }
 
 extension NativeAPI {
-    /// Lets `/metrics` show the server's connections, bytes and streams as well, and what runs.
+    /// Adds the server's connections, bytes and streams, and the running version, to `/metrics`.
     public func watch(_ server: Server, version: String = "") {
         metrics.watch(server)
         metrics.version = version
     }
 
-    /// Whether people reach the gateway by another address than its own on this machine.
+    /// True when clients reach the gateway at another address than its own on this machine.
     private var isPublic: Bool {
         guard let start = publicURL.firstRange(of: "://") else { return false }
         return !HostPolicy.isLoopback(publicURL[start.upperBound...].prefix { $0 != "/" })
     }
 
-    /// `GET /metrics`, in the Prometheus text format. For operators, and for scrapers on this machine where nothing shows a
-    /// proxy on it, whose requests come from here as well: not all proxies say in a request that they have passed it on. The
-    /// `Host` must be loopback, since a page whose name was bound to this machine after it was loaded asks from here too.
+    /// `GET /metrics`, in the Prometheus text format. For operators, and for scrapers on this machine when nothing
+    /// indicates a proxy on it: a proxy's requests come from this machine as well, and not all proxies mark them. The
+    /// `Host` must be loopback, because a page whose name was rebound to this machine after loading also sends requests
+    /// from here.
     func getMetrics(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let isForThisMachine = request.headers["Host"].map(HostPolicy.isLoopback) ?? true
@@ -71,7 +72,7 @@ extension NativeAPI {
         Self.printInbound(inbound.gate.metrics, to: &text)
         if let figures = await storeFigures.latest() { Self.print(figures, at: service.clock.now, to: &text) }
         printOperation(to: &text)
-        // Off the loop: a process with 100,000 streams has as many descriptors to list.
+        // Runs off the loop: a process with 100,000 streams has as many descriptors to list.
         let process = await onThreadPool { ProcessStatistics.read() }
         Self.print(process, to: &text)
         return Response(
@@ -212,13 +213,13 @@ struct MetricsText {
         line("# TYPE \(name) \(kind.rawValue)")
     }
 
-    /// A family with one sample.
+    /// Prints a family with one sample.
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: some Numeric) {
         family(name, kind, help)
         sample(name, [], value)
     }
 
-    /// - Parameter labels: values come from our own tables, never from clients, so that their number is bounded.
+    /// - Parameter labels: values must come from constant tables, never from clients, so that their number is bounded.
     mutating func sample(_ name: String, _ labels: [(name: String, value: String)], _ value: some Numeric) {
         guard !labels.isEmpty else { return line("\(name) \(value)") }
         let printed = labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ",")

@@ -1,15 +1,15 @@
 import Glibc
 
-/// What the operating system says about this process (`/proc/self`, Linux).
+/// The operating system's statistics of this process (`/proc/self`, Linux).
 struct ProcessStatistics {
     var residentBytes = 0
     var cpuSeconds = 0.0
     var openFiles = 0
     var openFilesMost = 0
-    /// Unix time.
+    /// The start time in Unix seconds.
     var startedAt = 0.0
 
-    /// Reads files of `/proc` and lists the open descriptors: not for a thread that others wait for.
+    /// Reads files of `/proc` and lists the open descriptors. Do not call on a thread that others wait for.
     static func read() -> ProcessStatistics {
         var figures = ProcessStatistics()
         figures.residentBytes = residentPages() * sysconf(Int32(_SC_PAGESIZE))
@@ -26,10 +26,10 @@ struct ProcessStatistics {
         return figures
     }
 
-    /// Of the 22nd number of `stat` (proc(5)), which counts ticks since the machine started; zero where there is no such
-    /// file.
+    /// The start time from the 22nd number of `stat` (proc(5)), which counts ticks since the machine started; zero when
+    /// there is no such file.
     private static func startTime() -> Double {
-        // The name of the program stands in brackets, and may hold spaces.
+        // The name of the program is in parentheses and may contain spaces.
         let fields = text(of: "/proc/self/stat").split(separator: ")").last?.split(separator: " ") ?? []
         var (now, uptime) = (timespec(), timespec())
         guard fields.count > 19, let ticks = Double(fields[19]), clock_gettime(CLOCK_REALTIME, &now) == 0,
@@ -53,7 +53,7 @@ struct ProcessStatistics {
         return String(decoding: buffer.prefix(count), as: UTF8.self)
     }
 
-    /// Without `.` and `..`, and without the descriptor that reading the folder takes.
+    /// The number of entries, without `.` and `..` and without the descriptor that reading the directory uses.
     private static func entries(of folder: String) -> Int {
         guard let handle = opendir(folder) else { return 0 }
         defer { closedir(handle) }

@@ -2,18 +2,18 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Whether the gateway does its work: an event is written to disk and comes out at a subscriber, within a deadline.
+/// The readiness check: an event is written to disk and reaches a subscriber within a deadline.
 ///
-/// One probe at a time, and its result holds for a second: a load balancer, or anybody, asking faster is told the same
-/// again and cannot wear the disk.
+/// One probe runs at a time, and its result is reused for one second: clients that ask more often get the same result
+/// and cannot wear out the disk.
 actor Readiness {
     enum Verdict: Sendable, Equatable {
         case ready
-        /// The sentence is for the operator.
+        /// The reason, as a sentence for the operator.
         case unready(String)
     }
 
-    /// Where probes are written: a channel of the gateway's own space, which no key reaches.
+    /// The channel of the probes. It belongs to the gateway's own app, which no key covers.
     static let channel = ChannelID("$ready", in: .gateway)
     static let holds = Duration.seconds(1)
 
@@ -24,7 +24,7 @@ actor Readiness {
     private var isProbing = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// - Parameter clock: waits for the deadline. What "a second ago" means is the service's clock to say.
+    /// - Parameter clock: measures the deadline. The age of a result is measured by the service's clock.
     init(service: ChatService, deadline: Duration, clock: any Clock<Duration>) {
         self.service = service
         self.deadline = deadline
@@ -39,7 +39,7 @@ actor Readiness {
         }
     }
 
-    /// The wall clock can step back; what then seems to come from the future is not fresh.
+    /// The wall clock can step back; a result from the future does not count as fresh.
     private func isFresh(_ moment: Timetoken) -> Bool {
         let now = service.clock.now
         return moment <= now && now < moment.adding(Self.holds)
@@ -49,7 +49,7 @@ actor Readiness {
         isProbing = true
         let verdict = await probe()
         isProbing = false
-        // A caller that went away proves nothing; the next one probes again.
+        // A probe whose caller disconnected proves nothing; the next caller probes again.
         if !Task.isCancelled { latest = (verdict, service.clock.now) }
         for continuation in waiting { continuation.resume() }
         waiting = []
@@ -61,7 +61,7 @@ actor Readiness {
         return await withTaskGroup(of: Verdict?.self) { group in
             group.addTask { await self.roundTrip() }
             group.addTask { [clock, deadline] in
-                // Ends early only when cancelled, and then nobody looks at the result.
+                // The sleep ends early only by cancellation, and then the result is not used.
                 try? await clock.sleep(for: deadline)
                 return .unready("an event took longer than \(deadline.wholeSecondsUp) s from the store to a subscriber")
             }
@@ -71,7 +71,7 @@ actor Readiness {
         }
     }
 
-    /// Appends an event and waits until a subscriber of the hub has it.
+    /// Appends an event and waits until a subscriber of the hub receives it.
     private nonisolated func roundTrip() async -> Verdict? {
         let hub = service.hub
         guard await hub.isRunning else { return .unready("events do not reach subscribers yet") }
@@ -84,7 +84,7 @@ actor Readiness {
     }
 
     private nonisolated func appendAndSee(_ outbox: Outbox) async -> Verdict? {
-        // Kept, because only then is the answer about the disk; expired at once, because nobody reads it.
+        // Stored, because otherwise the disk would not be checked; with a short expiry, because nobody reads it.
         var draft = EventDraft(channel: Self.channel, type: "system.probed", data: .emptyObject)
         draft.expires = service.clock.now.adding(.seconds(60))
         do throws(ChatError) {

@@ -2,8 +2,8 @@ import HTTPServer
 import Locking
 import Synchronization
 
-/// Requests by route, method and status class, with their durations. Bounded: routes and methods are those of the
-/// router, whatever clients send.
+/// Requests by route, method and status class, with their durations. Bounded, because routes and methods are those of
+/// the router, whatever clients send.
 final class RequestCounts: Sendable {
     /// Upper bounds of the buckets, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -14,9 +14,9 @@ final class RequestCounts: Sendable {
     }
 
     struct Series {
-        /// Answers with status 1xx to 5xx.
+        /// Responses with status 1xx to 5xx.
         var statuses: [UInt64] = [0, 0, 0, 0, 0]
-        /// One per bound, and one for what lies above the last; not cumulative.
+        /// One count per bound, and one for values above the last bound; not cumulative.
         var buckets = [UInt64](repeating: 0, count: RequestCounts.bounds.count + 1)
         var seconds = 0.0
         var bytes: UInt64 = 0
@@ -25,11 +25,11 @@ final class RequestCounts: Sendable {
     private let series = Lock<[Key: Series]>([:])
     private let refused = Atomic<UInt64>(0)
 
-    /// Answers 429, whatever the route.
+    /// The number of 429 responses on all routes.
     var tooMany: UInt64 { refused.load(ordering: .relaxed) }
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
-    /// Counts one answer. Called on the loop for each, so it costs little more than finding the series.
+    /// Counts one response. Called on the loop for each, so it must cost little more than the lookup of the series.
     func record(_ outcome: Router.Outcome) {
         if outcome.status == 429 { refused.add(1, ordering: .relaxed) }
         let method = outcome.method.rawValue
@@ -42,7 +42,7 @@ final class RequestCounts: Sendable {
         }
     }
 
-    /// In the order of their routes.
+    /// All series, in the order of their routes.
     var all: [(key: Key, series: Series)] {
         series.withLock { $0.map { ($0.key, $0.value) } }.sorted {
             ($0.key.route, $0.key.method) < ($1.key.route, $1.key.method)

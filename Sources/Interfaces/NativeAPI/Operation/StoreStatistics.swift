@@ -1,7 +1,7 @@
 import ChatCore
 import ChatModel
 
-/// What the store says of itself, asked at most every few seconds however often figures are wanted.
+/// The store's statistics, read at most every few seconds however often they are requested.
 actor StoreStatistics {
     private static let holds = Duration.seconds(5)
 
@@ -10,7 +10,7 @@ actor StoreStatistics {
 
     init(service: ChatService) { self.service = service }
 
-    /// Nil when the store cannot say.
+    /// The statistics; nil when the store cannot provide them.
     func latest() async -> EngineStatistics? {
         let now = service.clock.now
         if let known, known.at <= now, now < known.at.adding(Self.holds) { return known.figures }

@@ -7,7 +7,7 @@ import Locking
 extension NativeAPI {
     private static let searchNames = ["channel", "type", "filter", "user", Parameters.include]
 
-    /// `GET /v1/events`: kept events of all channels that the caller reads.
+    /// `GET /v1/events`: stored events of all channels that the caller may read.
     func getEvents(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Self.searchNames + Listing.timedNames)
         let listing = try Listing(parameters, of: request, limits: limits)
@@ -29,7 +29,7 @@ extension NativeAPI {
             try chat.selection(
                 channels: parameters.texts("channel"), types: parameters.texts("type"), filter: filter),
             user: user, in: stretch, limit: listing.limit)
-        // A filter may be asked about ten thousand events.
+        // A filter may have to examine 10,000 events.
         var page =
             filter == nil
             ? try await chat.search(search)
@@ -40,17 +40,17 @@ extension NativeAPI {
     }
 }
 
-/// An event with the objects that its reader asked for.
+/// An event with the included objects that the client requested.
 struct EventWithIncludes: Sendable {
     let event: Event
-    /// The value of the member `included`; nil where nothing was asked for.
+    /// The value of the member `included`; nil when nothing was requested.
     let included: JSONText?
 
     func print(to writer: inout JSONWriter) { event.printEnvelope(to: &writer, included: included) }
 }
 
 extension [Event] {
-    /// - Parameter included: the objects of each; empty where nothing was asked for.
+    /// - Parameter included: the objects of each event; empty when nothing was requested.
     func shown(with included: [RenderedIncludes]) -> [EventWithIncludes] {
         guard !included.isEmpty else { return map { EventWithIncludes(event: $0, included: nil) } }
         return zip(self, included).map { EventWithIncludes(event: $0, included: $1.text) }

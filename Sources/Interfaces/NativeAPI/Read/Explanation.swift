@@ -7,12 +7,13 @@ import Locking
 import Webhooks
 
 extension NativeAPI {
-    /// `GET /v1/events/{id}/explain`: what the gateway made of an event, and who is told of it.
+    /// `GET /v1/events/{id}/explain`: the gateway's processing of an event and its recipients.
     ///
-    /// Deliveries outlive events that pass, expire or are deleted: of such a one they say what they still know.
+    /// Deliveries outlive events that are transient, expired or deleted. For such an event the response contains what
+    /// its deliveries still record.
     func getExplanation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        // Before the event is looked for: it shows other people's webhooks.
+        // Checked before the lookup of the event, because the response shows other people's webhooks.
         try caller.demand(.manage)
         guard let timetoken = Timetoken(eventID: request.name("id")) else { throw Self.noEvent }
         do throws(ChatError) {
@@ -62,7 +63,7 @@ extension NativeAPI {
         return .json(writer.bytes)
     }
 
-    /// What is left of an event that is not kept any more: nobody can be told of it now.
+    /// The explanation of an event that is no longer stored. It has no present recipients.
     private static func explanation(of first: Delivery, _ deliveries: [Delivery]) -> Response {
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
@@ -93,7 +94,7 @@ extension NativeAPI {
         writer.endArray()
     }
 
-    /// All of them: a webhook that a page left out would seem to have been told nothing.
+    /// All deliveries of an event. A partial list would make a webhook look as if it had received nothing.
     private func deliveries(of event: Timetoken, _ caller: Caller) async throws(ChatError) -> [Delivery] {
         var deliveries: [Delivery] = []
         var cursor: String?
@@ -107,8 +108,8 @@ extension NativeAPI {
         return deliveries
     }
 
-    /// For every webhook and subscription whether it is told of such an event, why or why not, and what became of this one.
-    /// Deliveries to those that are no more stand at the end.
+    /// Prints for every webhook and subscription whether it receives such an event, the reason, and the state of this
+    /// event's delivery. Deliveries to removed webhooks come last.
     private static func printFates(
         _ matches: [WebhookMatch], _ deliveries: [Delivery], to writer: inout JSONWriter
     ) {
@@ -139,7 +140,8 @@ extension NativeAPI {
         writer.endObject()
     }
 
-    /// What the newest schema of its type says of an event, as JSON: it may be another than the one that accepted it.
+    /// The result of validating an event against the newest schema of its type, as JSON. The event may have been
+    /// accepted under an earlier version.
     private func validation(of event: Event, _ caller: Caller) async -> JSONText {
         await asLongWork {
             do throws(ChatError) {
@@ -154,7 +156,7 @@ extension NativeAPI {
 
     private static let noEvent = ChatError(.notFound, "no such event")
 
-    /// - Throws: `.notFound` for what is no event id as well: there is no such event either.
+    /// - Throws: `.notFound` when there is no such event, including for an invalid event id.
     func event(named id: String, _ caller: Caller) async throws(ChatError) -> Event {
         guard let timetoken = Timetoken(eventID: id) else { throw Self.noEvent }
         return try await service.chat(for: caller).event(timetoken)
@@ -162,7 +164,7 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// Why a payload could not even be held against a schema, as the answer of a validation.
+    /// Prints the reason for which a payload could not be validated at all, in the format of a validation result.
     fileprivate func printAsValidation(of type: String, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("valid", false)

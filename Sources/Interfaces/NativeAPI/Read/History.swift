@@ -59,7 +59,7 @@ extension NativeAPI {
     /// Pages of several channels, all read up to one watermark.
     func pages(of channels: [ChannelID], _ query: HistoryQuery, _ caller: Caller) async throws -> [HistoryPage] {
         let chat = service.chat(for: caller)
-        // Before the read: an event committed in between is then seen twice rather than never.
+        // Taken before the read, so that an event committed in between is returned twice rather than never.
         let watermark = try await chat.watermark()
         let pages = try await chat.history(channels.map(query.request(for:)))
         return zip(pages, channels).map { HistoryPage($0, of: query, in: $1, watermark: watermark) }
@@ -85,12 +85,12 @@ extension NativeAPI {
         return order
     }
 
-    /// Patterns of names that a query gives in a parameter, which may be repeated.
+    /// The name patterns in a query parameter, which may be repeated.
     static func patterns(_ name: String, _ parameters: Parameters) throws(ChatError) -> [NamePattern] {
         try patterns(parameters.texts(name), of: name)
     }
 
-    /// Type patterns of a body.
+    /// The type patterns in a body.
     static func types(_ texts: [String]) throws(ChatError) -> [NamePattern] {
         try patterns(texts, of: "type")
     }

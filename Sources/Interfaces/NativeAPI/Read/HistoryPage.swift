@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// What a client asked of a channel's history, cursor and filters together.
+/// A client's query of a channel's history: cursor and filters.
 struct HistoryQuery {
     var after = Timetoken.zero
     var before = Timetoken.distantFuture
@@ -12,13 +12,13 @@ struct HistoryQuery {
     var user: String?
     var cursor: PageCursor?
 
-    /// What the walk through one channel goes through, in whatever order and steps.
+    /// The codec of the walk's cursors. It depends on the channel and the filters, but not on order and page size.
     func seal(for channel: ChannelID) -> ListCursorCodec {
         let filters = types.map { "type=\($0)" }.sorted() + (user.map { ["user=\($0)"] } ?? [])
         return ListCursorCodec(["history", channel.name, "\(after)", "\(before)"] + filters)
     }
 
-    /// The request for one channel: one page of the walk.
+    /// The request for one page of the walk through one channel.
     func request(for channel: ChannelID) -> HistoryRequest {
         let isBack = cursor?.direction == .prev
         let walk = isBack ? order.reversed : order
@@ -34,22 +34,22 @@ struct HistoryQuery {
     }
 }
 
-/// One page of a channel's history, as it is answered.
+/// One page of a channel's history, as the API returns it.
 struct HistoryPage: Sendable {
     var events: [Event]
     var next: PageCursor?
     var previous: PageCursor?
-    /// Where a stream continues: nothing of what the walk covers is missed or repeated.
+    /// The position at which a stream continues without missing or repeating an event that the walk covers.
     var continuation: Timetoken
 
     /// - Parameters:
-    ///   - page: what the log gave for `query.request(for:)`.
-    ///   - watermark: of the app, taken before the log was asked.
+    ///   - page: the log's result for `query.request(for:)`.
+    ///   - watermark: the app's watermark, read before the log.
     init(_ page: Page<Event>, of query: HistoryQuery, in channel: ChannelID, watermark: Timetoken) {
         let isBack = query.cursor?.direction == .prev
         events = isBack ? page.items.reversed() : page.items
         let latest = Timetoken(max(1, query.before.rawValue) - 1)
-        // An event that was committed after the watermark was taken, and is here, need not come again.
+        // An event on this page that was committed after the watermark was read need not be returned again.
         let seen = max(min(watermark, latest), events.map(\.timetoken).max() ?? .zero)
         let anchor = query.order == .newestFirst ? query.cursor?.anchor ?? seen : seen
         let list = query.seal(for: channel).digest
@@ -58,22 +58,22 @@ struct HistoryPage: Sendable {
                 PageCursor(position: $0, order: query.order, direction: direction, anchor: anchor, list: list)
             }
         }
-        // As far as the log has looked: what was left out on the way may be all there was.
+        // The end is the position that the log has examined: every event on the way there may have been filtered out.
         let end = page.hasMore ? page.position : nil
         next = cursor(isBack ? events.last?.timetoken : end, .next)
         previous = cursor(isBack ? end : query.cursor == nil ? nil : events.first?.timetoken, .prev)
-        // A walk towards the present goes on where the page ends; one into the past has seen the present already.
+        // A walk towards the present continues at the end of the page. A walk into the past began at the present.
         continuation = query.order == .oldestFirst ? (next?.position ?? anchor) : anchor
     }
 
-    /// - Parameter included: the objects beside each event; empty where nothing was asked for.
+    /// - Parameter included: the objects included with each event; empty when nothing was requested.
     func print(to writer: inout JSONWriter, with included: [RenderedIncludes] = []) {
         print(to: &writer) { writer in
             for event in events.shown(with: included) { event.print(to: &writer) }
         }
     }
 
-    /// - Parameter items: prints what is shown in the events' places.
+    /// - Parameter items: prints the contents of the `data` array in place of the events.
     func print(to writer: inout JSONWriter, items: (inout JSONWriter) -> Void) {
         writer.beginObject()
         writer.key("data")
@@ -87,6 +87,6 @@ struct HistoryPage: Sendable {
         writer.endObject()
     }
 
-    /// Bytes the page takes in print, roughly.
+    /// The approximate size of the printed page in bytes.
     var weight: Int { events.reduce(128) { $0 + $1.draft.weight + 96 } }
 }

@@ -4,7 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `GET /v1/events/{id}`. An event never changes; its tag changes when its text is withheld, and with the objects beside it.
+    /// `GET /v1/events/{id}`. An event never changes. Its tag changes when its text is withheld, and with the included
+    /// objects.
     func getEvent(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [Parameters.include])
         let chat = service.chat(for: caller)

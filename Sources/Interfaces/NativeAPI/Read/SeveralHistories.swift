@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Events one `POST /v1/history` may ask for in all. With the largest payloads such an answer is as large as ten
-    /// pages of one channel; asking for more channels lowers the default limit of each.
+    /// The maximum number of events in all that one `POST /v1/history` may request. With the largest payloads such a
+    /// response is as large as ten pages of one channel. A request for more channels lowers the default limit of each.
     static let historyEvents = 2500
 
     private static let historyMembers = ["channels", "types", "user", "after", "before", "order", "limit"]

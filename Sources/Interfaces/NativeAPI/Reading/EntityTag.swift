@@ -3,7 +3,7 @@ import HTTPServer
 import Signing
 
 extension EntityTag {
-    /// The strong tag of a representation that has no version of its own: 96 bits of its SHA-256.
+    /// The strong tag of a representation without a version of its own: 96 bits of its SHA-256.
     static func of(_ representation: [UInt8]) -> String { quoted(digest(of: representation)) }
 
     fileprivate static func digest(of representation: [UInt8]) -> String {
@@ -12,22 +12,24 @@ extension EntityTag {
 }
 
 extension Response {
-    /// This answer to a `GET`, or a 304 when `If-None-Match` names its tag.
+    /// This response to a `GET`, or a 304 when `If-None-Match` contains its tag.
     ///
-    /// The body stays: it is not sent with a 304, but says the length, without which the connection would have to close.
+    /// The body is kept. It is not sent with a 304 but determines the length, without which the connection would have
+    /// to close.
     func unlessKnown(_ tag: String, to headers: Headers) -> Response {
         guard EntityTag.isKnown(tag, to: headers) else { return self }
         var response = self
         response.status = 304
-        // RFC 9110, 15.4.5: no metadata of the representation but what caches update.
+        // RFC 9110, 15.4.5: a 304 contains no metadata of the representation except what caches update.
         response.headers.removeAll { $0.name == "Content-Type" }
         return response
     }
 }
 
 extension Response {
-    /// This answer to a `GET` of a record, or a 304, where the body says more than the record: counts, or how a circuit is. The
-    /// tag then names the record's version and, behind a full stop, the body; `If-Match` looks at the version alone.
+    /// This response to a `GET` of a record, or a 304, for a body that contains more than the record, such as counts or
+    /// the state of a circuit breaker. The tag consists of the record's version, a full stop and a digest of the body;
+    /// `If-Match` compares only the version.
     func unlessKnown(version: String, to headers: Headers) -> Response {
         guard case .bytes(let body) = body else { return self }
         let tag = EntityTag.quoted(version + "." + EntityTag.digest(of: body))
@@ -38,7 +40,7 @@ extension Response {
     }
 }
 
-/// What `If-Match` demands of a record before it is changed.
+/// The precondition that `If-Match` sets for the change of a record.
 struct Precondition {
     private let isGiven: Bool
     private let tags: [String]
@@ -49,10 +51,12 @@ struct Precondition {
         tags = EntityTag.list(fields)
     }
 
-    /// The demand on a record that the write would make where there is none; `*` demands that there be one (RFC 9110, 13.1.1).
+    /// The precondition for a write that creates the record if it does not exist; `*` requires that it exists (RFC
+    /// 9110, 13.1.1).
     ///
-    /// - Parameter current: reads the record's present etag, nil where there is none; called only when the client named several.
-    /// - Throws: `.stale` when no record could meet the demand.
+    /// - Parameter current: reads the record's present etag, nil when it does not exist; called only when the client
+    ///   sent several tags.
+    /// - Throws: `.stale` when no record can meet the precondition.
     func demand(current: () async throws -> String?) async throws -> RecordChange.Precondition {
         guard isGiven else { return .none }
         if tags.contains("*") { return .present }
@@ -64,18 +68,18 @@ struct Precondition {
         return .etag(present)
     }
 
-    /// The one etag that a write must meet; nil when any will do. For records that are not found where there is none: then the
-    /// precondition does not count (RFC 9110, 13.2.1), so that `*` demands nothing.
+    /// The one etag that a write must match; nil when any will do. For records for which the route returns 404 when
+    /// they do not exist: the precondition is then not evaluated (RFC 9110, 13.2.1), so `*` requires nothing.
     ///
-    /// - Parameter current: reads the record's present etag; called only when the client named several.
-    /// - Throws: `.stale` when none can meet it.
+    /// - Parameter current: reads the record's present etag; called only when the client sent several tags.
+    /// - Throws: `.stale` when no tag can match.
     func etag(current: () async throws -> String) async throws -> String? {
         guard case .etag(let etag) = try await demand(current: current) else { return nil }
         return etag
     }
 
-    /// The version between the quotes of a strong tag, whatever body and coding it names behind it. The member `etag` of an object
-    /// is accepted without quotes too. Weak tags never match here (RFC 9110, 13.1.1).
+    /// The version inside the quotes of a strong tag, without the suffix for body and coding. The member `etag` of an
+    /// object is also accepted without quotes. Weak tags never match here (RFC 9110, 13.1.1).
     private static func opaque(_ tag: String) -> String? {
         guard tag.contains("\"") else { return String(tag.prefix { $0 != "." }) }
         guard tag.utf8.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }

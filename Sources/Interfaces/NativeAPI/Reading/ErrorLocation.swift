@@ -1,10 +1,11 @@
 import ChatModel
 import JSON
 
-/// Where in a body the member stands that an error of another module names: alone, under the name that the route has for it, or in
-/// a list of such, whose first element that the member's rule refuses is the place.
+/// The location in a body of the member that an error of another module names. The member may have that name, the
+/// route's own name for it, or be an element of a list: then the location is the first element that the member's rule
+/// refuses.
 struct ErrorLocation {
-    /// Other names than the plural.
+    /// The list names that are not the plural of the member's name.
     private static let names = [
         "channel": ["channels", "add", "remove"], "channels": ["add"], "user": ["users", "mentions", "by"],
         "by": ["user"],
@@ -19,7 +20,7 @@ struct ErrorLocation {
         self.body = body
     }
 
-    /// Nil where the body has no such member.
+    /// The JSON pointer; nil when the body has no such member.
     var pointer: String? {
         if field.isEmpty { return "#" }
         if let slash = field.firstIndex(of: "/") {
@@ -38,7 +39,7 @@ struct ErrorLocation {
         return found.first { $0.0 == field || $0.1.elements != nil }.map { "#/" + $0.0 }
     }
 
-    /// Whether the rule for the member refuses a text.
+    /// True when the rule for the member refuses a text.
     private func refuses(_ text: String, isPattern: Bool) -> Bool {
         var name = text
         if isPattern {

@@ -1,9 +1,9 @@
 import ChatModel
 import JSON
 
-/// Fields of records as requests change them: what is absent stays, `null` clears, a value is set.
+/// Changes of record fields in requests: an absent member keeps the field, `null` clears it, a value sets it.
 extension Fields {
-    /// - Parameter replacing: whether an absent member is cleared.
+    /// - Parameter replacing: true when an absent member clears the field.
     func edit(_ name: String, replacing: Bool = false) throws(ChatError) -> FieldEdit<String> {
         has(name) || replacing ? FieldEdit(try string(name)) : .keep
     }
@@ -14,14 +14,15 @@ extension Fields {
 
     /// Any JSON, byte for byte.
     ///
-    /// - Parameter merging: whether an object changes the present one as a merge patch (RFC 7396) instead of replacing it.
+    /// - Parameter merging: true when an object changes the present one as a merge patch (RFC 7396) instead of
+    ///   replacing it.
     func edit(value name: String, merging: Bool = false) -> FieldEdit<JSONText> {
         guard let value = raw(name) else { return .keep }
         guard member(name) != nil else { return .clear }
         return merging ? .change { ($0 ?? .null).merging(value) } : .set(value)
     }
 
-    /// An object of the sender's own, byte for byte.
+    /// An object with the client's own members, byte for byte.
     func edit(
         object name: String, replacing: Bool = false, merging: Bool = false
     ) throws(ChatError) -> FieldEdit<JSONText> {
@@ -31,7 +32,7 @@ extension Fields {
 
     /// An object whose members are all texts.
     ///
-    /// - Parameter merging: whether the texts are set beside the present ones, and `null` removes one.
+    /// - Parameter merging: true when the texts are added to the present ones, and `null` removes one.
     func edit(texts name: String, merging: Bool = false) throws(ChatError) -> FieldEdit<[String: String]> {
         guard has(name) else { return .keep }
         guard let object = try object(name, known: nil) else { return .clear }
@@ -49,7 +50,7 @@ extension Fields {
         }
     }
 
-    /// The members that are `null`: a merge patch removes them.
+    /// The names of the members that are `null`; a merge patch removes them.
     var nullNames: [String] { members.filter { $0.value == .null }.map(\.name) }
 
     /// - Throws: `.malformed`, slug `wrong_type`, for the first member that is `null`.

@@ -4,10 +4,10 @@ import HTTPServer
 import JSON
 import Signing
 
-/// How lists are answered: `{"data": […], "next_cursor": …, "has_more": …}` and a `Link` to the next page.
+/// A page of a list: `{"data": […], "next_cursor": …, "has_more": …}` with a `Link` to the next page.
 ///
-/// Every list takes `limit`, `cursor` and `order`; one whose elements have a time also `after` and `before`. A cursor belongs to
-/// the list of its page: the other parameters must stay the same.
+/// Every list takes `limit`, `cursor` and `order`; a list whose elements have a time also takes `after` and `before`. A
+/// cursor belongs to the list of its page: the other parameters must stay the same.
 struct Listing {
     let list: RecordList
 
@@ -31,7 +31,7 @@ struct Listing {
     var cursor: String? { list.cursor }
     var order: ListOrder? { list.order }
 
-    /// Answers with a page that came from a store that pages by itself.
+    /// A response with a page from a store that pages by itself.
     static func response<Item>(
         _ page: Page<Item>, to request: Request, print: (Item, inout JSONWriter) -> Void
     ) -> Response {
@@ -49,11 +49,11 @@ struct Listing {
         return .json(writer.bytes, headers: links(to: request, next: next))
     }
 
-    /// The page of a list that is in memory anyway; its cursors are the ids pages end with.
+    /// The page of a list that is held in memory; its cursors are the ids of the pages' last items.
     ///
     /// - Parameters:
-    ///   - usual: the order that the items are in.
-    ///   - time: of an item; nil for one without, which no bound of time takes.
+    ///   - usual: the order of `items`.
+    ///   - time: the time of an item; nil for one without, which no time bound matches.
     func page<Item>(
         of items: [Item], in usual: ListOrder = .ascending, id: (Item) -> String,
         time: (Item) -> Timetoken? = { _ in nil }
@@ -74,7 +74,7 @@ struct Listing {
         return Page(items: part, hasMore: hasMore, cursor: hasMore ? part.last.map(id) : nil)
     }
 
-    /// `Link` (RFC 8288) with the same query and other cursors.
+    /// The `Link` fields (RFC 8288): the same query with other cursors.
     static func links(
         to request: Request, next: String?, previous: String? = nil
     ) -> [(name: String, value: String)] {
@@ -91,7 +91,7 @@ struct Listing {
         return escaped(request.path) + "?" + all.joined(separator: "&")
     }
 
-    /// Escapes what would end the link early; everything else is in the request's own spelling.
+    /// Escapes the characters that would end the link early. Everything else keeps the request's spelling.
     private static func escaped(_ text: String) -> String {
         var output = ""
         for scalar in text.unicodeScalars {
@@ -106,19 +106,19 @@ struct Listing {
     }
 }
 
-/// Ties a page cursor to the list it was given out for: in another one it would name some place, and show a page that
-/// looks complete and is not.
+/// Binds a page cursor to its list. In another list it would name an arbitrary place, and the page would look complete
+/// although it is not.
 struct ListCursorCodec: Equatable {
-    /// 48 bits of a digest: against mistakes. Who forges a cursor sees no more than by leaving it out.
+    /// 48 bits of a digest, as a guard against mistakes. A forged cursor shows no more than a request without one.
     let digest: String
 
-    /// - Parameter list: what makes the list this one, whatever the page.
+    /// - Parameter list: the properties that identify the list, independent of the page.
     init(_ list: [String]) {
-        // The NUL stands in no name and in no query item: lists never run together.
+        // NUL occurs in no name and in no query item, so the joined texts of different lists differ.
         digest = Base64.encodeURL(Array(sha256(Array(list.joined(separator: "\0").utf8)).prefix(6)))
     }
 
-    /// A list is its path and its filters.
+    /// A list is identified by its path and its filters.
     init(_ request: Request) {
         let filters = request.query.items.filter { !Listing.pageNames.contains($0.name) }
         self.init([request.path] + filters.map { $0.name + "=" + $0.value }.sorted())
@@ -126,9 +126,10 @@ struct ListCursorCodec: Equatable {
 
     func sealed(_ cursor: String) -> String { digest + "." + cursor }
 
-    /// The cursor inside.
+    /// The cursor inside the text.
     ///
-    /// - Throws: `.malformed`, slug `bad_cursor`, for a text that was not sealed here, or for another list.
+    /// - Throws: `.malformed`, slug `bad_cursor`, for a text that was not created here, or that belongs to another
+    ///   list.
     func opened(_ text: String) throws(ChatError) -> String {
         guard let dot = text.firstIndex(of: "."), text[..<dot].utf8.count == digest.utf8.count else {
             throw ChatError.foreignCursor

@@ -1,11 +1,11 @@
 import ChatModel
 import Signing
 
-/// A place in a channel's history, as clients carry it from page to page (`conventions.md` 9).
+/// A place in a channel's history, which clients carry from page to page.
 ///
-/// Printed as base64url of `2|<timetoken>|asc|next|<anchor>|<list>`: the version of the form, the event the page begins
-/// after, the order of the walk, its direction, where a stream continues that was asked for with the walk's first page,
-/// and a digest of what the walk goes through.
+/// Printed as base64url of `2|<timetoken>|asc|next|<anchor>|<list>`: the version of the format, the event after which
+/// the page begins, the order of the walk, its direction, the position at which a stream continues that was requested
+/// with the walk's first page, and a digest of the walk's channel and filters.
 struct PageCursor: Equatable {
     enum Direction: String { case next, prev }
 
@@ -26,7 +26,7 @@ struct PageCursor: Equatable {
         self.list = list
     }
 
-    /// - Throws: `.malformed`, slug `bad_cursor`, for a text this gateway has not made.
+    /// - Throws: `.malformed`, slug `bad_cursor`, for a text that this gateway did not create.
     init(text: String) throws(ChatError) {
         let bytes = Base64.decodeURL(text) ?? []
         let parts = String(decoding: bytes, as: UTF8.self).split(separator: "|", omittingEmptySubsequences: false)

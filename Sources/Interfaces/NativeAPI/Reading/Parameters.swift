@@ -3,32 +3,32 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The query of a request, read strictly: a mistyped name is an error, because a filter silently left out would show,
-/// or delete, more than was meant.
+/// The query of a request, parsed strictly. An unknown name is an error, because ignoring a misspelt filter would show,
+/// or delete, more than intended.
 struct Parameters {
     private let query: Query
 
-    /// - Parameter known: every name this route reads.
+    /// - Parameter known: all names that this route accepts.
     /// - Throws: `.malformed`, slug `unknown_parameter`, with the nearest known name.
     init(_ query: Query, known: [String]) throws(ChatError) {
         self.query = query
         guard !query.isEmpty else { return }
         for item in query.items where !known.contains(item.name) {
             let nearest = NameSuggester(known).nearest(to: item.name).map { "; did you mean '\($0)'?" } ?? ""
-            // Shortened: what is repeated to the sender need not be as long as what was sent.
+            // Truncated, so that the error is not as long as the request.
             throw ChatError(
                 .malformed, "unknown query parameter '\(item.name.prefix(64))'\(nearest)", slug: "unknown_parameter")
         }
     }
 
-    /// The value of a parameter that may be given once.
+    /// The value of a parameter that may occur once.
     func text(_ name: String) throws(ChatError) -> String? {
         let values = query[all: name]
         guard values.count < 2 else { throw Self.bad(name, "must be given once") }
         return values.first
     }
 
-    /// Every value of a parameter that may be repeated.
+    /// All values of a parameter that may be repeated.
     func texts(_ name: String) -> [String] { query[all: name] }
 
     func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
@@ -39,7 +39,7 @@ struct Parameters {
         return value
     }
 
-    /// `true` or `false`; false when not given.
+    /// `true` or `false`; false when absent.
     func flag(_ name: String) throws(ChatError) -> Bool {
         switch try text(name) {
         case nil, "false": false
@@ -48,7 +48,7 @@ struct Parameters {
         }
     }
 
-    /// One of some words; nil when not given.
+    /// One of the words of an enumeration; nil when absent.
     func word<AuthorizationScheme: RawRepresentable & CaseIterable>(
         _ name: String, _ type: AuthorizationScheme.Type = AuthorizationScheme.self
     ) throws(ChatError) -> AuthorizationScheme? where AuthorizationScheme.RawValue == String {
@@ -56,7 +56,7 @@ struct Parameters {
         return try Self.word(text, name)
     }
 
-    /// Those of some words that are given; the parameter may be repeated.
+    /// The given words of an enumeration; the parameter may be repeated.
     func words<AuthorizationScheme: RawRepresentable & CaseIterable & Hashable>(
         _ name: String, _ type: AuthorizationScheme.Type = AuthorizationScheme.self
     ) throws(ChatError) -> Set<AuthorizationScheme> where AuthorizationScheme.RawValue == String {
@@ -76,24 +76,24 @@ struct Parameters {
         return word
     }
 
-    /// A position in the log, as a timetoken or as a time.
+    /// A position in the log, given as a timetoken or as a time.
     func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try text(name) else { return nil }
         guard let value = Timetoken(position: text) else { throw Self.bad(name, Fields.positionRule) }
         return value
     }
 
-    /// A parameter that cannot be used, in the words every route uses.
+    /// The error for an unusable parameter, with the same wording on every route.
     static func bad(_ name: String, _ what: String) -> ChatError {
         ChatError(.malformed, "query parameter '\(name)' \(what)", slug: "bad_parameter")
     }
 }
 
 extension Parameters {
-    /// The parameter that names the objects to hand out beside events.
+    /// The parameter that names the objects to include with events.
     static let include = "include"
 
-    /// The objects that `include` names: with commas between them, or in several parameters.
+    /// The objects that `include` names, separated by commas or in repeated parameters.
     ///
     /// - Throws: `.malformed`, slug `bad_parameter`, for any other name.
     func included() throws(ChatError) -> Set<IncludedObject> {
@@ -108,7 +108,7 @@ extension Parameters {
                 + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    /// The page's `limit`. Its upper bound is lower if objects are included.
+    /// The page's `limit`. Its upper bound is lower when objects are included.
     ///
     /// - Throws: `.malformed` for a number out of range.
     func pageLimit(_ limits: Limits) throws(ChatError) -> Int {

@@ -10,16 +10,19 @@ extension NativeAPI {
         "open_until", "participant_count",
     ]
 
-    /// An action that writes a resource and accepts what `read` returns of it: members that are not writable may be in the body
-    /// if they have their present values, and are left out of what `write` sees. `etag` and `updated_at` then demand the version
-    /// that was read, as `If-Match` does. Members of ``measured`` may have any value.
+    /// Wraps an action that writes a resource so that it accepts the output of `read`. Members that are not writable
+    /// may be in the body if they have their present values; they are removed before `write` runs. `etag` and
+    /// `updated_at` then require the version that was read, as `If-Match` does. Members of ``measured`` may have any
+    /// value.
     ///
-    /// `read` runs only for a body with such members. Members that the resource does not have stay, for `write` to refuse.
+    /// `read` runs only for a body with such members. Members that the resource does not have are kept, so that `write`
+    /// refuses them.
+    ///
     /// - Parameters:
     ///   - writable: the members that `write` reads.
     ///   - more: further members that change without a change of this resource.
-    /// - Throws: `.stale` where `etag` or `updated_at` is another: the resource has changed since it was read; `.malformed`, slug
-    ///   `bad_member`, for another value of any other member.
+    /// - Throws: `.stale` when `etag` or `updated_at` differs, because the resource has changed since it was read;
+    ///   `.malformed`, slug `bad_member`, for a different value of any other member.
     static func returning(
         _ writable: [String], measured more: Set<String> = [], from read: @escaping AuthenticatedHandler,
         to write: @escaping AuthenticatedHandler
@@ -43,7 +46,7 @@ extension NativeAPI {
                 }
                 let isVersion = ["etag", "updated_at"].contains(member.name)
                 guard !given.means(value) else {
-                    // Another write may come between the read and this one.
+                    // Another write may occur between the read and this one.
                     if isVersion, let tag, !request.headers.contains("If-Match") {
                         request = request.adding(header: "If-Match", tag)
                     }
@@ -71,7 +74,7 @@ extension NativeAPI {
         }
     }
 
-    /// The resource as `GET` returns it, with its tag; nil where there is none that the caller may read.
+    /// The resource as `GET` returns it, with its tag; nil when it does not exist or the caller may not read it.
     private nonisolated(nonsending) static func presentState(
         _ read: AuthenticatedHandler, _ request: Request, _ caller: Caller
     ) async throws -> (JSONValue, tag: String?)? {
@@ -88,7 +91,7 @@ extension NativeAPI {
 }
 
 extension JSONValue {
-    /// Whether both are the same value; members of objects have no order.
+    /// True when both are the same value; the order of members in objects does not matter.
     fileprivate func means(_ other: JSONValue) -> Bool {
         if let elements, let others = other.elements {
             return elements.count == others.count && zip(elements, others).allSatisfy { $0.means($1) }
