@@ -5,12 +5,12 @@ import JSON
 
 extension NativeAPI {
     private static let retentionHours = 1...876_000
-    /// The members that `PATCH /v1/apps/{id}` takes.
+    /// The writable members of `PATCH /v1/apps/{id}`.
     static let appMembers =
         ["name", "require_declared_types", "demand_tokens", "public_user_fields", "retention_hours"]
         + RatePolicies.memberNames
 
-    /// `GET /v1/apps`: for operators; without the apps' keys.
+    /// `GET /v1/apps`: for operators. The response does not contain the apps' keys.
     func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
         try demandOperator(caller)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
@@ -45,12 +45,13 @@ extension NativeAPI {
             body.bytes, status: 201, headers: [("Location", "/v1/apps/" + issued.app.id.name), Self.noStore])
     }
 
-    /// `GET /v1/apps/{id}`: an app's own admin reads its keys again; an operator sees any app, without them.
+    /// `GET /v1/apps/{id}`: an app's own admin gets its keys as well; an operator gets any app, without keys.
     func getApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let app = AppID(request.name("id"))
         let isOwn = app == caller.app
-        // In this order, and in the same words: whether another app exists is nobody's business.
+        // The checks run in this order and fail with the same message, so that a caller cannot find out whether another
+        // app exists.
         if isOwn { try caller.demand(.admin) }
         guard isOwn || caller.isOperator, let app = service.keyring.app(app) else {
             throw ChatError(.notFound, "no such app")
@@ -65,8 +66,8 @@ extension NativeAPI {
         return Response.json(body.bytes, headers: [Self.noStore, ("ETag", tag)]).unlessKnown(tag, to: request.headers)
     }
 
-    /// `PATCH /v1/apps/{id}`: what an app's own admin decides, and its rates, which only operators do. How long its events
-    /// stay both may decide.
+    /// `PATCH /v1/apps/{id}`. The app's own admin may change its settings, only operators its rates, and both the
+    /// retention.
     func patchApp(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let app = AppID(request.name("id"))
@@ -83,7 +84,7 @@ extension NativeAPI {
             let hours = try fields.integer("retention_hours", in: Self.retentionHours)
             change.retention = hours.map { .lasting(.seconds($0 * 3600)) } ?? .forever
         }
-        // What is written back as it was read needs no right to change it.
+        // Writing a value back unchanged requires no right to change it.
         if change.requiresDeclaredTypes == former.requiresDeclaredTypes { change.requiresDeclaredTypes = nil }
         if change.demandsTokens == former.demandsTokens { change.demandsTokens = nil }
         if change.publicUserFields == former.publicUserFields { change.publicUserFields = nil }
@@ -91,7 +92,7 @@ extension NativeAPI {
         let hasRates = try rates(former.rates) != former.rates
         let etag = try await Precondition(request.headers).etag { former.etag }
         let changed = try await service.change(app, change, rates: hasRates ? rates : nil, ifMatch: etag, by: caller)
-        // The operator's log has it; the app's own admins are to see it too.
+        // The operator's audit log has the entry already; the app's own admins must see it too.
         if app != caller.app { await service.audit.write(AuditOperation("app.update", request, caller), in: app) }
         return .json(
             JSONText { writer in
@@ -101,7 +102,7 @@ extension NativeAPI {
             }.bytes, headers: [("ETag", EntityTag.quoted(changed.etag))])
     }
 
-    /// Nil where the body leaves them as they are; null is the default.
+    /// The change of the public user fields: nil when absent, the default for `null`.
     private static func publicUserFields(_ fields: Fields) throws(ChatError) -> PublicUserFields? {
         guard fields.has("public_user_fields") else { return nil }
         guard let names = try fields.strings("public_user_fields") else { return .standard }

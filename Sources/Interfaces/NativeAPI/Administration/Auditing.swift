@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// As `asCaller`, for what changes the administration of an app: leaves an entry in its audit log, in the commit of the
-    /// change where that is one of records. Of failures those are noted that a right was missing for.
+    /// As `asCaller`, for actions that change the administration of an app: also writes an entry to its audit log, in
+    /// the commit of the change when the change is one of records. Of the failures, only missing rights are recorded.
     func asAdministrator(
         _ action: String, _ act: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered,
         isConditional: Bool = false
@@ -24,7 +24,7 @@ extension NativeAPI {
         return asCaller(audited, repeating: repeating, isConditional: isConditional)
     }
 
-    /// Notes that somebody came with a credential that does not hold. Among the operator's entries: it belongs to no app.
+    /// Records a sign-in with an invalid credential. The entry belongs to no app, so it is among the operator's.
     func noteFailedSignIn(_ request: Request, _ error: any Error) async {
         guard let error = error as? ChatError, error.slug == "credential_invalid",
             let app = service.keyring.apps.first(where: \.isFirst)
@@ -68,7 +68,7 @@ extension AuditOperation {
 }
 
 extension Response {
-    /// The last part of where a creation says that its result is.
+    /// The name of the created resource: the last segment of the `Location` field.
     fileprivate var createdName: String? {
         headers.first { $0.name == "Location" }.flatMap { $0.value.split(separator: "/").last.map(String.init) }
     }

@@ -13,14 +13,15 @@ extension NativeAPI {
         return try await inbound.gate.accept(post, for: source, in: app).response
     }
 
-    /// One that is larger than any post may be: the server refuses it, and the source's owner finds it in the log.
+    /// Records a post that is larger than the limit: the server refuses it, and the source's owner finds it in the
+    /// request log.
     @Sendable func noteTooLargePost(_ request: Request) {
         inbound.gate.noteTooLarge(
             post(request), bytes: request.headers["Content-Length"].flatMap { Int($0) }, for: request.name("source"),
             in: request.parameters["app"])
     }
 
-    /// `GET` and `OPTIONS` of the same addresses: a provider asks whether it may post here.
+    /// `GET` and `OPTIONS` of the same addresses: a provider's check that it may post here.
     func greetInbound(_ request: Request) async throws -> Response {
         let (source, app) = (request.name("source"), request.parameters["app"])
         if let answer = try inbound.gate.greet(post(request), for: source, in: app) { return answer.response }
@@ -42,7 +43,7 @@ extension NativeAPI {
 }
 
 extension InboundReceipt {
-    /// How its sender learns of it.
+    /// The response to the post's sender.
     var response: Response {
         if let handshake { return handshake.response }
         var writer = JSONWriter(capacity: 96 * events.count + 32)

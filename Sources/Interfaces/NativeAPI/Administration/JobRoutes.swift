@@ -5,7 +5,7 @@ import JSON
 import Webhooks
 
 extension NativeAPI {
-    /// Deliveries per second a job may be held to.
+    /// The bounds of a job's rate, in deliveries per second.
     private static let ratesPerSecond = 1...10_000
     private static let narrowingMembers = ["webhook", "after", "before", "types", "channels", "filter"]
     private static let scopeMembers = [
@@ -48,7 +48,7 @@ extension NativeAPI {
         try caller.demand(.manage)
         let fields = try Fields(
             request.body.bytes, limits: limits, known: Self.scopeMembers.filter { $0 != "only" } + ["webhook", "all"])
-        // What is removed is gone: an empty body may be a mistake.
+        // A purge cannot be undone, and an empty body may be a mistake.
         guard try fields.boolean("all") == true || Self.narrowingMembers.contains(where: { fields.member($0) != nil })
         else {
             throw fields.fault(

@@ -5,7 +5,7 @@ import JSON
 import Signing
 
 extension NativeAPI {
-    /// The members that `PATCH /v1/keys/{id}` takes.
+    /// The writable members of `PATCH /v1/keys/{id}`.
     static let keyChanges = ["name"] + RatePolicies.memberNames
     private static let keyMembers =
         ["name", "scopes", "channels", "types", "expires_at", "jwt"] + RatePolicies.memberNames
@@ -19,7 +19,7 @@ extension NativeAPI {
             (try parameters.position("last_used_after"), try parameters.position("last_used_before"))
         let keys = try service.keyring.keys(of: caller).filter { key in
             guard after != nil || before != nil else { return true }
-            // A key that was never used is found among those that were not used lately.
+            // A key that was never used counts as one whose last use is before any time.
             let used = service.keyring.lastUse(of: key) ?? .zero
             return (after.map { used > $0 } ?? true) && (before.map { used < $0 } ?? true)
         }
@@ -44,7 +44,7 @@ extension NativeAPI {
         return .json(body.bytes, status: 201, headers: [("Location", "/v1/keys/" + key.id), Self.noStore])
     }
 
-    /// A public key in the place of a text: what it signs are tokens of users.
+    /// The public key of a key that signs users' tokens. Such a key has no text of its own.
     private func signature(_ fields: Fields) throws(ChatError) -> APIKey.TokenEvidence? {
         guard let jwt = try fields.object("jwt", known: ["alg", "public_key"]) else { return nil }
         let name = try jwt.required("alg", try jwt.string("alg"))
@@ -84,7 +84,7 @@ extension NativeAPI {
         key.print(text: text, used: service.keyring.lastUse(of: key), to: &writer)
     }
 
-    /// `PATCH /v1/keys/{id}`: its name, and what it is held to. The rest of a key is what it was made with.
+    /// `PATCH /v1/keys/{id}`: the name and the rates. Everything else is fixed when a key is created.
     func patchKey(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demandWholeApp()
@@ -106,7 +106,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// Answers that hold a secret: no cache may keep them.
+    /// The header field of responses that contain a secret: no cache may store them.
     static let noStore = (name: "Cache-Control", value: "no-store")
 
     private func scopes(_ fields: Fields) throws(ChatError) -> Scopes {
@@ -139,8 +139,8 @@ extension NativeAPI {
 
 extension APIKey {
     /// - Parameters:
-    ///   - text: the key itself; only when it was just made.
-    ///   - used: when it was used last.
+    ///   - text: the text of the key; only when it was just created.
+    ///   - used: the time of its last use; nil if there was none.
     fileprivate func print(text: String?, used: Timetoken?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)

@@ -3,13 +3,14 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// What keys and apps are held to: `rate_limit` counts requests, `event_quota` events. Each is a quantity in a window.
+/// The rates of keys and apps in requests: `rate_limit` counts requests, `event_quota` counts events. Each is a
+/// quantity per window.
 extension RatePolicies {
     static let memberNames = ["rate_limit", "event_quota"]
     private static let quantities = 1...1_000_000_000_000
     private static let windows = 1...31 * 24 * 3600
 
-    /// - Parameter former: what holds where a member is left out; `null` takes a policy away.
+    /// - Parameter former: the present rates, which absent members keep; `null` removes a policy.
     init(_ fields: Fields, former: RatePolicies = RatePolicies()) throws(ChatError) {
         self = former
         if fields.has("rate_limit") { requests = try Self.policy("rate_limit", fields) }
@@ -32,16 +33,16 @@ extension RatePolicies {
 }
 
 extension NativeAPI {
-    /// Runs `work` if the caller's rates allow another request, and says in the answer what is left of them.
+    /// Runs `work` if the caller's rates allow another request, and adds the remaining quantities to the response.
     ///
-    /// Kept apart from `asCaller`: who is held to nothing pays nothing for it.
+    /// Separate from `asCaller`, so that callers without rates pay nothing for it.
     func held(
         to counters: RateMeters, _ request: Request, _ work: () async throws -> Response
     ) async throws -> Response {
         do {
             try counters.admitRequest(at: service.clock.now)
             var response = try await work()
-            // A stream's head is its own; what it costs was said by nobody, as it lasts.
+            // A stream's head is built elsewhere, and the cost of a stream is not known while it lasts.
             if case .stream = response.body { return response }
             response.headers += fields(of: counters)
             return response
@@ -52,7 +53,7 @@ extension NativeAPI {
         }
     }
 
-    /// `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
+    /// The fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers).
     private func fields(of counters: RateMeters) -> [(name: String, value: String)] {
         let states = counters.states(at: service.clock.now)
         let policies = states.map { "\"\($0.name)\";q=\($0.policy.quantity);w=\($0.policy.window.components.seconds)" }

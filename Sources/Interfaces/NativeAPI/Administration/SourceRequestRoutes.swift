@@ -5,7 +5,7 @@ import InboundHooks
 import JSON
 import Signing
 
-/// The latest requests of a source.
+/// The latest requests to a source.
 extension NativeAPI {
     /// `GET /v1/sources/{id}/requests`: the newest first.
     func getSourceRequests(_ request: Request, _ caller: Caller) async throws -> Response {
@@ -38,7 +38,7 @@ extension NativeAPI {
 }
 
 extension InboundRequest {
-    /// Prints it as the next value of `writer`.
+    /// Prints the request as the next value of `writer`.
     fileprivate func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)
@@ -59,7 +59,7 @@ extension InboundRequest {
         if let text = String(validating: body, as: UTF8.self) {
             writer.member("body", text)
         } else {
-            // Cut inside a character, or no text at all.
+            // The stored part ends inside a character, or the body is not text.
             writer.member("body_base64", Base64.encode(body))
         }
         writer.member("body_bytes", bodyBytes)

@@ -27,7 +27,7 @@ extension NativeAPI {
             try await inbound.registry.put(id, body, demand: demand, by: caller)
         }
         var headers = [(name: "ETag", value: EntityTag.quoted(source.etag))]
-        // The segment as it was sent: an id can hold what a URL must escape.
+        // The path segment keeps the encoding of the request: an id may contain characters that a URL must escape.
         if isNew { headers.append(("Location", request.path)) }
         return .json(source.printed().bytes, status: isNew ? 201 : 200, headers: headers)
     }
@@ -39,7 +39,7 @@ extension NativeAPI {
         return .json(source.printed().bytes, headers: [("ETag", EntityTag.quoted(source.etag))])
     }
 
-    /// What a PUT or a PATCH of a source has.
+    /// The parts of a PUT or a PATCH of a source.
     private func sourceChange(
         _ request: Request, _ caller: Caller
     ) async throws -> (id: String, body: JSONDocument, demand: RecordChange.Precondition) {
@@ -62,7 +62,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `GET /v1/sources/{id}/mappings`: the latest, the newest first unless asked otherwise.
+    /// `GET /v1/sources/{id}/mappings`: the latest mappings, the newest first unless the request asks for another
+    /// order.
     func getSourceMappings(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let versions = try await inbound.registry.mappings(of: request.name("id"), by: caller)

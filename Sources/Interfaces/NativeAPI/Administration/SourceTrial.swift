@@ -6,7 +6,7 @@ import JSON
 import Signing
 import Webhooks
 
-/// `POST /v1/sources/{id}/test`: what a post would become. Nothing is stored.
+/// `POST /v1/sources/{id}/test`: the events that a post would produce. Stores nothing.
 extension NativeAPI {
     private static var trialMembers: [String] {
         ["method", "headers", "query", "body", "body_base64", "mapping", "request"]
@@ -34,7 +34,7 @@ extension NativeAPI {
         return .json(writer.bytes)
     }
 
-    /// A post as somebody describes it.
+    /// The post that the body describes.
     private func post(_ fields: Fields, to path: String) throws -> InboundPost {
         let method = try fields.string("method") ?? "POST"
         guard ["POST", "GET", "OPTIONS"].contains(method) else {
@@ -54,7 +54,7 @@ extension NativeAPI {
             url: publicURL.isEmpty ? nil : publicURL + path, method: method)
     }
 
-    /// An object of texts, or a list of `{"name":…,"value":…}`, where a name may be there several times.
+    /// Reads an object of texts, or a list of `{"name":…,"value":…}` in which a name may occur several times.
     private func pairs(_ name: String, _ fields: Fields) throws(ChatError) -> [InboundPost.Field] {
         guard let member = fields.member(name), let text = fields.raw(name) else { return [] }
         guard let elements = member.elements, let texts = text.rawElements() else {
@@ -74,10 +74,10 @@ extension NativeAPI {
     }
 }
 
-/// How a trial is answered.
+/// The response to a test of a source.
 extension NativeAPI {
-    /// Of its events, which are as many as of a batch at most, those are listed that explain no more pairs of event and webhook
-    /// than a dry run does; of the others there is the number.
+    /// Prints the result. A post produces at most as many events as a batch. Events are listed as long as they explain
+    /// no more pairs of event and webhook than a dry run does; the rest are only counted.
     private func print(_ trial: MappingTestResult, for caller: Caller, to writer: inout JSONWriter) async throws {
         writer.beginObject()
         writer.member("verified", trial.isVerified)

@@ -144,7 +144,7 @@ extension NativeAPI {
         return (ids, fields)
     }
 
-    /// What became of each id, in their order.
+    /// The result for each id, in the order of the ids.
     private static func results(_ ids: [String], _ done: [Bool], _ word: String) -> Response {
         var writer = JSONWriter(capacity: ids.count * 64 + 16)
         writer.beginObject()
@@ -182,7 +182,7 @@ extension SubscriptionSettings {
         "max_attempts", Parameters.include,
     ]
 
-    /// Takes over what was sent: a member left out stays, null puts the default back.
+    /// Applies the members of a request: an absent member keeps its value, `null` restores the default.
     fileprivate mutating func merge(_ fields: Fields, limits: Limits) throws(ChatError) {
         let defaults = SubscriptionSettings()
         if fields.has("types") {

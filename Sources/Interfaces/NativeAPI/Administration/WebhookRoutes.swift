@@ -5,7 +5,7 @@ import JSON
 import Webhooks
 
 extension NativeAPI {
-    /// A week: a receiver that needs longer to change over can rotate again.
+    /// At most one week; a receiver that needs longer to switch can rotate again.
     private static let overlapSeconds = 0...604_800
 
     /// `GET /v1/webhooks`
@@ -53,7 +53,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// `POST /v1/webhooks/{id}/enable`: an empty body, or what is to become of held deliveries, `{"held": "dead"}`.
+    /// `POST /v1/webhooks/{id}/enable`: an empty body, or the treatment of held deliveries, `{"held": "dead"}`.
     func enableWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try optionalFields(request, known: ["held"])
@@ -90,21 +90,21 @@ extension NativeAPI {
         return .json(JSONText { key.print(to: &$0) }.bytes)
     }
 
-    /// `POST /v1/webhooks/{id}/test`: waits for the receiver's answer.
+    /// `POST /v1/webhooks/{id}/test`: waits for the receiver's response.
     func testWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         try Self.refuseContent(request)
         let attempt = try await webhooks.deliveries.test(webhook: request.name("id"), by: caller)
         return .json(JSONText { attempt.print(to: &$0) }.bytes)
     }
 
-    /// `POST /v1/webhooks/{id}/verify`: asks the receiver for its consent and waits for the answer.
+    /// `POST /v1/webhooks/{id}/verify`: asks the receiver for its consent and waits for the response.
     func verifyWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         try Self.refuseContent(request)
         return Self.shown(try await webhooks.verification.verify(request.name("id"), by: caller))
     }
 
-    /// `POST /v1/webhooks/{id}/preview`: for an event of the log, `{"event": "evt_…"}`, or for a made-up one with the members
-    /// of an emit and its `channel`.
+    /// `POST /v1/webhooks/{id}/preview`: for an event of the log, `{"event": "evt_…"}`, or for an invented event, with
+    /// the members of an emit and its `channel`.
     func previewWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
@@ -133,7 +133,8 @@ extension NativeAPI {
                 meta: fields.member("meta") == nil ? nil : fields.raw("meta")))
     }
 
-    /// `GET /.well-known/jwks.json`: the public keys of apps whose webhooks sign with Ed25519; `?app=` for those of one.
+    /// `GET /.well-known/jwks.json`: the public keys of all apps whose webhooks sign with Ed25519, or of one app with
+    /// `?app=`.
     func getKeySet(_ request: Request) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["app"])
         let app = try parameters.text("app").map { AppID($0) }
@@ -149,9 +150,10 @@ extension NativeAPI {
         return .json(body.bytes, headers: [("Cache-Control", "public, max-age=300")])
     }
 
-    /// The body of a route that writes members: an empty one would reset them all unseen, so `{}` says that.
+    /// The body of a route that writes members. An empty body is refused, because it would reset them all by accident;
+    /// `{}` does so on purpose.
     ///
-    /// - Throws: `.malformed`, slug `member_missing`, without a body; as ``Fields``.
+    /// - Throws: `.malformed`, slug `member_missing`, without a body; otherwise as ``Fields``.
     func requiredFields(_ request: Request, known: [String]) throws -> Fields {
         guard !request.body.bytes.isEmpty else { throw Self.bodyMissing }
         return try Fields(request.body.bytes, limits: limits, known: known)
@@ -160,7 +162,7 @@ extension NativeAPI {
     static let bodyMissing = ChatError(
         .malformed, "a JSON object is required; send {} for one without members", slug: "member_missing")
 
-    /// The body of a route that can do without one.
+    /// The body of a route whose body is optional; nil without one.
     func optionalFields(_ request: Request, known: [String]) throws -> Fields? {
         request.body.bytes.isEmpty ? nil : try Fields(request.body.bytes, limits: limits, known: known)
     }

@@ -52,7 +52,8 @@ extension NativeAPI {
         return Self.shown(made.record, createdAt: made.isNew ? location : nil)
     }
 
-    /// `GET /v1/channels/{channel}`. Never a 304: the counts change and its version, which is for `If-Match`, does not.
+    /// `GET /v1/channels/{channel}`. Never a 304: the counts change, but the version, which serves `If-Match`, does
+    /// not.
     private func getChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard let view = try await chat(for: caller, request).channelView(request.name("channel")) else {
@@ -61,7 +62,7 @@ extension NativeAPI {
         return Self.shown(view).unlessKnown(version: view.channel.etag, to: request.headers)
     }
 
-    /// `PUT /v1/channels/{channel}`: makes the record, or replaces what the app keeps in it.
+    /// `PUT /v1/channels/{channel}`: creates the record, or replaces its writable members.
     private func putChannel(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: ChannelEdit.members + ["kind"])
@@ -113,7 +114,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// A name as one segment of a path (RFC 3986, 2.3).
+    /// A name encoded as one path segment (RFC 3986, 2.3).
     private static func pathSegment(_ name: String) -> String {
         let hexadecimal = Array("0123456789ABCDEF".utf8)
         let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
@@ -138,7 +139,7 @@ extension ChannelEdit {
         "name", "description", "custom_type", "cover_url", "type", "status", "data", "custom", ActorName.parameter,
     ]
 
-    /// - Parameter merging: whether `data` and `custom` change what is there, as a merge patch does.
+    /// - Parameter merging: true when `data` and `custom` are merged into the present values, as by a merge patch.
     init(_ fields: Fields, merging: Bool = false) throws(ChatError) {
         self.init()
         name = try fields.edit("name")

@@ -3,12 +3,12 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The longest name of a device.
+/// The maximum length of a device's name, in bytes.
 private let deviceBytesMost = 128
 
 extension NativeAPI {
-    /// The app as this request may use it: as its caller, from the device it names, with its id as the cause of what
-    /// follows.
+    /// The app with the rights of this request: those of its caller, from the device that it names. The request's id
+    /// becomes the cause of the resulting events.
     func chat(for caller: Caller, _ request: Request) throws(ChatError) -> ChatAccess {
         let device = request.headers["X-Device-Id"]
         if let device, !(1...deviceBytesMost).contains(device.utf8.count) {
@@ -18,11 +18,11 @@ extension NativeAPI {
     }
 }
 
-/// The name under which a request says who acts: a member of its body, or a query parameter where the route takes no body.
+/// The name of the acting user in requests: a member of the body, or a query parameter on routes without a body.
 enum ActorName {
     static let parameter = "by"
 
-    /// The fault of an invalid user name; nil for a valid one.
+    /// The description of an invalid user name; nil for a valid one.
     fileprivate static func fault(_ name: String) -> String? {
         do throws(ChatError) {
             try Names.check(user: name)
@@ -36,7 +36,7 @@ enum ActorName {
 extension Fields {
     /// The acting user: the member `by`.
     ///
-    /// - Throws: `.malformed` with the pointer, for what is not a user's name.
+    /// - Throws: `.malformed`, with the pointer, when the value is not a valid user name.
     func actor() throws(ChatError) -> String? {
         guard let name = try string(ActorName.parameter) else { return nil }
         if let detail = ActorName.fault(name) { throw fault(ActorName.parameter, "format", detail) }

@@ -5,7 +5,7 @@ import JSON
 
 extension NativeAPI {
     func addGroupRoutes(to router: inout Router) {
-        // The longest group: every name at its longest, quoted.
+        // Room for the largest group, with every name at its maximum length and quoted.
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes + limits.groupChannels * 260)
         router.add(.get, "/v1/channel-groups", handler: asCaller(getGroups))
         router.add(.get, "/v1/channel-groups/{group}", handler: asCaller(getGroup))
@@ -71,7 +71,7 @@ extension NativeAPI {
         return Self.shown(written.record)
     }
 
-    /// `POST /v1/channel-groups/{group}/channels`: adds channels and removes others; makes the group where there is none.
+    /// `POST /v1/channel-groups/{group}/channels`: adds and removes channels; creates the group if it does not exist.
     private func postGroupChannels(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: ["add", "remove"])

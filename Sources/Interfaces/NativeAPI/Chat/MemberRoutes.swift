@@ -43,7 +43,7 @@ extension NativeAPI {
         return Self.shown(membership, to: caller).unlessKnown(EntityTag.quoted(membership.etag), to: request.headers)
     }
 
-    /// `PUT /v1/channels/{channel}/members/{user}`: joins, accepts, or lets in.
+    /// `PUT /v1/channels/{channel}/members/{user}`: joins, accepts an invitation, or admits a user.
     private func putMember(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: MembershipEdit.members)
@@ -71,7 +71,7 @@ extension NativeAPI {
         return Self.shown(membership, to: caller)
     }
 
-    /// `DELETE /v1/channels/{channel}/members/{user}`: leaves, or is removed.
+    /// `DELETE /v1/channels/{channel}/members/{user}`: leaves, or removes another user.
     private func deleteMember(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: [ActorName.parameter, "reason"])
         let (chat, channel, user) = (try chat(for: caller, request), request.name("channel"), request.name("user"))
@@ -115,9 +115,9 @@ extension MembershipEdit {
     static let members = ["type", "status", "custom", "push", "role", ActorName.parameter]
 
     /// - Parameters:
-    ///   - replacing: whether omitted members are cleared, except the role: if it is omitted, the channel's operators
+    ///   - replacing: true when absent members are cleared, except the role: if it is absent, the channel's operators
     ///     determine it.
-    ///   - merging: whether `custom` is merged into the present value, as a merge patch.
+    ///   - merging: true when `custom` is merged into the present value, as by a merge patch.
     init(_ fields: Fields, replacing: Bool = false, merging: Bool = false) throws(ChatError) {
         self.init()
         type = try fields.edit("type", replacing: replacing)

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Messages; sending them is with the other emits.
+    /// Adds the routes of messages. The route that sends them is added with the other emits.
     func addMessageRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let one = "/v1/channels/{channel}/messages/{timetoken}"
@@ -178,9 +178,9 @@ extension NativeAPI {
 }
 
 extension Request {
-    /// The message of the path.
+    /// The timetoken of the message in the path.
     ///
-    /// - Throws: `.notFound` for what is no timetoken.
+    /// - Throws: `.notFound` when the segment is not a timetoken.
     func messageTimetoken() throws(ChatError) -> Timetoken {
         guard let timetoken = Timetoken(exactly: name("timetoken")) else {
             throw ChatError(.notFound, "no such message: '\(name("timetoken").prefix(64))' is no timetoken")

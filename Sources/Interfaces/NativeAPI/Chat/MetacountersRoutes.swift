@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Counters that are kept with channels.
+    /// Adds the routes of counters that are stored with channels.
     func addMetacounterRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let all = RoutePattern("/v1/channels/{channel}/metacounters")
@@ -29,7 +29,7 @@ extension NativeAPI {
         return Self.shown(counters, headers: [("ETag", tag)]).unlessKnown(tag, to: request.headers)
     }
 
-    /// `POST /v1/channels/{channel}/metacounters`: keys that are not there yet.
+    /// `POST /v1/channels/{channel}/metacounters`: adds keys that do not exist yet.
     func postMetacounters(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["metacounters", "by"])
@@ -47,7 +47,7 @@ extension NativeAPI {
         try await update(.set, isAdding: true, request, caller)
     }
 
-    /// `POST /v1/channels/{channel}/increment-metacounters`: adds to counters; a negative number counts down.
+    /// `POST /v1/channels/{channel}/increment-metacounters`: adds to counters; a negative number decreases one.
     func incrementMetacounters(_ request: Request, _ caller: Caller) async throws -> Response {
         try await update(.inc, isAdding: false, request, caller)
     }
@@ -114,7 +114,8 @@ extension NativeAPI {
         try await Precondition(request.headers).etag { try await chat.metacounters(of: request.name("channel")).etag }
     }
 
-    /// Read from its digits: 64 bits are more than a number of JSON surely holds. `24.0` is an integer too, as in JSON Schema.
+    /// Parsed from the digits, because not every JSON number type holds 64 bits exactly. `24.0` is an integer too, as
+    /// in JSON Schema.
     private static func counter(_ name: String, _ fields: Fields) throws(ChatError) -> Int64? {
         guard let text = fields.raw(name)?.description else { return nil }
         guard let value = Int64(text) ?? Self.whole(fields.value[name]) else {
@@ -123,13 +124,13 @@ extension NativeAPI {
         return value
     }
 
-    /// A number without a fraction, where a `Double` holds every digit of it.
+    /// A number without a fraction, in the range that a `Double` represents exactly.
     private static func whole(_ value: JSONValue?) -> Int64? {
         guard let number = value?.double, number.magnitude < 0x1p53 else { return nil }
         return Int64(exactly: number)
     }
 
-    /// The counters of an object; what is null is left out.
+    /// The counters in an object; `null` values are left out.
     private static func counters(_ given: Fields) throws(ChatError) -> [ExactText: Int64] {
         var counters: [ExactText: Int64] = [:]
         for (key, value) in given.members where value != .null { counters[ExactText(key)] = try counter(key, given) }

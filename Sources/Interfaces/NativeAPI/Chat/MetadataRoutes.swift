@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// Texts that are kept with channels.
+    /// Adds the routes of texts that are stored with channels.
     func addMetadataRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let all = RoutePattern("/v1/channels/{channel}/metadata")
@@ -26,7 +26,7 @@ extension NativeAPI {
         return Self.shown(texts, headers: [("ETag", tag)]).unlessKnown(tag, to: request.headers)
     }
 
-    /// `POST /v1/channels/{channel}/metadata`: keys that are not there yet.
+    /// `POST /v1/channels/{channel}/metadata`: adds keys that do not exist yet.
     func postMetadata(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["metadata", "by"])
@@ -95,7 +95,7 @@ extension NativeAPI {
             ifMatch: try await metadataVersion(request, chat))
     }
 
-    /// One value of a channel.
+    /// The response with one value of a channel.
     static func shown(
         value: JSONText, headers: [(name: String, value: String)] = [], createdAt location: String? = nil
     ) -> Response {
@@ -108,7 +108,7 @@ extension NativeAPI {
         return .json(body.bytes, status: location == nil ? 200 : 201, headers: headers + created)
     }
 
-    /// The answer to a `DELETE` of a list.
+    /// The response to a `DELETE` of a list.
     static func removed(count: Int) -> Response {
         .json(
             JSONText { writer in
@@ -126,7 +126,7 @@ extension NativeAPI {
         try await Precondition(request.headers).etag { try await chat.metadata(of: request.name("channel")).etag }
     }
 
-    /// The texts of an object; what is null is left out.
+    /// The texts in an object; `null` values are left out.
     private static func texts(_ given: Fields) throws(ChatError) -> [ExactText: String] {
         var texts: [ExactText: String] = [:]
         for (key, _) in given.members {

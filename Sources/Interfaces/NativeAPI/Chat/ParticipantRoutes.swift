@@ -64,13 +64,13 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// For calls that say everything by their path: a body, if there is one, is an empty object.
+    /// Refuses content on routes whose path contains everything: a body, if there is one, must be an empty object.
     static func refuseContent(_ request: Request) throws {
         _ = try Parameters(request.query, known: [])
         try refuseMembers(request)
     }
 
-    /// For calls whose body, if there is one, is an empty object.
+    /// Refuses members on routes without any: a body, if there is one, must be an empty object.
     static func refuseMembers(_ request: Request) throws {
         if !request.body.bytes.isEmpty { _ = try Fields(request.body.bytes, limits: Limits(), known: []) }
     }

@@ -35,7 +35,7 @@ extension NativeAPI {
         return .json(JSONText { occupant.print(to: &$0) }.bytes)
     }
 
-    /// `PUT /v1/channels/{channel}/presence/{user}`: a sign of life.
+    /// `PUT /v1/channels/{channel}/presence/{user}`: a heartbeat.
     private func putOccupant(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let bytes = request.body.bytes.isEmpty ? JSONText.emptyObject.bytes : request.body.bytes
@@ -98,7 +98,8 @@ extension Occupancy.Occupant {
 }
 
 extension Page<Occupancy.Occupant> {
-    /// Its cursors are the names that pages end with; `total` is how many there are.
+    /// A page of occupants. Its cursors are the names of the pages' last occupants; `total` is the number of all
+    /// occupants.
     init(_ occupancy: Occupancy) {
         let end = occupancy.hasMore ? occupancy.occupants.last?.user : nil
         self.init(items: occupancy.occupants, hasMore: end != nil, cursor: end, total: occupancy.count)

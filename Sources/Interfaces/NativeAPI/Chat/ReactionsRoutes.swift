@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// What is attached to messages: reactions, and actions of an app's own.
+    /// Adds the routes of data attached to messages: reactions, and actions that an app defines itself.
     func addReactionRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
         let one = "/v1/channels/{channel}/messages/{timetoken}"
@@ -30,7 +30,7 @@ extension NativeAPI {
         return Listing.response(page, to: request, print: { $0.show(to: &$1) })
     }
 
-    /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`: one user's.
+    /// `GET /v1/channels/{channel}/messages/{timetoken}/reactions/{value}`: the reaction of one user.
     func getReaction(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: ["user"])
         let reaction = try await chat(for: caller, request).reaction(
@@ -49,7 +49,7 @@ extension NativeAPI {
         let (reaction, isNew) = try await chat(for: caller, request).react(
             request.name("value"), to: request.messageTimetoken(), in: request.name("channel"),
             by: try parameters.text("user"))
-        // With the query, which says whose it is.
+        // The location includes the query, which names the reaction's user.
         return .json(
             JSONText { reaction.show(to: &$0) }.bytes, status: isNew ? 201 : 200,
             headers: isNew ? [("Location", request.target)] : [])
@@ -107,9 +107,9 @@ extension NativeAPI {
 extension Request {
     fileprivate static let noAction = ChatError(.notFound, "no such action; the path takes its action_timetoken")
 
-    /// The action of the path.
+    /// The timetoken of the action in the path.
     ///
-    /// - Throws: `.notFound` for what is no timetoken.
+    /// - Throws: `.notFound` when the segment is not a timetoken.
     fileprivate func actionTimetoken() throws(ChatError) -> Timetoken {
         guard let action = Timetoken(exactly: name("action")) else { throw Self.noAction }
         return action

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// One record, with its version as `ETag` and, when it was made by this request, where it is.
+    /// The response with one record: its version as `ETag` and, when this request created it, its `Location`.
     static func shown(
         etag: String, createdAt location: String? = nil, _ print: (inout JSONWriter) -> Void
     ) -> Response {
@@ -14,9 +14,9 @@ extension NativeAPI {
             headers: [(name: "ETag", value: EntityTag.quoted(etag))] + created)
     }
 
-    /// The answer to a `DELETE`.
+    /// The response to a `DELETE`.
     ///
-    /// - Throws: `.notFound` where there was nothing.
+    /// - Throws: `.notFound` when there was nothing to remove.
     static func removed(
         _ wasThere: Bool, _ detail: @autoclosure () -> String, slug: String? = nil
     ) throws(ChatError) -> Response {
@@ -24,8 +24,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// What a request demands of the record it writes: `If-Match`, or `If-None-Match: *` for one that must not be there
-    /// (RFC 9110, 13.1).
+    /// The precondition of a request for the record that it writes: `If-Match`, or `If-None-Match: *` for a record that
+    /// must not exist (RFC 9110, 13.1).
     static func demand(
         of request: Request, current: () async throws -> String?
     ) async throws -> RecordChange.Precondition {
@@ -39,7 +39,7 @@ extension NativeAPI {
         }
     }
 
-    /// Runs a write; what an `If-None-Match: *` forbids is a failed precondition.
+    /// Runs a write. A conflict with `If-None-Match: *` becomes a failed precondition.
     static func meeting<Value>(
         _ demand: RecordChange.Precondition, _ write: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {

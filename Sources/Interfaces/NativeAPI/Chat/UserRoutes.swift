@@ -43,7 +43,7 @@ extension NativeAPI {
             .unlessKnown(EntityTag.quoted(user.etag), to: request.headers)
     }
 
-    /// `PUT /v1/users/{user}`: makes the record, or replaces all of it.
+    /// `PUT /v1/users/{user}`: creates the record, or replaces all of it.
     private func putUser(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: UserEdit.members)
@@ -158,7 +158,7 @@ extension UserEdit {
         ActorName.parameter,
     ]
 
-    /// - Parameter merging: whether `custom` and `metadata` change what is there, as a merge patch does.
+    /// - Parameter merging: true when `custom` and `metadata` are merged into the present values, as by a merge patch.
     init(_ fields: Fields, merging: Bool = false) throws(ChatError) {
         self.init()
         name = try fields.edit("name")

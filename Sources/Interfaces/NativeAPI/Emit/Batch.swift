@@ -4,17 +4,17 @@ import HTTPServer
 import JSON
 import Locking
 
-/// An event of a request as it could be read, or why it could not.
+/// An event of a request, or the error by which it could not be parsed.
 typealias ParsedEmission = Result<Emission, ChatError>
 
 extension NativeAPI {
     private static let batchMembers = ["mode", "events"]
     private static let batchEventMembers = ["channel"] + EmissionParser.eventMembers
 
-    /// `POST /v1/events/batch`: many events in one commit. `atomic` stores all or nothing, `each` those that are
-    /// acceptable, with a problem in the place of every other.
+    /// `POST /v1/events/batch`: many events in one commit. `atomic` stores all or none; `each` stores the valid ones
+    /// and returns a problem in the place of every other.
     func postBatch(_ request: Request, _ caller: Caller) async throws -> Response {
-        // However short, it may hold hundreds of events.
+        // Even a short body may contain hundreds of events.
         try await asLongWork { try await answerBatch(request, caller) }
     }
 
@@ -52,7 +52,7 @@ extension NativeAPI {
         return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
-    /// The draft of each event, or the reason why there is none.
+    /// The draft of each event, or the error by which it was refused.
     private static func admitted(
         _ read: [ParsedEmission], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
@@ -60,12 +60,13 @@ extension NativeAPI {
         let admitted = try await chat.admit(read, within: &work)
         return zip(zip(read, admitted), elements).map { pair, element in
             guard case (.success, .failure(let error)) = pair else { return pair.1 }
-            // In `each` its place in the answer tells which it is, if it can be told what is wrong with it.
+            // In mode `each`, the place in the response identifies the event; its errors keep their pointers within the
+            // event.
             return .failure(isAtomic || error.faults.isEmpty ? error.placed(at: element.pointer) : error)
         }
     }
 
-    /// - Throws: `.malformed` for a key or a parameter that a batch would refuse, too.
+    /// - Throws: `.malformed` for a key or a parameter that a batch would refuse as well.
     private func isDryRun(_ request: Request) throws(ChatError) -> Bool {
         _ = try IdempotencyKey(request.headers)
         return try Parameters(request.query, known: ["dry_run"]).flag("dry_run")
@@ -79,7 +80,7 @@ extension NativeAPI {
             return try await store(items, isAtomic: isAtomic, request, chat) { _ in nil }
         }
         return try await claims.run(key, .batch, request, chat.caller) { claim in
-            // A repeat is answered as the first request was, whatever would be refused or accepted by now.
+            // A repeat gets the response of the first request, even if its events would be refused or accepted now.
             if let earlier = try await chat.earlier(claim(.null)) {
                 return Self.printed(earlier, read, chat)
             }
@@ -87,8 +88,8 @@ extension NativeAPI {
         }
     }
 
-    /// - Parameter claim: is given what the answer says beside the events' places: an array with the result of each
-    ///   refused event and `null` in the place of each other; or `null` when none was refused.
+    /// - Parameter claim: receives the part of the response that is stored beside the events: an array with the problem
+    ///   of each refused event and `null` in the place of each other; or `null` when none was refused.
     private func store(
         _ items: [Result<EventDraft, ChatError>], isAtomic: Bool, _ request: Request, _ chat: ChatAccess,
         _ claim: (JSONText) -> Claim?
@@ -107,7 +108,7 @@ extension NativeAPI {
         return Self.printed(outcome, outcome.repeatedNote ?? refusals)
     }
 
-    /// The answer of an earlier request: the events that were accepted then are those without a refusal in its note.
+    /// The response of an earlier request. The events accepted then are those without a problem in its note.
     private static func printed(_ earlier: RepeatedAppend, _ read: [ParsedEmission], _ chat: ChatAccess) -> Response {
         let places = earlier.note.rawElements()
         let emissions = read.enumerated().compactMap { index, emission in
@@ -159,7 +160,7 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// The same error about one event of the body; what is wrong with its data stays listed.
+    /// The same error about one event of the body; errors in its data stay listed.
     func placed(at pointer: String) -> ChatError {
         var error = self
         if faults.isEmpty, let field {
@@ -176,8 +177,8 @@ extension ChatError {
     }
 }
 
-/// The elements of a JSON array of events, each with its bytes and its place for pointers. Bounded by
-/// `Limits.batchEvents`; never empty.
+/// The elements of a JSON array of events, each with its bytes and its place for pointers. At most `Limits.batchEvents`
+/// elements; never empty.
 struct BatchElements: Sequence {
     struct Element {
         let value: JSONValue
@@ -191,7 +192,7 @@ struct BatchElements: Sequence {
 
     private let elements: [Element]
 
-    /// A body that is an array.
+    /// - Parameter body: a whole request body, which must be a JSON array.
     init(_ body: [UInt8], limits: Limits) throws {
         let document = try Fields.parse(body, limits: limits)
         try self.init(document.root, text: document.text, pointer: "#", limits: limits)

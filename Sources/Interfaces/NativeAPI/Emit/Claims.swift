@@ -5,10 +5,10 @@ import JSON
 import Locking
 import Signing
 
-/// Requests with an `Idempotency-Key`: one answer, however often they come.
+/// Deduplicates requests with an `Idempotency-Key`: all requests with one key get the same response.
 ///
-/// The log remembers what was answered, in the transaction of the events. Only what is under way is known here, so that
-/// a repeat that overtakes its original is told to wait instead of waiting in the store.
+/// The log stores the response in the transaction of the events. This class knows only the requests in progress: a
+/// repeat that arrives during its original is refused, with the advice to wait, instead of waiting in the store.
 final class Claims: Sendable {
     private let running = Lock(Set<[UInt8]>())
     private let capacity: Int
@@ -21,9 +21,11 @@ final class Claims: Sendable {
         self.clock = clock
     }
 
-    /// Runs `emit` unless the same key is under way. `emit` asks for its claim with the note to keep.
+    /// Runs `emit` unless a request with the same key is in progress. `emit` calls its closure with the note to store,
+    /// and gets its claim.
     ///
-    /// - Throws: `.conflict` for a key under way, `.invalid` for one that was used with another request.
+    /// - Throws: `.conflict` when a request with the key is in progress, `.invalid` when the key was used with another
+    ///   request.
     func run(
         _ key: IdempotencyKey, _ route: EmitRoute, _ request: Request, _ caller: Caller,
         _ emit: (_ claim: (JSONText) -> Claim) async throws -> Response
@@ -42,10 +44,11 @@ final class Claims: Sendable {
         }
     }
 
-    /// Carries a request out, unless it was before; then it is answered as it was.
+    /// Carries out a request unless it was carried out before; then returns the stored response.
     ///
-    /// - Parameter isNotedFirst: whether the request writes no records, so that the note of it is written before.
-    /// - Throws: `.conflict` for a key under way, or whose answer is lost; `.invalid` for one that was used with another request.
+    /// - Parameter isNotedFirst: true when the request writes no records, so that its note is written before it runs.
+    /// - Throws: `.conflict` when a request with the key is in progress, or when its response was lost; `.invalid` when
+    ///   the key was used with another request.
     func once(
         _ key: IdempotencyKey, _ request: Request, _ caller: Caller, _ answers: StoredAnswers,
         isNotedFirst: Bool = false, _ act: () async throws -> Response
@@ -112,18 +115,20 @@ final class Claims: Sendable {
 
     private func leave(_ scope: [UInt8]) { running.withLock { _ = $0.remove(scope) } }
 
-    /// App, API key, its user, method and route hold a key apart from the same text of somebody else's.
+    /// The scope of a key: a digest over app, API key, its user, method and route, which separates it from the same
+    /// text of other callers.
     private static func scope(
         _ key: IdempotencyKey, _ route: String, _ request: Request, _ caller: Caller
     ) -> [UInt8] {
-        // No id has a line feed, and a user's name is set only beside one: nothing here runs into what is next to it.
+        // Ids contain no line feed, and a user's name is set only beside an id, so neighbouring parts cannot be
+        // confused.
         let credential = caller.credential + (caller.user.map { "\n" + $0 } ?? "")
         let parts = [caller.app.name, credential, request.method.rawValue, route, key.text]
         return sha256(Array(parts.joined(separator: "\n").utf8))
     }
 
-    /// SHA-256 over method, path, content type and body, joined by line feeds. A query is part of the path: it can name
-    /// the channel, and another channel is another request.
+    /// SHA-256 over method, path, content type and body, joined by line feeds. The path includes the query: it can name
+    /// the channel, and a different channel makes a different request.
     static func fingerprint(_ request: Request) -> [UInt8] {
         let body = request.body.bytes
         var bytes: [UInt8] = []
@@ -138,7 +143,7 @@ final class Claims: Sendable {
 }
 
 extension ResponseBody {
-    /// The bytes, when they are at hand.
+    /// The bytes, when they are in memory.
     fileprivate var known: [UInt8]? {
         switch self {
         case .empty: []

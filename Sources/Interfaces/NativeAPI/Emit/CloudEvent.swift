@@ -5,20 +5,20 @@ import JSON
 import Locking
 import Signing
 
-/// One CloudEvent as it was sent: its context attributes and its data (CloudEvents 1.0.2).
+/// One CloudEvent as received: its context attributes and its data (CloudEvents 1.0.2).
 struct CloudEvent {
-    /// Every attribute but `data`, with its JSON text, in the order it was sent.
+    /// Every attribute except `data`, with its JSON text, in the received order.
     private(set) var attributes: [(name: String, value: JSONText)] = []
     private(set) var texts: [String: String] = [:]
     var data = JSONText.null
-    /// The data as it was parsed on the way, if it was.
+    /// The parsed data, if it was parsed already.
     var value: JSONValue?
-    /// Where it stands in the body.
+    /// The pointer to the event in the body.
     let pointer: String
 
     /// Adds a context attribute.
     ///
-    /// - Throws: `.malformed` for a name that is none (section 2.1: lower-case letters and digits).
+    /// - Throws: `.malformed` for an invalid name (section 2.1: lower-case letters and digits).
     mutating func add(_ name: String, _ value: JSONText, text: String?) throws(ChatError) {
         guard (1...64).contains(name.utf8.count),
             name.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
@@ -35,8 +35,9 @@ struct CloudEvent {
 }
 
 extension CloudEvent {
-    /// What it becomes here: `type` is the event's type, `subject` its channel unless the request names one, `(source,
-    /// id)` the key that repeats are recognised by. The other attributes are kept in `meta.cloudevent`.
+    /// The emission of this CloudEvent: `type` is the event's type, `subject` its channel unless the request names one,
+    /// and `(source, id)` the key by which repeats are recognised. The other attributes are stored in
+    /// `meta.cloudevent`.
     func emission(channel named: String?) throws(ChatError) -> Emission {
         guard texts["specversion"] == "1.0" else {
             throw Fields.fault(pointer, "specversion", "specversion must be \"1.0\"", slug: "bad_cloud_event")
@@ -50,13 +51,14 @@ extension CloudEvent {
         }
         var emission = Emission(channel: channel, type: try demanded("type"), data: data, meta: meta)
         emission.value = value
-        // A digest, because a source is a URI of any length. The NUL can stand in neither part's JSON form unescaped
-        // nor in a header, so two pairs never run together.
+        // A digest, because a source is a URI of any length. An unescaped NUL occurs neither in JSON strings nor in
+        // headers, so different pairs give different texts.
         emission.deduplicationKey = "ce_" + Base64.encodeURL(sha256(Array((source + "\0" + id).utf8)))
         return emission
     }
 
-    /// The attributes the specification gives a type (section 3); those of extensions may be of any.
+    /// Checks the attributes for which the specification sets a type (section 3). Extension attributes may have any
+    /// type.
     private func checkAttributes() throws(ChatError) {
         for name in Self.textAttributes where texts[name] == nil && attributes.contains(where: { $0.name == name }) {
             throw Fields.fault(pointer, "type", "attribute '\(name)' must be a text", slug: "bad_cloud_event")
@@ -93,7 +95,7 @@ extension CloudEvent {
 }
 
 extension CloudEvent {
-    /// Reads the JSON format (CloudEvents JSON format 1.0.2, section 3).
+    /// Parses the JSON format (CloudEvents JSON format 1.0.2, section 3).
     init(_ fields: Fields, limits: Limits) throws {
         self.init(pointer: fields.pointer)
         for (name, raw) in fields.members where name != "data" && name != "data_base64" {
@@ -121,7 +123,7 @@ extension CloudEvent {
 
     private var media: MediaType { MediaType(texts["datacontenttype"] ?? "application/json") }
 
-    /// Data of another type than JSON is a text in the JSON format (section 3.1.1).
+    /// Requires that data of a type other than JSON is a string in the JSON format (section 3.1.1).
     private static func demandText(of fields: Fields, media: MediaType) throws {
         guard !media.isJSON else { return }
         guard media.isText else { throw Problem.unsupportedData(media) }
@@ -130,7 +132,7 @@ extension CloudEvent {
         }
     }
 
-    /// Reads the binary mode: attributes in `ce-…` header fields, the body is the data.
+    /// Parses the binary mode: the attributes are `ce-…` header fields, the body is the data.
     init(_ request: Request, limits: Limits) throws {
         self.init(pointer: "#")
         for attribute in try CloudEventHeaders.attributes(of: request.headers.all) {
@@ -142,7 +144,7 @@ extension CloudEvent {
         try read(request.body.bytes, of: media, limits)
     }
 
-    /// Takes data as JSON: JSON as it is, text as a string.
+    /// Converts data to JSON: JSON is kept, text becomes a string.
     private mutating func read(_ bytes: [UInt8], of media: MediaType, _ limits: Limits) throws {
         guard !bytes.isEmpty else { return }
         if media.isJSON {
@@ -171,16 +173,17 @@ extension Problem {
     }
 }
 
-/// How a request carries CloudEvents (CloudEvents HTTP protocol binding 1.0.2, section 3), told by its header.
+/// The mode in which a request carries CloudEvents (CloudEvents HTTP protocol binding 1.0.2, section 3), determined by
+/// its header fields.
 enum CloudEventForm: Equatable {
     case binary, structured, batch
-    /// A format of CloudEvents other than JSON.
+    /// A CloudEvents format other than JSON.
     case foreign
 
-    /// Nil when the request is no CloudEvent.
+    /// Nil when the request is not a CloudEvent.
     init?(_ headers: Headers) {
         let media = MediaType(headers["Content-Type"] ?? "")
-        // The batch prefix first: the other one is its beginning.
+        // The batch type is checked first, because the other type is a prefix of it.
         if media.text.hasPrefix("application/cloudevents-batch") {
             self = media.isJSON ? .batch : .foreign
         } else if media.text.hasPrefix("application/cloudevents") {
@@ -194,12 +197,12 @@ enum CloudEventForm: Equatable {
 }
 
 extension NativeAPI {
-    /// `POST /v1/events` with CloudEvents in any of the three modes, all or none.
+    /// `POST /v1/events` with CloudEvents in any of the three modes. Stores all events or none.
     func postCloudEvents(
         _ form: CloudEventForm, _ request: Request, _ caller: Caller
     ) async throws -> Response {
         guard form == .batch else { return try await answer(form, request, caller) }
-        // However short, it may hold hundreds of events.
+        // Even a short body may contain hundreds of events.
         return try await asLongWork { try await answer(form, request, caller) }
     }
 

@@ -5,19 +5,19 @@ import JSON
 import Locking
 import Webhooks
 
-/// A sink of the hub that stands for several live streams, so that dry runs count streams and not feeds.
+/// A sink of the hub that stands for several live streams, so that dry runs can count streams instead of feeds.
 protocol StreamCounting: FeedSink {
-    /// Streams open on it now.
+    /// The number of streams that are open on the sink.
     var streamCount: Int { get }
 }
 
-/// Who would be told of an event.
+/// The recipients of an event.
 struct Recipients {
-    /// Nil for a caller who may not see the app's webhooks.
+    /// Nil when the caller may not see the app's webhooks.
     var webhooks: [WebhookMatch]?
     var streams = 0
 
-    /// Prints it as the member `would_reach`.
+    /// Prints the recipients as the member `would_reach`.
     func print(to writer: inout JSONWriter) {
         writer.key("would_reach")
         writer.beginObject()
@@ -38,14 +38,14 @@ struct Recipients {
     }
 }
 
-/// What would become of an event.
+/// The predicted result of emitting an event.
 private struct DryRunResult {
-    /// Nil when the event could not be read.
+    /// Nil when the event could not be parsed.
     var type: String?
     var refusal: ChatError?
-    /// The version of the schema that the event was held against; nil when there is none.
+    /// The version of the schema against which the event was validated; nil when there is none.
     var version: JSONText?
-    /// What that schema has against an event which passes nevertheless.
+    /// The violations of a schema that only warns.
     var warnings: [ChatError.FieldError] = []
     var reach = Recipients()
 
@@ -65,7 +65,8 @@ private struct DryRunResult {
 }
 
 extension ChatError {
-    /// Prints its faults as the next values of an array; a refusal without any is one about the whole event.
+    /// Prints the errors as the next values of an array. A refusal without a list of errors is printed as one error
+    /// about the whole event.
     func printFaults(to writer: inout JSONWriter) {
         let whole =
             field.map { pointed(at: "#/" + $0).faults }
@@ -75,7 +76,7 @@ extension ChatError {
 }
 
 extension NativeAPI {
-    /// `POST /v1/events/validate`: what `POST /v1/events` would do with the event of the body.
+    /// `POST /v1/events/validate`: the result that `POST /v1/events` would have for the event in the body.
     func postValidation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(
@@ -85,11 +86,11 @@ extension NativeAPI {
         return try await dryRun(EmitRequest(route: .anyChannel, emissions: [emission]), service.chat(for: caller))
     }
 
-    /// Says what an emit would do, and stores nothing. A request that cannot be read is refused as ever; an event that
-    /// would be refused is an answer.
+    /// Predicts the result of an emit and stores nothing. A request that cannot be parsed is refused as usual; the
+    /// refusal of an event is a regular result.
     func dryRun(_ order: EmitRequest, _ chat: ChatAccess) async throws -> Response {
         guard order.shape == .one else { return try await dryRun(order.emissions.map { .success($0) }, chat) }
-        // Every webhook of the app is asked about the event: a thousand filters are more than others should wait for.
+        // Every webhook of the app evaluates its filter on the event. A thousand filters take too long for the loop.
         return try await asLongWork {
             var work = ValidationBudget()
             let admitted = try await chat.admit([.success(order.emissions[0])], within: &work)[0]
@@ -98,10 +99,10 @@ extension NativeAPI {
         }
     }
 
-    /// The same for several events: `{"results": […]}`, in their places.
+    /// The same for several events: `{"results": […]}`, in the order of the events.
     ///
-    /// - Throws: `.tooLarge` when that would explain more than `Limits.dryRunMatches` pairs of event and webhook: both
-    ///   the work and the answer grow with their product.
+    /// - Throws: `.tooLarge` when the response would explain more than `Limits.dryRunMatches` pairs of event and
+    ///   webhook; work and response both grow with the product of the two numbers.
     func dryRun(_ emissions: [ParsedEmission], _ chat: ChatAccess) async throws -> Response {
         try await asLongWork {
             var matches = 0
@@ -150,29 +151,29 @@ extension NativeAPI {
             warnings: warning?.faults ?? [], reach: await reach(of: draft, for: chat.caller))
     }
 
-    /// What the schema of a type in mode `warn` has against an event; nil when it accepts it or does not look.
+    /// The violations of the schema of a type in mode `warn`; nil when there are none or the schema is not applied.
     func warning(
         about draft: EventDraft, _ chat: ChatAccess, within work: inout ValidationBudget
     ) async -> Validation? {
-        // A type that is not declared has nothing to say, which is no error here.
+        // A type that is not declared has no schema; this is not an error here.
         guard draft.schema == nil, let type = try? chat.eventType(draft.type), type.settings.mode == .warn else {
             return nil
         }
         return try? await chat.validate(draft.data, as: draft.type, within: &work)
     }
 
-    /// Who would be told of the event if it came now.
+    /// The recipients of the event if it was emitted now.
     func reach(of draft: EventDraft, for caller: Caller) async -> Recipients {
         await reach(of: Event(timetoken: service.clock.now, draft: draft), for: caller)
     }
 
-    /// Who is told of an event of its time. Webhooks are named only to those who may list them: patterns and filters of
-    /// others are none of a mere sender's business.
+    /// The recipients of an event at its own time. Webhooks are included only for callers that may list them, so that
+    /// other senders do not see their patterns and filters.
     func reach(of event: Event, for caller: Caller) async -> Recipients {
         let sinks = await service.hub.reach(of: event)
         let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
         guard caller.scopes.allow(.manage) else { return Recipients(webhooks: nil, streams: streams) }
-        // Each webhook's filter may take as long as `limits.filter_steps` allow.
+        // Each webhook's filter may take up to `limits.filter_steps` steps.
         let matches = await asLongWork { webhooks.registry.explain(event, to: caller) }
         return Recipients(webhooks: matches, streams: streams)
     }

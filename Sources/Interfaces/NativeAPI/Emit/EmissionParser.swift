@@ -2,9 +2,9 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// What senders may write about one event, for each way in, and how it becomes an `Emission`.
+/// Parses the description of one event, for each way to emit one, into an `Emission`.
 ///
-/// `data` and `meta` keep the bytes of the request: they are cut out of the body, never printed again.
+/// `data` and `meta` keep the bytes of the request: they are cut out of the body and never printed again.
 enum EmissionParser {
     static let messageMembers = [
         "text", "data", "files", "user", "meta", "custom_type", "store", "ttl_hours", "quote", "thread_of", "mentions",
@@ -13,7 +13,8 @@ enum EmissionParser {
     static let eventMembers = ["type", "data", "user", "meta", "store", "ttl_hours"]
     static let fireMembers = ["type", "data", "user", "meta"]
 
-    /// A century: far beyond any retention, and far from overflowing a timetoken.
+    /// The bounds of a lifetime in hours. The maximum is a century: far beyond any retention, and far from overflowing
+    /// a timetoken.
     private static let ttlHours = 1...876_000
 
     static func message(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
@@ -24,7 +25,7 @@ enum EmissionParser {
         return emission
     }
 
-    /// A text becomes `{"text": …}` with the sender's spelling of the string; files stand beside it.
+    /// The data of a message: a text becomes `{"text": …}` with the request's spelling of the string, beside the files.
     private static func messageData(_ fields: Fields) throws(ChatError) -> JSONText {
         let text = try fields.string("text") == nil ? nil : fields.raw("text")
         let files = try MessageFiles.read(fields)
@@ -43,7 +44,7 @@ enum EmissionParser {
         }
     }
 
-    /// What ties a message to others; nil for one without ties, which is most of them.
+    /// A message's links to other messages; nil for a message without links, which most are.
     static func ties(_ fields: Fields) throws(ChatError) -> MessageLinks? {
         guard fields.has("quote") || fields.has("thread_of") || fields.has("mentions") else { return nil }
         let ties = MessageLinks(
@@ -63,7 +64,7 @@ enum EmissionParser {
         return .users(users)
     }
 
-    /// What a message is to say from now on.
+    /// The new content of an edited message.
     static func content(_ fields: Fields) throws(ChatError) -> MessageContent {
         guard try fields.string("text") != nil, let text = fields.raw("text") else {
             guard let data = fields.raw("data") else { throw fields.missing("member 'text' or 'data'") }
@@ -86,7 +87,7 @@ enum EmissionParser {
         return emission
     }
 
-    /// For webhooks alone: no subscriber sees it and history does not have it (`events.md` 4).
+    /// An event for webhooks only: subscribers do not receive it, and it is not stored in history.
     static func fire(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
         var emission = try typed(fields, channel: channel)
         emission.retention = .passing
@@ -112,12 +113,12 @@ enum EmissionParser {
     }
 }
 
-/// Files a message points at: they lie elsewhere, and the message says where.
+/// The files of a message. The gateway does not store them; the message contains their addresses.
 enum MessageFiles {
     private static let most = 10
     private static let members = ["url", "name", "type", "size"]
 
-    /// The member `files` in the sender's spelling; nil when it was not sent.
+    /// The member `files` in the request's spelling; nil when absent.
     static func read(_ fields: Fields) throws(ChatError) -> JSONText? {
         guard let member = fields.member("files"), let text = fields.raw("files") else { return nil }
         guard let elements = member.elements, let texts = text.rawElements() else {

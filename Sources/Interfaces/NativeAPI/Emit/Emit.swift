@@ -3,7 +3,8 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The routes that put events into channels. The text is the route's pattern, part of an idempotency key's scope.
+/// The routes that emit events into channels. The raw value is the route's pattern, which is part of an idempotency
+/// key's scope.
 enum EmitRoute: String {
     case messages = "/v1/channels/{channel}/messages"
     case events = "/v1/channels/{channel}/events"
@@ -16,11 +17,11 @@ enum EmitRoute: String {
     var pattern: RoutePattern { RoutePattern(rawValue) }
 }
 
-/// What one request wants emitted, all or none, and how it is answered.
+/// The events that one request emits, all or none, and the form of the response.
 struct EmitRequest {
-    /// How the answer shows the events.
+    /// The form of the events in the response.
     enum Shape {
-        /// The one event's own object.
+        /// The object of the only event.
         case one
         /// `{"events": […]}`
         case list
@@ -28,14 +29,14 @@ struct EmitRequest {
 
     var route: EmitRoute
     var emissions: [Emission]
-    /// What the one message is tied to.
+    /// The links of the only message.
     var ties: MessageLinks?
     var status = 201
     var shape = Shape.one
-    /// The path of the list that has the one event behind its id; nil where what comes of it has no address.
+    /// The path of the list that contains the event under its id; nil when the result has no address.
     var list: String?
 
-    /// `Location` of an event that can be read again.
+    /// The `Location` field of an event that can be read again.
     func location(of event: Event) -> [(name: String, value: String)] {
         guard let list, shape == .one, event.retention == .kept else { return [] }
         return [("Location", list + "/" + (route == .messages ? event.timetoken.description : event.id))]
@@ -70,10 +71,10 @@ extension NativeAPI {
         return try await answer(order, to: request, caller)
     }
 
-    /// The one event that a body asks for, on the channel of the path.
+    /// The event that a body describes, on the channel in the path.
     ///
-    /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns, so
-    /// the parsed tree would wait for the commit as well.
+    /// Never inlined: an async function keeps everything it has used in memory allocated with its task until it
+    /// returns, so the parsed tree would stay in memory during the commit.
     @inline(never)
     private func order(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, list: String? = nil,
@@ -98,7 +99,7 @@ extension NativeAPI {
         return try await answer(try anyChannelOrder(request), to: request, caller)
     }
 
-    @inline(never)  // As above.
+    @inline(never)  // Not inlined, for the reason given at the function above.
     private func anyChannelOrder(_ request: Request) throws -> EmitRequest {
         let fields = try Fields(
             request.body.bytes, limits: limits, known: ["channel", "channels"] + EmissionParser.eventMembers)
@@ -125,7 +126,7 @@ extension NativeAPI {
         return EmitRequest(route: .anyChannel, emissions: emissions, shape: .list)
     }
 
-    /// Emits and answers after the events are durable; or, with `?dry_run=true`, says what would happen.
+    /// Emits, and responds once the events are durable; with `?dry_run=true`, only predicts the result.
     nonisolated(nonsending) func answer(
         _ order: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
     ) async throws -> Response {
@@ -148,7 +149,7 @@ extension NativeAPI {
         }
     }
 
-    /// Emits and counts.
+    /// Emits the events and counts them.
     private nonisolated(nonsending) func stored(
         _ order: EmitRequest, _ claim: Claim?, _ chat: ChatAccess
     ) async throws(ChatError) -> AppendOutcome {
@@ -162,7 +163,7 @@ extension NativeAPI {
         return outcome
     }
 
-    @inline(never)  // As above.
+    @inline(never)  // Not inlined, for the reason given above.
     private static func printed(_ order: EmitRequest, _ outcome: AppendOutcome) -> Response {
         var writer = JSONWriter(capacity: 192 * outcome.events.count + 16)
         switch order.shape {
@@ -186,31 +187,31 @@ extension NativeAPI {
         writer.endObject()
     }
 
-    /// The members of the answer to an emit: which event it became, and where.
+    /// Prints the members of an emit's response for one event: its id and its position.
     static func printPlace(of appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
         let event = appended.event
         writer.member("id", event.id)
         writer.member("timetoken", event.timetoken.description)
         writer.member("channel", event.channel.name)
         writer.member("type", event.type)
-        // A repeated request is answered as the first one was, whose events were new.
+        // A repeated request gets the response of the first one, whose events were new.
         writer.member("duplicate", outcome.repeatedNote == nil && appended.isDuplicate)
     }
 
-    /// For routes whose limit depends on what the body is.
+    /// Checks the size of the body, for routes whose limit depends on the kind of body.
     func demandBody(of request: Request, within limit: Int) throws {
         guard request.body.bytes.count <= limit else { throw Problem.contentTooLarge(limit: limit) }
     }
 }
 
 extension AppendOutcome {
-    /// What a repeated answer carries beside the first one's header fields (`conventions.md` 6).
+    /// The header fields that a repeated response has in addition to those of the first one.
     var replayHeaders: [(name: String, value: String)] {
         repeatedNote == nil ? [] : [("Idempotency-Replayed", "true")]
     }
 }
 
 extension Request {
-    /// A segment of the path that the route's pattern names.
+    /// The path segment for a parameter of the route's pattern.
     func name(_ parameter: String) -> String { parameters[parameter] ?? "" }
 }

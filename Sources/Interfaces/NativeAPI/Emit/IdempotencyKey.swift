@@ -1,7 +1,7 @@
 import ChatModel
 import HTTPServer
 
-/// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header; `conventions.md` 6).
+/// The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header).
 struct IdempotencyKey: Equatable {
     let text: String
 
@@ -21,13 +21,13 @@ struct IdempotencyKey: Equatable {
         }
     }
 
-    /// Of a route whose answer is a credential, which is not stored.
+    /// The error for a route whose response is a credential, which is not stored.
     static let refusal = ChatError(
         .malformed, "this route returns a credential, which is not kept for a repeat: leave out Idempotency-Key",
         slug: "bad_idempotency_key")
 
-    /// The content of a structured-field string (RFC 9651, 4.2.5); a value that is none stays as it is, because the
-    /// draft's quotes are rarely written in practice.
+    /// The content of a structured-field string (RFC 9651, 4.2.5). Any other value is returned unchanged, because
+    /// clients rarely write the quotes that the draft requires.
     private static func unquoted(_ field: String) -> String {
         let bytes = Array(field.utf8)
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {

@@ -2,9 +2,9 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The parts of the document that are the same for every app but for names.
+/// The parts of the document that are the same for every app except for names.
 extension AsyncAPIDocument {
-    /// The gateway's own types that clients emit; all others come from the gateway itself.
+    /// The gateway's own types that clients emit. All others are emitted by the gateway itself.
     private static let emitted: Set<String> = ["message.created", "signal.sent", BuiltInTypes.custom]
 
     func print(messages: JSONText, schemas: JSONText, to writer: inout JSONWriter) {
@@ -35,7 +35,7 @@ extension AsyncAPIDocument {
         + "fields are the other members of the envelope. Operations are told from the gateway's side: it receives what "
         + "is emitted and sends what streams follow. The version changes with every change of the types."
 
-    /// None without the address the world sees.
+    /// Prints no server when no public address is configured.
     private func printServers(to writer: inout JSONWriter) {
         let parts = publicURL.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: true)
         guard parts.count >= 2, parts[0].hasSuffix(":") else { return }
@@ -56,7 +56,8 @@ extension AsyncAPIDocument {
         writer.endObject()
     }
 
-    /// Which channels there are the gateway does not know beforehand: one exists by being named.
+    /// Prints one channel with a parameter: the gateway does not know the channels in advance, because naming a channel
+    /// creates it.
     private func printChannels(to writer: inout JSONWriter) {
         writer.key("channels")
         writer.beginObject()

@@ -5,9 +5,10 @@ import JSON
 import Signing
 
 extension NativeAPI {
-    /// `GET /v1/asyncapi.json`: the event types this caller may know of, as an AsyncAPI 3.0 document.
+    /// `GET /v1/asyncapi.json`: the event types that the caller may see, as an AsyncAPI 3.0 document.
     ///
-    /// Made anew for each request, and so never out of date; who has it already gets a 304 without a look at the store.
+    /// Generated for each request, so never out of date. A client that already has the current version gets a 304
+    /// without access to the store.
     func getAsyncAPI(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let chat = service.chat(for: caller)
@@ -22,15 +23,15 @@ extension NativeAPI {
     }
 }
 
-/// What an app's events are, for tools that read AsyncAPI (https://www.asyncapi.com/docs/reference/specification/v3.0.0).
+/// An app's events as an AsyncAPI document (https://www.asyncapi.com/docs/reference/specification/v3.0.0).
 ///
-/// Each type is a message: its payload is `data` and has the newest schema, its header fields are the envelope around it.
+/// Each type is a message: its payload is `data` with the newest schema, its header fields are the envelope.
 struct AsyncAPIDocument {
     let title: String
     let publicURL: String
     let types: [EventType]
-    /// Changes whenever the document does: made of the address, every type's version, and the gateway's own types, which
-    /// change with a release.
+    /// A version that changes whenever the document does: derived from the address, the version of every type, and the
+    /// gateway's own types, which change with a release.
     let version: String
 
     init(title: String, publicURL: String, types: [EventType]) {
@@ -47,7 +48,8 @@ struct AsyncAPIDocument {
         return Base64.encodeURL(sha256(Array(texts.joined().utf8)))
     }()
 
-    /// Schemas and examples printed in full; of what comes after the schemas are named by their addresses.
+    /// The size in bytes up to which schemas and examples are printed in full. Schemas past it are referenced by
+    /// address.
     private static let mostBytes = 16 * 1024 * 1024
 
     /// - Parameter newest: reads the newest version of a type that has one.
@@ -76,7 +78,7 @@ struct AsyncAPIDocument {
         return writer.bytes
     }
 
-    /// The schema as tools can read it inside the document; nil when they cannot.
+    /// The schema in a form that tools can read inside the document; nil when there is none.
     private func embedded(_ version: SchemaVersion) -> JSONText? {
         guard version.isReadableAsDraft07 else { return nil }
         return EmbeddedSchema.text(version.schema, at: "#/components/schemas/\(version.component)/schema")
@@ -117,8 +119,8 @@ extension AsyncAPIDocument {
         writer.endObject()
     }
 
-    /// Tools refuse documents with any format but this and AsyncAPI's own, and so each schema that draft 07 can read is
-    /// said to be of it; its `$schema` stays, and `x-dialect` says what it was written in.
+    /// Prints a schema. Tools refuse documents with a format other than draft 07 and AsyncAPI's own, so each schema
+    /// that draft 07 can read is declared as draft 07. Its `$schema` stays, and `x-dialect` names its real dialect.
     private func print(_ version: SchemaVersion, _ embedded: JSONText?, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("schemaFormat", "application/schema+json;version=draft-07")
@@ -150,10 +152,11 @@ extension AsyncAPIDocument {
 }
 
 extension SchemaVersion {
-    /// Its name among the document's schemas. No two are alike: the last `.v` always belongs to the number.
+    /// The name of the version among the document's schemas. It is unique, because the last `.v` always precedes the
+    /// number.
     fileprivate var component: String { "\(type).v\(number)" }
 
-    /// The dialect it names, or else the one it is read as.
+    /// The dialect that the schema names, otherwise the one as which it is read.
     fileprivate var dialect: String {
         let named = schema.rawMember("$schema").flatMap { try? JSONDocument($0).root.string }
         return named ?? "https://json-schema.org/draft/2020-12/schema"

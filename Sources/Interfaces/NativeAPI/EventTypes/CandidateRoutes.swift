@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `GET /v1/event-types/{type}/candidate`: what the schema on trial would have done.
+    /// `GET /v1/event-types/{type}/candidate`: the candidate schema and the results it would have had.
     func getCandidate(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let report = try service.chat(for: caller).candidateReport(of: request.name("type"))

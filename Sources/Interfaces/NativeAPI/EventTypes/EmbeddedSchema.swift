@@ -1,24 +1,24 @@
 import JSON
 
-/// Puts a JSON Schema into another document. The document's tools resolve every `$ref` from the document's root, whatever
-/// stands around it, so references that begin at the schema's own root get the schema's place in front.
+/// Embeds a JSON Schema in another document. The document's tools resolve every `$ref` from the document's root, so
+/// references to the schema's own root are prefixed with the schema's place.
 enum EmbeddedSchema {
-    /// The schema as it stands at a place, `#/components/schemas/order.paid.v3/schema` for instance: byte for byte but for
-    /// its references and the identifier of its root.
+    /// The text of the schema at a place, for example `#/components/schemas/order.paid.v3/schema`: byte for byte except
+    /// for its references and the identifier of its root.
     ///
-    /// - Returns: nil when some reference would mean something else there: to an anchor or another document, below an
-    ///   identifier of its own, or where `$ref` is only a name in a value.
+    /// - Returns: nil when a reference would change its meaning there: one to an anchor or another document, one below
+    ///   an identifier of its own, or a `$ref` that is only a name in a value.
     static func text(_ schema: JSONText, at place: String) -> JSONText? { text(schema, as: .root, place) }
 
-    /// Whether a value has a member that tools would take for a reference.
+    /// True when a value has a member that tools would take for a reference.
     static func holdsReference(_ value: JSONText) -> Bool { text(value, as: .value, "") == nil }
 
-    /// What a value stands for inside a schema.
+    /// The role of a value inside a schema.
     private enum Role {
         case root, schema
-        /// An object with a schema for each name, such as `properties`.
+        /// An object that maps names to schemas, such as `properties`.
         case schemas
-        /// Any JSON.
+        /// Any JSON value.
         case value
     }
 
@@ -40,7 +40,7 @@ enum EmbeddedSchema {
         var writer = JSONWriter()
         writer.beginObject()
         for (name, value) in members {
-            // Without it, the references mean what they meant: they are those to the root.
+            // Without the identifier, references keep their meaning, because they refer to the root.
             if role == .root, isIdentifier(name, value) { continue }
             guard let printed = member(name, value, in: role, place) else { return nil }
             writer.key(text: name)
@@ -68,12 +68,12 @@ enum EmbeddedSchema {
         return JSONText(string: place + target.dropFirst())
     }
 
-    /// What gives a schema a base of its own (2020-12 core, 8.2.1; `id` in draft 04).
+    /// True for a keyword that gives a schema a base URI of its own (2020-12 core, 8.2.1; `id` in draft 04).
     private static func isIdentifier(_ name: String, _ value: JSONText) -> Bool {
         (name == "$id" || name == "id") && string(value) != nil
     }
 
-    /// Nil for what is no string; a part of a text that parsed parses as well.
+    /// Nil when the value is not a string. A part of a text that was parsed can always be parsed.
     private static func string(_ text: JSONText) -> String? { try? JSONDocument(text).root.string }
 
     private static func role(of keyword: String) -> Role {

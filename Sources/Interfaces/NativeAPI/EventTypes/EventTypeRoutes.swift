@@ -8,7 +8,7 @@ extension NativeAPI {
         "description", "owner", "mode", "deprecated", "compatibility", "retention_hours",
     ]
 
-    /// `GET /v1/event-types`: the app's and the gateway's own, in the order of their names.
+    /// `GET /v1/event-types`: the app's types and the gateway's own, in the order of their names.
     func getEventTypes(_ request: Request, _ caller: Caller) async throws -> Response {
         let parameters = try Parameters(request.query, known: Listing.timedNames + ["prefix", "built_in"])
         let listing = try Listing(parameters, of: request, limits: limits)
@@ -30,7 +30,7 @@ extension NativeAPI {
         return Self.shown(type).unlessKnown(Self.tag(of: type), to: request.headers)
     }
 
-    /// `PUT /v1/event-types/{type}`: declares it, or puts other settings in the place of its present ones.
+    /// `PUT /v1/event-types/{type}`: declares the type, or replaces its settings.
     func putEventType(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.demand(.manage)
@@ -65,7 +65,7 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// The settings that a body makes of others: what it leaves out stays, and null is the default.
+    /// The settings after a change by the body: absent members keep their value, `null` restores the default.
     private static func settings(
         _ fields: Fields, _ before: EventTypeSettings
     ) throws(ChatError) -> EventTypeSettings {
@@ -110,7 +110,7 @@ extension NativeAPI {
             headers: [("ETag", tag(of: type))] + headers)
     }
 
-    /// The gateway's own types have no record, and change with a release.
+    /// The tag of a type. The gateway's own types have no record and change only with a release.
     private static func tag(of type: EventType) -> String {
         type.isBuiltIn ? EntityTag.of(JSONText { type.print(to: &$0) }.bytes) : EntityTag.quoted(type.etag)
     }

@@ -7,7 +7,8 @@ extension NativeAPI {
     private static let versionMembers = ["schema", "examples", "counter_examples", "compatibility", "force"]
     private static let schemaMedia = MediaType("application/schema+json")
 
-    /// `GET /v1/event-types/{type}/versions`: oldest first unless asked otherwise, without the schemas, which can be large.
+    /// `GET /v1/event-types/{type}/versions`: the oldest first unless the request asks for another order; without the
+    /// schemas, which can be large.
     func getSchemaVersions(_ request: Request, _ caller: Caller) async throws -> Response {
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
         let page = try await service.chat(for: caller)
@@ -27,16 +28,16 @@ extension NativeAPI {
         proposal.forced = try fields.string("force")
         var added = try await service.chat(for: caller)
             .addVersion(proposal, to: request.name("type"), isTrial: isTrial)
-        // What a trial would make is nowhere yet.
+        // A version of a dry run has no address.
         if isTrial { added.isNew = false }
         return Self.shown(added, location: request.path + "/\(added.version.number)")
     }
 
-    /// `GET /v1/event-types/{type}/versions/{version}`: all that was declared, or, as `Accept` asks, the schema alone,
-    /// byte for byte.
+    /// `GET /v1/event-types/{type}/versions/{version}`: the whole declaration or, depending on `Accept`, the schema
+    /// alone, byte for byte.
     func getSchemaVersion(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        // Decimal as we print it, so that a version has one address.
+        // The canonical decimal form is required, so that a version has only one address.
         guard let number = Int(request.name("version")), String(number) == request.name("version") else {
             throw ChatError(.notFound, "the event type has no such version")
         }
@@ -57,7 +58,8 @@ extension NativeAPI {
             headers: added.isNew ? [("Location", location)] : [])
     }
 
-    /// A body that carries a schema, which may nest deeper than payloads do: how deep is the compiler's to say.
+    /// The fields of a body that contains a schema. Schemas may nest deeper than payloads; the schema compiler checks
+    /// their depth.
     func schemaFields(_ request: Request, known: [String]) throws -> Fields {
         var limits = limits
         limits.jsonDepth = 2000

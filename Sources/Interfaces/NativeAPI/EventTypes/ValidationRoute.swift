@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `POST /v1/event-types/{type}/validate`: what a schema says of a payload, whatever the type's mode. Nothing is
-    /// stored.
+    /// `POST /v1/event-types/{type}/validate`: the result of validating a payload against a schema, whatever the type's
+    /// mode. Stores nothing.
     func postTypeValidation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["data", "version", "output"])
@@ -18,7 +18,7 @@ extension NativeAPI {
         return .json(JSONText(capacity: 512) { validation.print(withBasic: output != nil, to: &$0) }.bytes)
     }
 
-    /// `POST /v1/event-types/{type}/infer`: a first draft of a schema from the last events. An empty body, or
+    /// `POST /v1/event-types/{type}/infer`: a first draft of a schema from the latest events. An empty body, or
     /// `{"last": …, "closed": …}`.
     func postInference(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])

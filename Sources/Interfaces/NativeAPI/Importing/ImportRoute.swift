@@ -5,10 +5,10 @@ import JSON
 import Locking
 
 extension NativeAPI {
-    /// `POST /v1/import`: records and messages from elsewhere, in the order in which they are to be taken in. What is
-    /// refused has a problem in its place, and keeps no other out.
+    /// `POST /v1/import`: imports records and messages in the order of the body. A refused record has a problem in its
+    /// place and does not prevent the import of the others.
     func postImport(_ request: Request, _ caller: Caller) async throws -> Response {
-        // However short, it may hold hundreds of records.
+        // Even a short body may contain hundreds of records.
         try await asLongWork { try await answerImport(request, caller) }
     }
 
@@ -22,7 +22,7 @@ extension NativeAPI {
         let elements = try BatchElements(value, text: text, pointer: "#/records", limits: limits)
         let chat = service.chat(for: caller, cause: request.id)
         var results: [Result<ImportResult, ChatError>] = []
-        // Neighbours go in one commit.
+        // Consecutive messages are stored in one commit.
         var messages: [ImportMessage] = []
         for element in elements {
             do throws(ChatError) {
@@ -53,7 +53,8 @@ extension NativeAPI {
         }
     }
 
-    /// - Throws: what concerns the request and not one of its records: it is to be sent again, or not at all.
+    /// - Throws: an error that concerns the whole request and not one of its records. The client must then send the
+    ///   request again, or give up.
     private func answer(_ results: [Result<ImportResult, ChatError>], _ request: Request) throws -> Response {
         var writer = JSONWriter(capacity: results.count * 64 + 32)
         writer.beginObject()
@@ -83,7 +84,7 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// Whether it is no single record's fault.
+    /// True when the error does not concern a single record.
     fileprivate var isOfEverything: Bool {
         switch code {
         case .unauthorized, .overloaded, .unavailable, .outcomeUnknown, .storageFull: true

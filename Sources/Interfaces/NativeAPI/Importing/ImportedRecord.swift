@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// One line of what `parley export` writes: what it is stands in its member `record`.
+/// One line of the output of `parley export`. The member `record` states its kind.
 enum ImportedRecord {
     case message(ImportMessage)
     case record(ImportRecord)

@@ -4,16 +4,16 @@ import HTTPServer
 import JSON
 import Signing
 
-/// What a page shows after it has signed in with an API key, in place of that key: a cookie no script can read.
+/// A browser session: a cookie that scripts cannot read, which replaces the API key after a page has signed in.
 ///
-/// Everything is in its text, sealed with the gateway's own key: nothing is stored, a restart ends no session. Its API key is
-/// looked up with every request, so that a session ends with it.
+/// The cookie's text contains all of its data, sealed with the gateway's own key. Nothing is stored, and a restart ends
+/// no session. The API key is looked up on every request, so the session ends when the key does.
 struct BrowserSession: Sendable {
-    /// A working day; an old cookie that was stolen is worth nothing on the next.
+    /// Twelve hours, a working day: an old stolen cookie is useless on the next day.
     static let lifetime: Duration = .seconds(12 * 3600)
 
     var app: AppID
-    /// The id of the API key it was made with.
+    /// The id of the API key with which the session was created.
     var key: String
     var expires: Timetoken
 }
@@ -35,14 +35,14 @@ extension BrowserSession {
         return seal.seal(body.bytes)
     }
 
-    /// Reads a session; nil for anything but one of ours. Says nothing about time.
+    /// Parses a session; nil for a text that the gateway did not create. Does not check the expiry.
     init?(text: String, sealedBy seal: TextSealer) {
         guard let json = seal.open(text, mostBytes: Self.textBytes) else { return nil }
         self.init(json: json)
     }
 
     private init?(json: [UInt8]) {
-        // What cannot be read is no session, whatever the reason.
+        // A text that cannot be read is not a session, whatever the reason.
         guard let root = try? JSONDocument(json).root, let app = root["app"]?.string, let key = root["key"]?.string,
             let expires = root["exp"]?.string.flatMap({ Timetoken(text: $0) })
         else { return nil }
@@ -53,13 +53,14 @@ extension BrowserSession {
 // MARK: - Cookie
 
 extension BrowserSession {
-    /// With encryption the name makes browsers refuse one that another host of the domain has set (RFC 6265bis, 4.1.3.2).
+    /// The name of the cookie. On an encrypted connection, the prefix makes browsers refuse a cookie that another host
+    /// of the domain has set (RFC 6265bis, 4.1.3.2).
     private static func cookieName(isSecure: Bool) -> String { isSecure ? "__Host-parley" : "parley" }
 
     /// The value of a request's session cookie.
     ///
-    /// - Parameter isSecure: the way is known to be encrypted: then a cookie under the other name is none of ours, and
-    ///   another host of the domain may have set it.
+    /// - Parameter isSecure: true when the connection is known to be encrypted. A cookie under the other name is then
+    ///   ignored, because another host of the domain may have set it.
     static func cookie(in headers: Headers, isSecure: Bool) -> String? {
         for name in isSecure ? [cookieName(isSecure: true)] : [true, false].map(cookieName) {
             let prefix = name + "="
@@ -73,7 +74,7 @@ extension BrowserSession {
         return nil
     }
 
-    /// The field that sets the cookie, or removes it.
+    /// The header field that sets or removes the cookie.
     ///
     /// - Parameter text: nil to remove it.
     static func setCookie(_ text: String?, isSecure: Bool) -> (name: String, value: String) {

@@ -4,7 +4,7 @@ import HTTPServer
 import JSON
 import Signing
 
-/// Signing a page in: an API key is exchanged for a cookie, so that no script has to keep the key.
+/// Sign-in for pages: exchanges an API key for a cookie, so that no script has to store the key.
 extension NativeAPI {
     func addSignInRoutes(to router: inout Router) {
         router.add(.get, "/v1/session", handler: asAnybody(getSession))
@@ -37,7 +37,7 @@ extension NativeAPI {
     /// `GET /v1/session`
     func getSession(_ request: Request) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        // Nobody signed in is no failure: a page asks whether somebody is.
+        // An absent sign-in is not an error: pages use this route to find out whether they are signed in.
         let nobody = Response.empty(headers: [Self.noStore])
         guard request.headers.contains("Authorization") || sessionCookie(of: request) != nil else {
             return nobody
@@ -59,21 +59,22 @@ extension NativeAPI {
         return .empty(headers: [true, false].map { BrowserSession.setCookie(nil, isSecure: $0) })
     }
 
-    /// Browsers send `Origin` with every request that changes something, and know better than a gateway behind a proxy
-    /// whether the way is encrypted.
+    /// True when the browser's connection is encrypted. Browsers send `Origin` with every request that changes
+    /// something, and it says more than a gateway behind a proxy can see.
     private func isSeenEncrypted(_ request: Request) -> Bool {
         if request.isSecure { return true }
         guard let origin = request.headers["Origin"] else { return publicURL.hasPrefix("https://") }
         return origin.hasPrefix("https://")
     }
 
-    /// Of a request that carries no `Origin`, less is known: that it was sent to the encrypted public address.
+    /// True when the request is known to have come over an encrypted connection. Without an `Origin`, this is known
+    /// only of requests over TLS and of those sent to the encrypted public address.
     private func isKnownEncrypted(_ request: Request) -> Bool {
         if request.isSecure { return true }
         return request.headers["Host"].map { RequestOrigin.begins(publicURL, with: "https://" + $0) } ?? false
     }
 
-    /// Otherwise any site could sign a visitor in as somebody, or out.
+    /// Refuses requests from pages of other sites, which could otherwise sign a visitor in or out.
     private func refuseForeign(_ request: Request) throws(ChatError) {
         guard RequestOrigin(request, publicURL: publicURL) != .foreign else { throw Self.foreignOrigin }
     }
@@ -113,11 +114,11 @@ extension NativeAPI {
         BrowserSession.cookie(in: request.headers, isSecure: isKnownEncrypted(request))
     }
 
-    /// Who asks by the cookie; nil without one.
+    /// The caller that the cookie identifies; nil without a cookie.
     ///
-    /// Pages of other origins get no answer to read from this gateway, for it never says that credentials are allowed
-    /// (CORS); but without this look they could still send something that is obeyed: `SameSite` takes other ports of this
-    /// machine, and other hosts of the domain, for the same site.
+    /// Pages of other origins cannot read responses of this gateway, because it never allows credentials (CORS).
+    /// Without this check they could still send requests that take effect: `SameSite` treats other ports of this
+    /// machine, and other hosts of the domain, as the same site.
     func signedInCaller(of request: Request) throws(ChatError) -> Caller? {
         guard let text = sessionCookie(of: request) else { return nil }
         switch RequestOrigin(request, publicURL: publicURL) {
@@ -131,27 +132,29 @@ extension NativeAPI {
         guard let session, now < session.expires, session.expires <= now.adding(BrowserSession.lifetime),
             var caller = service.keyring.caller(key: session.key, in: session.app)
         else { throw ChatError(.unauthorized, "the session has ended; sign in again", slug: "session_ended") }
-        // What it has opened ends with it.
+        // Streams that the session has opened end with it.
         caller.expires = min(session.expires, caller.expires ?? session.expires)
         return caller
     }
 }
 
-/// Whose page has made a browser send a request.
+/// The origin of the page that made a browser send a request.
 enum RequestOrigin: Equatable {
     /// A page of this gateway.
     case own
-    /// Nobody's: an address that was typed, or no browser at all.
+    /// No page: a typed address, or a client that is not a browser.
     case nobody
     case foreign
 
-    /// - Parameter publicURL: where a proxy changes the `Host` field, what browsers have for it; empty when not set.
+    /// - Parameter publicURL: the address that browsers see, in case a proxy changes the `Host` field; empty when not
+    ///   configured.
     init(_ request: Request, publicURL: String) {
-        // Source: Fetch Metadata. Scripts cannot set the field; browsers send it to https and to this machine only.
+        // Fetch Metadata: scripts cannot set the field. Browsers send it only to https addresses and to this machine.
         if let site = request.headers["Sec-Fetch-Site"] {
             self = site == "same-origin" ? .own : site == "none" ? .nobody : .foreign
         } else if let origin = request.headers["Origin"] {
-            // `null`, and an HTTP/1.0 request without `Host`, have no authority: two that are missing are not the same.
+            // `null`, and an HTTP/1.0 request without `Host`, have no authority. Two missing authorities do not count
+            // as equal.
             let isOwn =
                 Self.authority(of: origin).map { $0 == request.headers["Host"] } ?? false
                 || Self.begins(publicURL, with: origin)
@@ -174,6 +177,6 @@ enum RequestOrigin: Equatable {
 }
 
 extension Request {
-    /// Whether it only reads (RFC 9110, 9.2.1).
+    /// True when the method only reads (RFC 9110, 9.2.1).
     var isSafe: Bool { [.get, .head, .options].contains(method) }
 }

@@ -17,7 +17,7 @@ extension NativeAPI {
             throw fields.fault("scopes", "enum", "must be 'read', 'emit', or both; the rest takes an API key")
         }
         for word in Scopes.words where scopes.contains(word.scope) { try caller.demand(word.scope) }
-        // A token says its end in whole seconds.
+        // The end of a token is stated in whole seconds.
         let expires = service.clock.now.adding(try lifetime(fields)).secondsUp
         let channels = try fields.channelPatterns("channels", most: limits.streamChannels)
         let types = try fields.typePatterns("types", most: limits.streamChannels)
@@ -40,7 +40,9 @@ extension NativeAPI {
         return try fields.integer("expires_in_seconds", in: 1...most).map { .seconds($0) } ?? UserTokens.usualLife
     }
 
-    /// The requested patterns, each of which the caller must reach.
+    /// The requested patterns.
+    ///
+    /// - Throws: an error for a pattern that the caller's own patterns do not cover.
     private static func reached(
         _ patterns: [NamePattern]?, _ name: String, _ own: [NamePattern]
     ) throws(ChatError) -> [NamePattern]? {

@@ -1,38 +1,42 @@
 import ChatModel
 import JSON
 
-/// What a signed token says of its holder (`product.md` 5): one user, and what the user may do, until a moment.
+/// The claims of a signed token: one user, and the user's rights until a given time.
 ///
-/// Claims, by RFC 7519 where it names them: `sub` the user, `exp`, `nbf`, `iat`, `aud`; ours: `scope` (words with spaces
-/// between, RFC 8693, 4.2), `channels` and `types` (patterns), `key` (the API key that a token was made with here).
+/// Claims of RFC 7519: `sub` is the user, `exp`, `nbf`, `iat`, `aud`. Further claims: `scope` (words separated by
+/// spaces, RFC 8693, 4.2), `channels` and `types` (patterns), `key` (the API key with which the gateway created the
+/// token).
 struct UserToken: Sendable, Equatable {
     var user: String
-    /// The API key it is derived from; nil when the app's secret, or a registered key, signed it by itself.
+    /// The API key from which it is derived; nil when the app's secret, or a registered key, signed it alone.
     var key: String?
     var scopes: Scopes
-    /// Nil: all that its key reaches.
+    /// Nil for all channels that its key covers.
     var channels: [NamePattern]?
     var types: [NamePattern]?
     var audience: [String] = []
     var notBefore: Timetoken?
     var issued: Timetoken?
-    /// `exp`.
+    /// The claim `exp`.
     var expires: Timetoken
-    /// How long it holds after that: clocks of other machines may be off. Nothing for one that was made here.
+    /// The time for which the token stays valid after `exp`, since clocks of other machines may be wrong. Zero for a
+    /// token that the gateway created.
     var leeway = skew
 
-    /// From when on it holds no more.
+    /// The time after which the token is invalid.
     var end: Timetoken { expires.adding(leeway) }
 
-    /// What manages an app is nobody's by name and holds beyond a token's end: it takes an API key.
+    /// The scopes that a token may have. Managing an app requires an API key, because its effects belong to no user and
+    /// outlast a token.
     static let possible: Scopes = [.read, .emit]
 
-    /// Clocks of other machines may be off by so much (`conventions.md` 9).
+    /// The tolerated difference of other machines' clocks.
     static let skew: Duration = .seconds(60)
-    /// A token travels in a header field of every request.
+    /// The maximum size in bytes. A token is sent in a header field of every request.
     static let textBytes = 16 * 1024
 
-    /// What the holder may do, given what the key may do now; nil when that is less than the token says.
+    /// The rights of the holder, given the present rights of the key; nil when the key no longer covers what the token
+    /// names.
     func caller(of key: Caller) -> Caller? {
         let words = Scopes.words.map(\.scope).filter { scopes.contains($0) && key.scopes.allow($0) }
         guard !words.isEmpty, Self.isWithin(channels, key.channels), Self.isWithin(types, key.types) else { return nil }
@@ -52,12 +56,12 @@ struct UserToken: Sendable, Equatable {
 // MARK: - Claims
 
 extension UserToken {
-    /// A claim that is missing or wrong, in the words of who made the token.
+    /// A missing or invalid claim, described for the author of the token.
     struct Fault: Error { let text: String }
 
-    /// Reads the claims of a token whose signature has been found good.
+    /// Parses the claims of a token whose signature is valid.
     init(claims: [UInt8]) throws(Fault) {
-        // A document that cannot be read has one fault, wherever it is.
+        // A document that cannot be parsed has one error, wherever it is.
         guard let root = try? JSONDocument(claims).root, root.kind == .object else {
             throw Fault(text: "its claims are no JSON object")
         }
@@ -107,7 +111,7 @@ extension UserToken {
         return names
     }
 
-    /// The claims as they are signed.
+    /// The claims in the form that is signed.
     func claims(issuer: AppID, issued: Timetoken, id: String) -> JSONText {
         JSONText { writer in
             writer.beginObject()

@@ -4,24 +4,25 @@ import JSON
 import Locking
 import Signing
 
-/// Tells who holds a user's token, and makes tokens (`conventions.md` 9).
+/// Verifies users' tokens and creates them.
 ///
-/// Nothing is stored: a token holds while the key it comes from does. Which key that is, the token says (`kid` in its
-/// header a registered key, `iss` in its claims the app whose secret signed it); by which algorithm, the key alone
-/// (RFC 8725, 3.1). Tokens that were found good are remembered by their digest, so that a signature is checked once.
+/// Nothing is stored: a token is valid while its key is. The token names the key (`kid` in its header for a registered
+/// key, `iss` in its claims for the app whose secret signed it); the algorithm depends on the key alone (RFC 8725,
+/// 3.1). Digests of verified tokens are remembered, so that a signature is checked once.
 final class UserTokens: Sendable {
-    /// What was found of a token that has been checked.
+    /// The result of verifying a token.
     private struct Known: Sendable {
         let token: UserToken
         let app: AppID
         let credential: String
-        /// Which of the app's secrets signed it; one that was exchanged signs for a while only. Nil: a registered key did.
+        /// The app's secret that signed it; a rotated secret is valid only for a limited time. Nil when a registered
+        /// key signed it.
         let secretPrint: String?
     }
 
     private static let remembered = 10_000
     private static let rememberedBytes = 2048
-    /// How long a token made here may hold at most, and how long it does when nothing is asked.
+    /// The maximum and the default lifetime of a token created here.
     static let longestLife: Duration = .seconds(30 * 24 * 3600)
     static let usualLife: Duration = .seconds(3600)
 
@@ -34,17 +35,17 @@ final class UserTokens: Sendable {
         self.publicURL = publicURL
     }
 
-    /// Who holds the token; nil for a text that is none.
+    /// The holder of a token; nil for a text that is not a token.
     ///
     /// - Parameter digest: SHA-256 of the text, in hex.
-    /// - Throws: `.unauthorized` for one that does not hold: before its signature was checked in the same words for every
-    ///   reason, then with the reason.
+    /// - Throws: `.unauthorized` for an invalid token: with the same message for every reason before its signature was
+    ///   verified, and with the reason afterwards.
     func caller(of text: String, digest: String) throws(ChatError) -> Caller? {
         guard text.utf8.count <= UserToken.textBytes else { return nil }
         if let found = known.withLock({ $0.value(of: digest) }) { return try caller(found) }
         guard let token = WebToken(text) else { return nil }
         let found = try check(token)
-        // Many long ones would take much memory; they are rare, and checked each time.
+        // Many long tokens would take much memory. They are rare, and are verified each time.
         if text.utf8.count <= Self.rememberedBytes { known.withLock { $0.insert(found, for: digest) } }
         return try caller(found)
     }
@@ -58,11 +59,11 @@ final class UserTokens: Sendable {
         if let start = token.notBefore, now < start.adding(.zero - UserToken.skew) {
             throw Self.refusal("it holds only from 'nbf' on")
         }
-        // One that says it is made later would outlive the next revocation.
+        // A token with a later `iat` would survive the next revocation.
         if let issued = token.issued, now < issued.adding(.zero - UserToken.skew) {
             throw Self.refusal("its 'iat' lies in the future")
         }
-        // Registered and removed again, or expired: as if it had never been.
+        // A key that was removed or has expired is treated like one that never existed.
         guard let key = service.keyring.caller(key: known.credential, in: known.app) else { throw Self.unknown }
         guard var caller = token.caller(of: key) else {
             throw Self.refusal("it says more than the key it comes from may do")
@@ -93,11 +94,11 @@ final class UserTokens: Sendable {
         var claims: UserToken
         do { claims = try UserToken(claims: token.claims) } catch { throw Self.refusal(error.text) }
         try check(audience: claims.audience)
-        // Only what the app's own secret has signed may say which key it comes from.
+        // Only a token signed by the app's own secret may name the key from which it is derived.
         guard let secretPrint = signer.secretPrint, let key = claims.key else {
             return Known(token: claims, app: signer.app, credential: signer.id, secretPrint: signer.secretPrint)
         }
-        // It was made here, by this machine's clock.
+        // The token was created here, by this machine's clock.
         claims.leeway = .zero
         return Known(token: claims, app: signer.app, credential: key, secretPrint: secretPrint)
     }
@@ -109,7 +110,7 @@ final class UserTokens: Sendable {
         var secretPrint: String?
     }
 
-    /// What may have signed it, by what it says itself.
+    /// The keys that may have signed a token, according to its own header and claims.
     private func signers(_ header: JSONValue, _ token: WebToken) -> [Signer] {
         if let id = header["kid"]?.string, let found = service.keyring.signingKey(id) {
             return [Signer(key: found.key, app: found.app, id: id)]
@@ -126,7 +127,8 @@ final class UserTokens: Sendable {
         }
     }
 
-    /// Who is meant for another service is not let in here; once the world knows our address, tokens name it.
+    /// Checks that a token is for this gateway. With a public address configured, the audience must contain it; without
+    /// one, a token must not name an audience.
     private func check(audience: [String]) throws(ChatError) {
         guard !publicURL.isEmpty else {
             if audience.isEmpty { return }
@@ -144,7 +146,7 @@ final class UserTokens: Sendable {
 
     // MARK: - Making one
 
-    /// Makes a token for a user with at most what the caller's API key may do, and for as long as that key holds.
+    /// Creates a token for a user, with at most the rights of the caller's API key, valid while that key is.
     ///
     /// - Throws: `.forbidden` when the caller holds no API key of the app.
     func issue(_ token: UserToken, by caller: Caller) throws(ChatError) -> String {
