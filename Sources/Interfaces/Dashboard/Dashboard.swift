@@ -1,18 +1,17 @@
 import CAssets
 public import HTTPServer
 
-/// The pages a person sees in a browser. They speak the public native API and nothing else; the server only hands them
-/// out.
+/// The dashboard and its documentation page. They use only the public native API; the server only delivers their files.
 public enum Dashboard {
     /// Adds `/`, `/docs`, `/parley.js` and the files that these load.
     ///
-    /// - Parameter isDevelopment: the page may sign in by itself with the well-known key.
+    /// - Parameter isDevelopment: true when the page may sign in by itself with the well-known development key.
     public static func addRoutes(to router: inout Router, isDevelopment: Bool = false) {
         for file in SiteFile.all {
             let answer =
                 isDevelopment && file.name == "index.html"
                 ? developmentPage(file) : Answer(file.tag, .fixed(file.bytes))
-            // Pages of other sites may take the library from here. It holds nothing of anybody's.
+            // Pages of other sites may load the library from here. It contains no user's data.
             var manners = RouteOptions(
                 cors: file.name.hasPrefix("parley") ? CORSPolicy(origins: isDevelopment ? .loopback : .any) : nil)
             manners.isPage = file.name.hasSuffix(".html")
@@ -34,7 +33,7 @@ public enum Dashboard {
         func response(to request: Request, contentType: String) -> Response {
             let isKnown = EntityTag.isKnown(tag, to: request.headers)
             let headers = [("Content-Type", contentType), ("ETag", tag)] + Dashboard.headers
-            // A 304 goes out without the body, but has to know its length.
+            // A 304 has no body, but must state its length.
             return Response(status: isKnown ? 304 : 200, headers: headers, body: body)
         }
     }
@@ -47,7 +46,8 @@ public enum Dashboard {
 
     private static let headers: [(name: String, value: String)] = [
         ("Cache-Control", "no-cache"),
-        // The pages load nothing from elsewhere, run no inline script, make no markup of texts, and are framed by nobody.
+        // The pages load nothing from other sites, run no inline script, create no markup from texts, and cannot be
+        // framed.
         (
             "Content-Security-Policy",
             "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -59,15 +59,15 @@ public enum Dashboard {
     ]
 }
 
-/// One file of the site, as it lies in the folder `Site` of the sources.
+/// One file of the site, from the folder `Site` of the sources.
 struct SiteFile: Sendable {
     /// The path below `Site`.
     let name: String
-    /// Changes with the bytes.
+    /// A tag that changes with the bytes.
     let tag: String
     let bytes: StaticBytes
 
-    /// In the order of `assets.c`.
+    /// All files, in the order of `assets.c`.
     static let all = (0..<site_file_count()).map { SiteFile(site_file($0)) }
 
     private init(_ file: Asset) {
@@ -76,7 +76,7 @@ struct SiteFile: Sendable {
         tag = Self.hash(bytes.buffer)
     }
 
-    /// FNV-1a with 64 bits: tells versions of a file apart, and is not meant to withstand anybody.
+    /// FNV-1a with 64 bits: distinguishes versions of a file. Not secure against deliberate collisions.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> String {
         let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)
@@ -89,7 +89,8 @@ struct SiteFile: Sendable {
         return "text/javascript; charset=utf-8"
     }
 
-    /// Where it is served: pages and the library for other pages at the top, the rest under `/dashboard/`.
+    /// The path at which it is served: pages and the library for other pages at the top, all other files under
+    /// `/dashboard/`.
     var path: String {
         switch name {
         case "index.html": "/"

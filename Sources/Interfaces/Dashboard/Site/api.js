@@ -1,6 +1,6 @@
-// Requests to the gateway's public API, in the name of whoever has signed in.
+// Requests to the gateway's public API with the credential of the signed-in user.
 
-/** A refusal, in the gateway's words (RFC 9457). */
+/** A refusal by the gateway, with its problem's text (RFC 9457). */
 export class Refused extends Error {
   constructor(status, problem) {
     super(problem.detail ?? problem.title ?? `The gateway answered ${status}.`);
@@ -8,11 +8,11 @@ export class Refused extends Error {
   }
 }
 
-/** A path of texts: path`/v1/channels/${name}/events`. */
+/** A template tag that encodes values as path segments: path`/v1/channels/${name}/events`. */
 export const path = (parts, ...values) =>
   parts.reduce((all, part, index) => all + encodeURIComponent(values[index - 1]) + part);
 
-/** `?a=1&b=2` of what is there; lists repeat their name. */
+/** A query string such as `?a=1&b=2` from the defined values; a list repeats its name. */
 export function query(values) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -46,7 +46,7 @@ export const put = (path, body = {}) => call("PUT", path, body);
 export const patch = (path, body = {}) => call("PATCH", path, body);
 export const remove = (path) => call("DELETE", path);
 
-/** What is asked for, or null where there is none. */
+/** The result of a request, or null for a 404. */
 export const found = (promise) =>
   promise.catch((error) => {
     if (error.status === 404) return null;

@@ -1,4 +1,4 @@
-// The dashboard: who is signed in, which page is shown.
+// The dashboard's frame: sign-in and the choice of the page.
 import { call, get, post, remove } from "./api.js";
 import { blank, fault, field, fill, form, h, head, input, notice } from "./ui.js";
 import { Parley } from "../parley.js";
@@ -30,7 +30,7 @@ async function start() {
     return null;
   });
   if (who) return enter(who);
-  // The key of development is no secret: the page is there at once, unless somebody has just left it.
+  // The development key is not secret, so the page signs in with it unless the user has just signed out.
   const isKnown = document.documentElement.dataset.mode === "dev" && !sessionStorage.getItem("left");
   if (isKnown) {
     try {
@@ -97,7 +97,7 @@ function enter(who) {
   show();
 }
 
-/** Opens a page's stream; tabs that want the like of it share one. It ends when the page is left. */
+/** Opens a page's stream, which ends when the user leaves the page. Tabs with the same selection share one. */
 function follow(options, signal) {
   const stream = new Parley({
     url: location.origin,
@@ -142,7 +142,7 @@ addEventListener("signed-out", () => {
 
 const opened = () => location.hash.replace(/^#\/?/, "").split("?");
 
-/** The parts of a page's path; none where it is no encoded text, which is no page. */
+/** The decoded segments of a page's path; empty for an invalid encoding, which matches no page. */
 function parts(path) {
   try {
     return path.split("/").map(decodeURIComponent);

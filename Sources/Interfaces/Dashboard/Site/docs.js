@@ -1,4 +1,4 @@
-// The API reference, made from the gateway's own description while it is looked at.
+// The API reference, generated in the browser from the gateway's own description.
 import { badge, blank, fill, h, json } from "./ui.js";
 import { parseYAML } from "./yaml.js";
 
@@ -9,7 +9,7 @@ let api;
 const resolve = (node) => node?.$ref ? node.$ref.slice(2).split("/").reduce((at, name) => at?.[name], api) : node;
 const nameOf = (reference) => reference.split("/").at(-1);
 
-/** `code` in prose. */
+/** Text in which backquotes mark `code`. */
 const marked = (text) =>
   text.split(/(`[^`]+`)/).map((piece) => /^`.+`$/.test(piece) ? h("code", {}, piece.slice(1, -1)) : piece);
 
@@ -47,7 +47,7 @@ function operation(one) {
       h("code", {}, one.path),
     ),
   );
-  // Two hundred of them: each is written out when it is opened.
+  // There are two hundred operations, so each is rendered when it is opened.
   details.addEventListener("toggle", () => {
     if (details.open && details.children.length === 1) details.append(...body(one));
   });
@@ -99,7 +99,7 @@ function body(one) {
 function answer(status, response) {
   const kind = status < 300 ? "good" : status < 400 ? "" : "bad";
   const head = [badge(status, kind), " ", marked(paragraphs(response.description)[0] ?? "")];
-  // Problems all look alike.
+  // All problems have the same form.
   if (!response.content || status >= 400) return h("li", {}, head);
   return h("li", {}, h("details", { open: status < 300 }, h("summary", {}, head), content(response)));
 }
@@ -133,7 +133,7 @@ function curl(one, parameters, request) {
   return parts.filter(Boolean).join(" \\\n  ");
 }
 
-/** A body with what is required. */
+/** A sample body with the required members. */
 function sample({ example, schema }) {
   if (example !== undefined) return example;
   const made = (node, depth) => {
@@ -195,7 +195,7 @@ const bounds = (schema) =>
     text + (typeof schema[name] === "string" ? schema[name] : JSON.stringify(schema[name]))
   );
 
-/** A member: its name, what it may be, and what is inside. */
+/** A member: its name, its type and constraints, and its own members. */
 function member(name, schema = {}, isRequired, more = []) {
   const own = schema.$ref ? { ...schema, $ref: undefined } : schema;
   return h(
@@ -217,7 +217,7 @@ function member(name, schema = {}, isRequired, more = []) {
   );
 }
 
-/** A schema of the list below, unfolded in place; what is inside is written when it is opened. */
+/** A schema of the list below, expanded in place. Its members are rendered when it is opened. */
 function unfolding(ref, isOpen = false) {
   const schema = resolve({ $ref: ref });
   const isListed = nameOf(ref) in api.components.schemas;
@@ -366,7 +366,7 @@ function find() {
   $("none").hidden = any;
 }
 
-/** Opens what the address names. */
+/** Opens the part that the address names. */
 function go() {
   const target = $(decodeURIComponent(location.hash.slice(1)));
   if (!target) return;

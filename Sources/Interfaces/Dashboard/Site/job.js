@@ -1,8 +1,8 @@
-// A job of the gateway, watched until it is over.
+// Shows a job of the gateway until it ends.
 import { get, path, post } from "./api.js";
 import { button, facts, h, status } from "./ui.js";
 
-/** `onEnd` is called when a job that ran is over; `receiver` shows its webhook. */
+/** `onEnd` is called when a running job has ended; `receiver` renders its webhook. */
 export function job(first, { receiver, onEnd } = {}) {
   const box = h("div", { class: "job" });
   const isOver = (one) => ["done", "cancelled", "failed"].includes(one.state);
@@ -38,7 +38,7 @@ export function job(first, { receiver, onEnd } = {}) {
   };
   const watch = async (one) => {
     show(one);
-    // Looked at again only while somebody sees it.
+    // Polled only while the element is in the page.
     while (!isOver(one)) {
       await new Promise((done) => setTimeout(done, 700));
       if (!box.isConnected) return;

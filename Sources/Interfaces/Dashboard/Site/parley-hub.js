@@ -1,14 +1,14 @@
-// What holds the stream of all tabs for parley.js; as a SharedWorker, or in a tab.
+// The hub of parley.js: holds the stream that all tabs share, in a SharedWorker or in one of the tabs.
 
 const PATIENCE = 15000;
 
-/** Whether timetoken `a` is after `b`; before the first one is none. */
+/** True when timetoken `a` is after `b`, or when there is no `b`. */
 export const after = (a, b) => !b || (a.length === b.length ? a > b : a.length > b.length);
-/** The lock a tab holds as long as it lives. */
+/** The name of the lock that a tab holds while it exists. */
 export const tabLock = (id) => "parley tab " + id;
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-/** What the gateway refused, and whether to ask again. */
+/** A refusal by the gateway, and whether to retry. */
 class Refusal extends Error {
   constructor(status, problem, retryAfter) {
     super(problem.detail ?? problem.title ?? `status ${status}`);
@@ -16,7 +16,7 @@ class Refusal extends Error {
   }
 }
 
-/** Holds the one stream of all tabs, and tells them what comes by it. */
+/** Holds the one stream of all tabs and sends its events to them. */
 export class Hub {
   #scope;
   #watches;
@@ -37,7 +37,7 @@ export class Hub {
   #settling = false;
   #isChanging = false;
 
-  /** `watches` the locks of its tabs. */
+  /** `watches`: true to observe the tabs' locks, in order to notice tabs that are closed. */
   constructor(scope, post, watches = true) {
     this.#scope = scope;
     this.#watches = watches;
@@ -69,7 +69,8 @@ export class Hub {
   #enroll(from, { wish, cursor, isNew }) {
     if (this.#watches && !this.#tabs.has(from)) navigator.locks.request(tabLock(from), () => this.#forget(from));
     this.#tabs.set(from, wish);
-    // A tab that was there before has heard all since this hub began, a new one only what comes now.
+    // A tab that was connected before has received everything since this hub began; a new tab receives only events from
+    // now on.
     const place = isNew ? this.#cursor : this.#origin;
     if (cursor && (!place || after(place, cursor))) this.#rewind(cursor);
     if (this.#state) this.post({ ...this.#state, to: from });
@@ -79,7 +80,7 @@ export class Hub {
   #rewind(cursor) {
     this.post({ to: "all", say: "rewind" });
     this.#cursor = this.#origin = cursor;
-    // A ticket begins where it was made for.
+    // A ticket's stream begins at the position for which the ticket was created.
     this.#ticket = null;
     this.#reading?.abort();
   }
@@ -87,7 +88,7 @@ export class Hub {
   #forget(id) {
     if (!this.#tabs.delete(id)) return;
     if (this.#tabs.size) return this.#settle();
-    // Whoever comes next begins anew.
+    // The next tab begins a new stream.
     this.#cursor =
       this.#origin =
       this.#ticket =
@@ -97,7 +98,7 @@ export class Hub {
     this.#wake();
   }
 
-  /** Brings the stream in line with what the tabs want, once those that came together have all spoken. */
+  /** Adjusts the stream to the tabs' selections, once all tabs that connected together have sent theirs. */
   async #settle() {
     if (this.#settling || this.#isChanging) return;
     this.#settling = true;
@@ -113,7 +114,7 @@ export class Hub {
     this.#settle();
   }
 
-  /** What all tabs want together; a tab that names nothing wants everything. */
+  /** The union of all tabs' selections; a tab that names nothing selects everything. */
   #union() {
     const all = (name) => {
       const lists = [...this.#tabs.values()].map((wish) => wish[name]);
@@ -129,7 +130,8 @@ export class Hub {
     const canPatch = this.#stream && !this.#ticket && !this.#scope.groups &&
       names.every((name) => wanted[name].length && before[name].length);
     const isDone = canPatch && await this.#patch(Object.fromEntries(names.map((name) => [name, wanted[name]])));
-    // A ticket is for what it was made for, and an empty list means everything: another stream, from the same place.
+    // A ticket is bound to its selection, and an empty list means everything. So a new stream is opened at the same
+    // position.
     if (isDone) return;
     this.#ticket = null;
     this.#reading?.abort();
@@ -164,7 +166,7 @@ export class Hub {
           this.#tell("closed", error.message);
           break;
         }
-        // The ticket may have been too old: the next one is asked for at once, but only once.
+        // The ticket may have expired: a new one is requested at once, but only once.
         const wasOld = error.status === 401 && this.#ticket && !this.#isFresh;
         if (error.status === 401) this.#ticket = null;
         wait = wasOld
@@ -184,7 +186,10 @@ export class Hub {
     this.#running = false;
   }
 
-  /** Opens the stream and hands out what it says. Returns how long to stay away when the gateway ends it. */
+  /**
+   * Opens the stream and distributes its events. Returns the time to wait before reconnecting when the gateway closes
+   * it.
+   */
   async #read(isUp) {
     const reading = this.#reading = new AbortController();
     this.#stream = null;
@@ -235,7 +240,7 @@ export class Hub {
       this.#isFresh = !this.#ticket;
       this.#ticket ??= await this.#ask();
       query.set("ticket", this.#ticket);
-      // With it, a ticket takes up the stream it has opened.
+      // With this field, a ticket resumes the stream that it has opened.
       if (!this.#isFresh && this.#cursor) headers["last-event-id"] = this.#cursor;
     }
     if (this.#cursor && !headers["last-event-id"]) query.set("cursor", this.#cursor);
@@ -271,8 +276,8 @@ export class Hub {
     this.post({ to: "all", say: "place", cursor });
   }
 
-  // Final means: with this credential. What a page renews by asking it (a ticket, a token) is asked for again; if that is
-  // worth no more, its refusal is the end.
+  // `final` applies to the present credential. A credential that the page can renew (a ticket, a token from a function)
+  // is requested again; if the gateway refuses that one too, the hub stops.
   #closing({ reason, final, retry_ms }) {
     const canRenew = reason === "unauthorized" && this.#canRenew;
     if (final && !canRenew) {
@@ -283,7 +288,7 @@ export class Hub {
     return retry_ms || 1;
   }
 
-  /** Whether a page is asked for another credential: a cookie is what it is, and so is a token that is no function's. */
+  /** True when a page can provide another credential. It cannot for a cookie or for a token given as a fixed text. */
   get #canRenew() {
     const { credential, who } = this.#scope;
     return credential === "ticket" || (credential === "token" && !who[0]);
@@ -293,7 +298,7 @@ export class Hub {
     return this.#scope.credential === "token" ? { authorization: "Bearer " + await this.#ask() } : {};
   }
 
-  /** Has a tab fetch what to show the gateway: the one that spoke last first, for it is most likely awake. */
+  /** Asks a tab for a credential: first the tab that sent a message last, because it is most likely active. */
   async #ask() {
     let reason = "no tab answered";
     for (const tab of [...this.#tabs.keys()].reverse()) {

@@ -1,22 +1,22 @@
-// parley.js: follows a Parley gateway from a browser, by one stream for all tabs of a site. docs/browsers.md tells how.
+// parley.js follows a Parley gateway from a browser, with one stream for all tabs of a site; see docs/browsers.md.
 //
-// Every tab has a `Parley`, which says what it wants to hear. One `Hub` (parley-hub.js) for all of them holds the stream:
-// in a SharedWorker, else in the tab that holds a Web Lock, else, where browsers have neither or the page is not secure, in
-// each tab. Whoever holds it, a new one begins at the oldest place a tab has come to, and tabs drop what they have had:
-// nothing is lost or repeated when the stream, the gateway or the tab with the hub goes.
+// Every tab has a `Parley` with its own selection. One `Hub` (parley-hub.js) holds the stream for all of them: in a
+// SharedWorker, otherwise in the tab that holds a Web Lock, otherwise, where the browser has neither or the page is not
+// secure, in each tab. A new hub begins at the oldest position that a tab has reached, and tabs drop events that they
+// have already received. So no event is lost or repeated when the stream, the gateway, or the tab with the hub ends.
 
 import { after, Hub, tabLock } from "./parley-hub.js";
 
 const SCOPE = ["url", "user", "device", "filter", "groups", "presence", "include"];
 
-/** Whether a name fits a pattern: itself, `a.b.*` for all below, `*`. */
+/** True when a name matches a pattern: the name itself, `a.b.*` for everything below `a.b`, or `*`. */
 export const fits = (pattern, name) =>
   pattern === "*" || pattern === name || (pattern.endsWith(".*") && name.startsWith(pattern.slice(0, -1)));
 const fitsAny = (patterns, name) => !patterns?.length || patterns.some((pattern) => fits(pattern, name));
 
 /**
- * A tab's end of the stream. Dispatches `event` (detail: the envelope), `state` (detail: `{state, reason, retryAt}`) and
- * `gap` (detail: what is missing could not be had any more).
+ * A tab's end of the stream. Dispatches `event` (detail: the envelope), `state` (detail: `{state, reason, retryAt}`)
+ * and `gap` (detail: the part of the log that is no longer available).
  */
 export class Parley extends EventTarget {
   #options;
@@ -28,11 +28,11 @@ export class Parley extends EventTarget {
   #leave = () => {};
   #let = () => {};
 
-  /** `connecting`, `live`, `waiting` to try again, or `closed` for good. */
+  /** `connecting`, `live`, `waiting` before a retry, or `closed` for good. */
   state = "connecting";
-  /** Why it waits or is closed. */
+  /** The reason for which it waits or is closed. */
   reason = null;
-  /** The timetoken up to which this tab has heard everything. */
+  /** The timetoken up to which this tab has received every event. */
   cursor = null;
   /** The stream's id on the gateway. */
   stream = null;
@@ -42,12 +42,12 @@ export class Parley extends EventTarget {
     this.#options = { ...options, url: String(options.url ?? new URL(import.meta.url).origin).replace(/\/$/, "") };
     this.#wish = wishOf(options);
     this.cursor = options.cursor ?? null;
-    // The stream of the other tabs may stand further back.
+    // The shared stream of the other tabs may be at an earlier position.
     this.#skip = this.cursor;
     this.#connect();
   }
 
-  /** Calls `listener` with the envelope of every event whose type fits; returns what ends that. */
+  /** Calls `listener` with the envelope of every event whose type matches; returns a function that stops it. */
   on(pattern, listener) {
     const hear = ({ detail }) => {
       if (fits(pattern, detail.type)) listener(detail);
@@ -56,13 +56,13 @@ export class Parley extends EventTarget {
     return () => this.removeEventListener("event", hear);
   }
 
-  /** Follows other channels and types from now on; what is left out stays. */
+  /** Changes the followed channels and types; absent members stay unchanged. */
   follow(change) {
     this.#wish = wishOf({ ...this.#wish, ...change });
     this.#send({ say: "wish", wish: this.#wish });
   }
 
-  /** Leaves; the stream ends with the last tab that follows it. */
+  /** Stops following; the stream ends when its last tab does. */
   close() {
     if (this.#closed) return;
     this.#closed = true;
@@ -76,10 +76,10 @@ export class Parley extends EventTarget {
     const { share = true, token, ticket } = this.#options;
     const scope = Object.fromEntries(SCOPE.map((name) => [name, this.#options[name]]));
     scope.credential = ticket ? "ticket" : token ? "token" : "cookie";
-    // Whoever shows another fixed token, or calls itself otherwise, is somebody else.
+    // A different fixed token, or a different `share` name, is a different user and gets a stream of its own.
     scope.who = [typeof token === "string" ? token : "", share === true ? "" : String(share)];
     if (share === false || !globalThis.navigator?.locks) return this.#alone(scope);
-    // The lock is let go when the tab goes, in whatever way: that is how the hub learns of it.
+    // The lock is released when the tab ends, for whatever reason; this is how the hub notices.
     navigator.locks.request(tabLock(this.#id), () =>
       new Promise((go) => {
         this.#let = go;
@@ -99,7 +99,7 @@ export class Parley extends EventTarget {
     if (!globalThis.SharedWorker) return false;
     let worker;
     try {
-      // Throws where the file comes from another origin.
+      // Throws when the file comes from another origin.
       worker = new SharedWorker(trusted(new URL("parley-hub.js", import.meta.url).href), {
         type: "module",
         name: JSON.stringify(scope),
@@ -180,7 +180,7 @@ export class Parley extends EventTarget {
     if (this.#skip && !after(event.timetoken, this.#skip)) return;
     if (after(event.timetoken, this.cursor)) this.cursor = event.timetoken;
     const { channels, types } = this.#wish;
-    // Which channels a group has, only the gateway knows.
+    // Only the gateway knows the channels of a group.
     if (!fitsAny(types, event.type) || !(this.#options.groups || fitsAny(channels, event.channel))) return;
     this.dispatchEvent(new CustomEvent("event", { detail: event }));
   }
@@ -205,7 +205,7 @@ export class Parley extends EventTarget {
 
 const wishOf = ({ channels, types }) => ({ channels: [...(channels ?? [])], types: [...(types ?? [])] });
 
-/** Pages that demand trusted types allow the policy `parley`, which may be made once. */
+/** Creates the policy `parley`, which pages that require trusted types must allow. It can be created only once. */
 let policy;
 function trusted(url) {
   try {

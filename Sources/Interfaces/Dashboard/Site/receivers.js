@@ -1,10 +1,10 @@
-// Whom the gateway tells, by the addresses people know them by.
+// Names of receivers as people know them: addresses instead of ids.
 import { get } from "./api.js";
 import { h, link, time } from "./ui.js";
 
 /**
- * A function that shows a webhook by its id: its address, as far as the first page of the app's webhooks has it. A
- * subscription is pulled: it has no address, and no page but its deliveries.
+ * Returns a function that renders a webhook's id as its address, if the first page of the app's webhooks contains it. A
+ * subscription is pulled by its client: it has no address, and no page except its deliveries.
  */
 export async function receivers() {
   const page = await get("/v1/webhooks?limit=250");
@@ -22,9 +22,10 @@ export async function receivers() {
 }
 
 /**
- * When a delivery is attempted next: not before its webhook's circuit closes, and never where a subscription pulls it.
+ * Renders the time of a delivery's next attempt: not before its webhook's circuit closes, and never for a subscription,
+ * which its client pulls.
  *
- * @param {string} openUntil until when the circuit is open, if it is
+ * @param {string} openUntil the time until which the circuit is open, if it is
  */
 export function nextAttempt({ subscriber, next_attempt_at: due, reason }, openUntil) {
   if (!due) return reason ?? "–";

@@ -1,16 +1,17 @@
-// A form made from a JSON Schema, and the value it holds. What it has no control for is written as JSON.
+// A form generated from a JSON Schema, and its value. Parts of the schema without a matching control become JSON text
+// fields.
 import { area, choice, field, h, input } from "./ui.js";
 
 const MOST_DEEP = 4;
 
-/** `{ element, value() }`; `value()` throws what is no JSON, and gives undefined for what was left empty. */
+/** Returns `{ element, value() }`. `value()` throws for invalid JSON and returns undefined for an empty field. */
 export function schemaForm(schema, { label = "Data", example } = {}) {
   return part(schema, schema, label, example ?? first(schema), true, 0);
 }
 
 const first = (schema) => schema?.default ?? schema?.examples?.[0];
 
-/** The schema behind `$ref`s into the same document. */
+/** The schema to which `$ref`s within the same document lead. */
 function resolved(schema, root) {
   for (let turns = 0; schema?.$ref?.startsWith("#") && turns < 10; turns++) {
     const names = schema.$ref.slice(1).split("/").slice(1).map((name) =>

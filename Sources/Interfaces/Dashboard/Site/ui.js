@@ -1,6 +1,9 @@
-// Pieces of pages. Whatever comes from the gateway becomes a text node, never markup.
+// Building blocks of pages. Data of the gateway becomes text nodes, never markup.
 
-/** An element: `h("p", { class: "quiet", onclick: … }, "text", child, [more])`; null and false leave nothing. */
+/**
+ * Creates an element: `h("p", { class: "quiet", onclick: … }, "text", child, [more])`. Children that are null or false
+ * are skipped.
+ */
 export function h(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes ?? {})) {
@@ -18,7 +21,7 @@ export const fill = (element, ...children) => {
   return element;
 };
 
-/** The title of a page, and what can be done there. */
+/** The title of a page and its tools. */
 export const head = (title, ...tools) =>
   h(
     "div",
@@ -59,7 +62,7 @@ const KINDS = {
   rejected: "bad",
   cancelled: "warn",
 };
-/** A word of the API about how something is. */
+/** A badge for a state word of the API. */
 export const status = (word) => badge(String(word).replaceAll("_", " "), KINDS[word]);
 
 export function button(text, action, kind, more = {}) {
@@ -77,7 +80,7 @@ export function button(text, action, kind, more = {}) {
   return element;
 }
 
-/** A moment, in the reader's own time. */
+/** A time in the browser's time zone. */
 export function time(text, form = "full") {
   if (!text) return "–";
   const moment = new Date(text);
@@ -87,10 +90,10 @@ export function time(text, form = "full") {
   return h("time", { datetime: text, title: text }, shown);
 }
 
-/** A moment as a timetoken has it. */
+/** The time of a timetoken. */
 export const timeOf = (timetoken) => timetoken ? time(new Date(Number(BigInt(timetoken) / 10000n)).toISOString()) : "–";
 
-/** JSON, set in lines and coloured. */
+/** Formatted and coloured JSON. */
 export function json(value) {
   const pre = h("pre", { class: "json" });
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "null";
@@ -106,7 +109,7 @@ export function json(value) {
   return pre;
 }
 
-/** Names and what they are: `facts([["Address", url], …])`. */
+/** A list of names and values: `facts([["Address", url], …])`. */
 export const facts = (pairs) =>
   h(
     "dl",
@@ -116,7 +119,10 @@ export const facts = (pairs) =>
     ) => [h("dt", {}, name), h("dd", {}, value === null || value === "" ? "–" : value)]),
   );
 
-/** A table of `[title, row => content, class?]` columns; with a `label` where a heading above it says what it is. */
+/**
+ * A table with columns `[title, row => content, class?]`; set `label` instead of `caption` where a heading above the
+ * table names it.
+ */
 export function table(columns, rows, { caption, label = caption, empty = "Nothing here yet." } = {}) {
   if (!rows.length) return blank(empty);
   const line = (row) => h("tr", {}, columns.map(([, cell, kind]) => h("td", { class: kind }, cell(row) ?? "–")));
@@ -133,7 +139,7 @@ export function table(columns, rows, { caption, label = caption, empty = "Nothin
   );
 }
 
-/** A list of the API, page by page: `load(cursor)` gives a page, `show(rows)` what to show of all that was read. */
+/** A list of the API, page by page: `load(cursor)` returns a page, `show(rows)` renders all rows loaded so far. */
 export async function pages(load, show) {
   const box = h("div"), rows = [];
   const more = async (cursor) => {
@@ -151,7 +157,7 @@ export async function pages(load, show) {
 }
 
 let named = 0;
-/** A labelled control: `field("Channel", h("input", …), "what it is for")`. */
+/** A labelled control: `field("Channel", h("input", …), "help text")`. */
 export function field(label, control, help) {
   const id = control.id || `f${++named}`;
   control.id = id;
@@ -178,7 +184,7 @@ export const choice = (name, options, value) =>
     }),
   );
 
-/** What the gateway refused, with its single faults. */
+/** The gateway's refusal, with its individual errors. */
 export const fault = (error) =>
   h(
     "div",
@@ -188,7 +194,7 @@ export const fault = (error) =>
       h("ul", {}, error.problem.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
   );
 
-/** A form that says what went wrong under its button. `action(values, form)` gets the texts of its fields. */
+/** A form that shows errors under its button. `action(values, form)` receives the texts of its fields. */
 export function form(parts, { submit = "Save", action, kind = "stack", more = [] }) {
   const answer = h("div");
   const send = h("button", { class: "main" }, submit);
@@ -214,13 +220,13 @@ export function form(parts, { submit = "Save", action, kind = "stack", more = []
   return element;
 }
 
-/** Words between commas or spaces; undefined for none. */
+/** The words in a text, separated by commas or spaces; undefined when there are none. */
 export const words = (text) => {
   const list = String(text ?? "").split(/[\s,]+/).filter(Boolean);
   return list.length ? list : undefined;
 };
 
-/** JSON somebody typed. */
+/** Parses JSON that a user typed. */
 export function parsed(text, name = "data") {
   try {
     return JSON.parse(text);
@@ -235,13 +241,13 @@ export function notice(text) {
   setTimeout(() => element.remove(), 6000);
 }
 
-/** A question in front of the page; the promise tells whether it was confirmed. */
+/** A dialog with a question; the promise resolves to true when the user confirmed. */
 export function confirmed(question, action, details) {
   return shown(h("div", {}, h("h2", {}, question), details), [["cancel", "Cancel", ""], ["yes", action, "danger"]])
     .then((answer) => answer === "yes");
 }
 
-/** Something that is shown once; `place` says where it belongs. */
+/** A dialog with a secret that is shown only once; `place` describes where to store it. */
 export const secret = (title, text, place) =>
   shown(
     h(

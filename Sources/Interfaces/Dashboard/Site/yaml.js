@@ -1,5 +1,5 @@
-// Reads YAML as openapi.yaml is written: block and flow collections, quoted and plain scalars, literal and folded blocks,
-// comments. No anchors, tags, multiple documents. A test holds it against a full parser.
+// Parses the subset of YAML that openapi.yaml uses: block and flow collections, quoted and plain scalars, literal and
+// folded blocks, comments. No anchors, tags or multiple documents. A test compares it with a full parser.
 
 export function parseYAML(text) {
   const lines = text.split("\n").map((line) => ({ indent: line.search(/\S|$/), text: line.trim(), raw: line }));
@@ -12,7 +12,7 @@ class Reader {
     this.at = 0;
   }
 
-  /** The next line that says something, without moving past it. */
+  /** Returns the next line with content, without consuming it. */
   peek() {
     while (this.at < this.lines.length && (!this.lines[this.at].text || this.lines[this.at].text.startsWith("#"))) {
       this.at++;
@@ -35,7 +35,7 @@ class Reader {
         items.push(this.block(indent + 1));
         continue;
       }
-      // `- a: 1` begins a mapping where `a` stands.
+      // `- a: 1` begins a mapping whose indent is the column of `a`.
       const inner = line.raw.length - line.raw.slice(indent + 1).trimStart().length;
       if (keyOf(rest)) {
         this.lines[this.at] = { indent: inner, text: rest, raw: " ".repeat(inner) + rest };
@@ -63,7 +63,7 @@ class Reader {
     if (/^[|>]/.test(rest)) return this.scalarBlock(rest, indent);
     if (!rest || rest.startsWith("#")) {
       const next = this.peek();
-      // A sequence may stand under its key without an indent of its own.
+      // A sequence may have the same indent as its key.
       return next && (next.indent > indent || (next.indent === indent && /^-(\s|$)/.test(next.text)))
         ? this.block(next.indent)
         : null;
@@ -93,7 +93,7 @@ class Reader {
   }
 }
 
-/** Lines become spaces, empty lines line ends. */
+/** Folds lines: line breaks become spaces, empty lines become line breaks. */
 const fold = (lines) =>
   lines.reduce(
     (all, line, index) =>
@@ -108,7 +108,7 @@ function keyOf(text) {
   return { name, rest: match[4] ?? "" };
 }
 
-/** Whether every bracket and quote that was opened is closed. */
+/** True when every bracket and quote is closed. */
 function isWhole(text) {
   let depth = 0, quote = null, before = " ";
   for (let at = 0; at < text.length; at++) {

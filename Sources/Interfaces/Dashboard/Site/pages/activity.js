@@ -1,4 +1,4 @@
-// Who changed what, and what was refused.
+// The audit log: changes and refusals.
 import { get, query } from "../api.js";
 import { badge, choice, field, fill, form, h, head, input, pages, table, time } from "../ui.js";
 

@@ -1,4 +1,4 @@
-// Channels as the app keeps them; of one: its members, who is there now, and what was said.
+// The app's channels. For one channel: members, presence and messages.
 import { found, get, path, post, put, query, remove } from "../api.js";
 import {
   badge,

@@ -1,4 +1,4 @@
-// What is and was owed to webhooks, and every try.
+// Deliveries to webhooks, and their attempts.
 import { get, path, post, query } from "../api.js";
 import {
   button,
@@ -71,7 +71,10 @@ export default async function deliveries(view) {
   ];
 }
 
-/** Deliveries; of more than one webhook where `receiver` says of which, otherwise of one whose circuit is open until then. */
+/**
+ * A table of deliveries. With `receiver`, they are of several webhooks; otherwise of one, whose circuit is open until
+ * `openUntil`.
+ */
 export const deliveryTable = (rows, receiver, openUntil) =>
   table(
     [
@@ -121,7 +124,7 @@ async function one(view, id) {
   ];
 }
 
-/** One try: what was answered, how long it took, and what went over the wire. */
+/** One attempt: its response, its duration, and the request and response as sent. */
 export function attempt(one) {
   const { details = {} } = one;
   return h(

@@ -1,4 +1,4 @@
-// Making something happen: a form made of the type's schema, tried out before it is sent if one likes.
+// Emitting an event: a form generated from the type's schema, with an optional dry run.
 import { found, get, path, post, query } from "../api.js";
 import { badge, button, fault, field, fill, form, h, head, input, link } from "../ui.js";
 import { receivers } from "../receivers.js";
@@ -77,7 +77,7 @@ export default async function emit(view) {
   ];
 }
 
-/** What would happen. */
+/** The predicted result. */
 async function forecast({ valid, errors, version, would_reach: reach }) {
   const receiver = reach.webhooks && await receivers();
   return h(

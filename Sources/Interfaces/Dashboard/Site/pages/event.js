@@ -1,4 +1,4 @@
-// One event: where from, what its schema says, who got it and who did not, and why.
+// One event: its origin, its validation, its recipients and the reasons.
 import { found, get, path } from "../api.js";
 import { receivers } from "../receivers.js";
 import { badge, button, facts, fault, h, head, json, link, status, table, time } from "../ui.js";
@@ -54,7 +54,7 @@ export default async function event({ rest: [id], reload }) {
   ];
 }
 
-/** Events of the same call lie close by in their channel. */
+/** The events that the same call caused; they are close to this one in its channel. */
 async function causedAlike(event) {
   if (!event.cause) return [];
   const token = BigInt(event.timetoken);
@@ -64,7 +64,7 @@ async function causedAlike(event) {
   return page.data.filter((other) => other.cause === event.cause && other.id !== event.id);
 }
 
-/** The source that let it in. Without one, nothing is made up: not every event says who sent it. */
+/** The source that accepted the event. Not every event records its sender; then this shows nothing. */
 function way(origin) {
   if (origin?.source) {
     return [

@@ -1,4 +1,4 @@
-// What happens, as it happens; how much and how fast.
+// Live events, with their rate and delay.
 import { path, post } from "../api.js";
 import { chart } from "../chart.js";
 import { badge, fault, field, fill, form, h, head, input, json, link, notice, time, words } from "../ui.js";
@@ -29,7 +29,9 @@ export default function live({ follow, signal }) {
     for (const item of list.children) item.hidden = text !== "" && !item.sought.includes(text);
   }
 
-  /** Rows are made once a frame: at thousands of events a second most would be gone before anybody saw them. */
+  /**
+   * Creates rows once per frame: at thousands of events a second, most rows would be gone before they could be seen.
+   */
   function paint() {
     planned = false;
     if (signal.aborted) return;
@@ -91,7 +93,7 @@ export default function live({ follow, signal }) {
   ];
 }
 
-/** One event: a line, and everything behind it. */
+/** One event: a line that expands to its details. */
 function row(event) {
   const text = JSON.stringify(event.data);
   const more = h("div", { class: "more" });
@@ -129,7 +131,7 @@ function row(event) {
 
 const gist = ({ data }) => typeof data?.text === "string" ? data.text : undefined;
 
-/** Events a second, and how long they took to get here. */
+/** Charts of the events per second and of their delay. */
 function figures(signal) {
   const rate = chart("Events a second", (value) => value.toLocaleString());
   const delay = chart("On the way here", (value) => `${Math.round(value)} ms`);
@@ -147,14 +149,14 @@ function figures(signal) {
     count(event) {
       events++;
       const took = Date.now() - Number(BigInt(event.timetoken) / 10000n);
-      // The two clocks may differ: nothing arrives before it was sent.
+      // The two clocks may differ; no event arrives before it was sent.
       ahead = Math.min(ahead, took);
       delays.push(took);
     },
   };
 }
 
-/** The quickest way to make something happen. */
+/** A short form that sends a message. */
 function say() {
   const element = form([
     field("Channel", input("channel", { value: "demo", required: true })),

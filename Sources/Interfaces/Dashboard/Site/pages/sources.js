@@ -1,4 +1,4 @@
-// Other services' posts: how they are checked and what becomes of them, and the latest that came.
+// Sources of posts by other services: verification, mapping and the latest requests.
 import { get, path, post, put, query, remove } from "../api.js";
 import {
   area,
@@ -195,7 +195,7 @@ function request(source, one, load) {
   );
 }
 
-/** What a post would become, under the source's mapping or another one. */
+/** The events that a post would produce, under the source's mapping or another one. */
 function trying(id, source) {
   const element = form([
     field("Header fields, one a line", area("headers", "Content-Type: application/json", { rows: 3 })),

@@ -1,4 +1,4 @@
-// Who listens, and who cannot keep up.
+// Open streams, and which of them lag.
 import { get, path, query, remove } from "../api.js";
 import { badge, button, head, link, notice, pages, status, table, time } from "../ui.js";
 

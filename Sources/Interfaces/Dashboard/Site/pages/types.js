@@ -1,4 +1,4 @@
-// What events look like: declared types, the versions of their schemas, and whether a new one would break an old one.
+// Event types: declared types, the versions of their schemas, and the compatibility of new versions.
 import { call, found, get, path, post, put, query, remove } from "../api.js";
 import {
   area,
@@ -205,7 +205,7 @@ async function one(view, name) {
   ];
 }
 
-/** A new version is held against the earlier ones before it is added. */
+/** A form for a new version, which is compared with the earlier ones before it is added. */
 function proposing(name, newest, again) {
   const schema = area("schema", newest ? JSON.stringify(newest.schema, null, 2) : '{\n  "type": "object"\n}', {
     rows: 12,
@@ -275,7 +275,7 @@ function holding(name) {
   );
 }
 
-/** A schema on trial: live events are held against it and only counted. */
+/** A candidate schema: live events are validated against it, and the results are only counted. */
 function trial(name, again) {
   const box = h("div");
   const look = async () => {

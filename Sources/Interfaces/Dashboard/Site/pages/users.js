@@ -1,4 +1,4 @@
-// Users as the app keeps them; of one: its channels, where it is now, its devices, what it has not read.
+// The app's users. For one user: channels, presence, devices and unread messages.
 import { found, get, path, put, query, remove } from "../api.js";
 import {
   badge,

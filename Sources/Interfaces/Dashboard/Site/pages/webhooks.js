@@ -1,4 +1,4 @@
-// Whom the gateway tells, and how well that goes.
+// Webhooks and their success.
 import { found, get, patch, path, post, query, remove } from "../api.js";
 import {
   area,
@@ -43,7 +43,7 @@ export default function webhooks(view) {
   return id ? one(view, id) : all();
 }
 
-/** The newest failed attempt: its status or error, and when. */
+/** The newest failed attempt: its status or error, and its time. */
 const failure = ({ at, error, status }) => [h("code", {}, status ?? error), " ", time(at)];
 
 async function all() {
@@ -186,8 +186,8 @@ async function one(view, id) {
 }
 
 /**
- * Its figures. What they say of its last attempts begins with the gateway's start: what was tried before is taken from
- * the log of its newest delivery of either end.
+ * The webhook's statistics. Those of its last attempts begin with the gateway's start; earlier attempts are taken from
+ * the log of the newest delivered and the newest dead delivery.
  */
 async function standing(id) {
   const stats = await get(path`/v1/webhooks/${id}/stats`);
@@ -251,7 +251,7 @@ function health(hook, stats) {
   ];
 }
 
-/** Sending events again, and how far that has come, which stays to be read; `onEnd` when it is over. */
+/** A form that sends events again and shows the progress, which stays visible; calls `onEnd` when the job ends. */
 function replay(id, stats, onEnd) {
   const begun = h("div");
   const element = form([
