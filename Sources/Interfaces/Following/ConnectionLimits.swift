@@ -6,15 +6,19 @@ import Locking
 /// The owner of streams and held polls: one object for all those of one credential, so that a stream stores only a
 /// reference.
 public final class ConnectionOwner: Sendable {
+    /// The caller whose streams and polls these are.
     public let caller: Caller
 
     init(_ caller: Caller) { self.caller = caller }
 
+    /// The key under which all callers of one credential are found.
     public var key: Key { Key(app: caller.app, id: caller.credential) }
 
     /// The credential itself, without the narrowing by a ticket.
     public struct Key: Hashable, Sendable {
+        /// The app to which the credential belongs.
         public var app: AppID
+        /// The credential's id.
         public var id: String
 
         public init(app: AppID, id: String) {
@@ -61,6 +65,7 @@ public final class ConnectionLimits: Sendable {
     private var limits: Limits { liveLimits.current }
     private let table = Lock(Table())
 
+    /// - Parameter limits: read at every check, so that a reload of the settings applies at once.
     public init(limits: LiveLimits) { liveLimits = limits }
 
     /// The reason for which the caller may not open another stream or held poll; nil while there is room.

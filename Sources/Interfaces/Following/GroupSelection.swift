@@ -4,6 +4,7 @@ public import ChatModel
 /// The part of a stream's or poll's request that names channel groups. The selection changes when one of the groups
 /// does.
 public struct GroupSelection: Sendable {
+    /// The names of the groups.
     public let names: [String]
     /// The channels and patterns that were named in addition to the groups.
     public let channels: [String]

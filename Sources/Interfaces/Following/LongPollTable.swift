@@ -18,8 +18,11 @@ public actor LongPollTable {
         let due: UInt64
     }
 
+    /// The service whose hub delivers the events.
     public nonisolated let service: ChatService
+    /// The streaming loop, on which the table runs.
     public nonisolated let loop: Loop
+    /// The timer that ends polls at their due beat.
     public nonisolated let secondTimer: SecondTimer
     /// The owners of streams and polls, which count towards the same limits.
     public nonisolated let owners: ConnectionLimits
@@ -65,6 +68,7 @@ public actor LongPollTable {
     /// Advances the timer by one second, for tests.
     public func pass() { secondTimer.beat() }
 
+    /// True when no poll waits.
     public var isEmpty: Bool { waiting.isEmpty }
     /// The number of polls that wait now.
     public var count: Int { waiting.count }
@@ -291,7 +295,7 @@ extension LongPollTable {
     }
 }
 
-// MARK: - The seconds, and credentials
+// MARK: - Timer and credentials
 
 extension LongPollTable {
     static let endedCredential = ChatError(

@@ -5,7 +5,9 @@ import Locking
 
 /// The selection, position and limits of a poll.
 public struct PollRequest: Sendable {
+    /// The caller, which is checked again while the poll waits.
     public var caller: Caller
+    /// The channels, types and filter of the events that it waits for.
     public var selection: Selection
     /// The channel groups that it follows, if any.
     public var groups: GroupSelection?
@@ -15,6 +17,7 @@ public struct PollRequest: Sendable {
     public var after: Timetoken
     /// The maximum time for which it is held without events, in whole seconds.
     public var hold: Duration
+    /// Formats the response for the interface that received the request.
     public var voice: any PollFormatter
     /// The number of audience changes before its user's channels were looked up
     /// (``LongPollTable/audienceChanges(in:)``); nil where the poll has no user.
@@ -43,15 +46,20 @@ public protocol PollFormatter: Sendable {
     /// True when the next poll of the same client may be refused although this one was accepted. This poll then gets an
     /// empty response.
     var isToBeAskedAgain: Bool { get }
+    /// Sends the events of a batch, which may be empty, as the response.
     func answer(_ batch: PollBatch, to reply: DeferredResponse)
+    /// Sends an error as the response.
     func refuse(_ error: ChatError, to reply: DeferredResponse)
     /// Called when the poll has ended: it was answered or refused, or its client disconnected.
     func ended()
 }
 
 extension PollFormatter {
+    /// Does nothing.
     public func ended() {}
+    /// False by default.
     public var asksFilters: Bool { false }
+    /// False by default.
     public var isToBeAskedAgain: Bool { false }
 }
 

@@ -23,6 +23,7 @@ public final class SecondTimer: Sendable {
     private let count = Atomic<UInt64>(0)
     private let state = Lock(State())
 
+    /// Creates a stopped timer that counts on `loop`.
     public init(loop: Loop, _ source: Source = .everySecond) {
         self.loop = loop
         self.source = source

@@ -31,8 +31,8 @@ extension ChatError {
         return error
     }
 
-    /// The same error about the member at `pointer`. A malformed request without a slug gets `bad_member`, because its JSON
-    /// could be read.
+    /// The same error about the member at `pointer`. A malformed request without a slug gets `bad_member`, because its
+    /// JSON could be read.
     func pointed(at pointer: String) -> ChatError {
         var error = self
         if code == .malformed { error.slug = slug ?? "bad_member" }

@@ -96,7 +96,7 @@ extension NativeAPI {
         return .json(JSONText(capacity: 1024) { stats.print(to: &$0) }.bytes)
     }
 
-    // MARK: Reading and answering
+    // MARK: Parsing and responses
 
     private func scope(_ fields: Fields, default only: DeliveryScope.Only) throws(ChatError) -> DeliveryScope {
         var scope = DeliveryScope(only: only)

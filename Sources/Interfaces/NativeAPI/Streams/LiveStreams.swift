@@ -381,7 +381,7 @@ extension LiveStreams {
     }
 }
 
-// MARK: - The seconds
+// MARK: - Timer
 
 extension LiveStreams {
     /// Runs once a second: sends heartbeats, checks expiries and closes streams that take too long. Returns whether

@@ -205,7 +205,7 @@ extension LiveStreams {
     }
 }
 
-// MARK: - Telling
+// MARK: - Session events
 
 extension LiveStreams {
     private func tell(

@@ -63,7 +63,7 @@ final class StreamTickets: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.uses.isEmpty } }
 
-    // MARK: - Making and showing
+    // MARK: - Creation and presentation
 
     /// - Throws: `.forbidden` when the caller holds no API key of the app, `.malformed` when the ticket would be too
     ///   long for a URL.
@@ -207,7 +207,7 @@ final class StreamTickets: Sendable {
         }
     }
 
-    // MARK: - Life of its stream
+    // MARK: - The ticket's stream
 
     /// The stream that a ticket has open now.
     func stream(of nonce: StreamTicket.Nonce) -> UInt64? { state.withLock { $0.uses[nonce]?.stream } }

@@ -83,7 +83,7 @@ final class UserTokens: Sendable {
         return caller
     }
 
-    // MARK: - A token that is new here
+    // MARK: - Verification of a new token
 
     private func check(_ token: WebToken) throws(ChatError) -> Known {
         guard let header = try? JSONDocument(token.header).root, header["crit"] == nil,
@@ -144,7 +144,7 @@ final class UserTokens: Sendable {
         ChatError(.unauthorized, "the token is signed, but \(reason)", slug: "token_invalid")
     }
 
-    // MARK: - Making one
+    // MARK: - Creation
 
     /// Creates a token for a user, with at most the rights of the caller's API key, valid while that key is.
     ///
