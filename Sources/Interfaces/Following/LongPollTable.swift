@@ -160,8 +160,8 @@ extension LongPollTable {
             })
     }
 
-    /// The events that were in the log already. Read off the loop unless there are few, because a filter over a long
-    /// range is expensive and the loop serves all connections.
+    /// The events that were in the log already. Read off the loop unless the range is short and no filter applies,
+    /// because a filter over a long range is expensive and the loop serves all connections.
     private nonisolated func missed(
         _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {

@@ -12,7 +12,8 @@ struct HistoryQuery {
     var user: String?
     var cursor: PageCursor?
 
-    /// The codec of the walk's cursors. It depends on the channel and the filters, but not on order and page size.
+    /// The codec of the walk's cursors. It depends on the channel, the bounds and the filters, but not
+    /// on order and page size.
     func seal(for channel: ChannelID) -> ListCursorCodec {
         let filters = types.map { "type=\($0)" }.sorted() + (user.map { ["user=\($0)"] } ?? [])
         return ListCursorCodec(["history", channel.name, "\(after)", "\(before)"] + filters)

@@ -194,7 +194,7 @@ private struct PendingEvents {
 
     var first: Event? { events.first }
 
-    /// Adds events. Returns false when the maximum would be exceeded.
+    /// Adds events. Returns false when their total weight then exceeds the maximum.
     mutating func append(_ new: [Event]) -> Bool {
         events += new
         bytes += new.reduce(0) { $0 + $1.draft.weight }
