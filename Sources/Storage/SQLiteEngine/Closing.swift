@@ -1,6 +1,6 @@
 import Locking
 
-/// How far the engine has come in closing; who asks again waits for the first to be done.
+/// The progress of closing the engine. Callers that close it again wait until the first call has finished.
 final class Closing: Sendable {
     private struct State: Sendable {
         var hasBegun = false
@@ -14,7 +14,7 @@ final class Closing: Sendable {
 
     var hasBegun: Bool { state.withLock { $0.hasBegun } }
 
-    /// True for the first caller: it does the closing.
+    /// Returns true for the first caller, which then closes the engine.
     func begin() -> Bool {
         state.withLock { state in
             defer { state.hasBegun = true }
@@ -22,7 +22,7 @@ final class Closing: Sendable {
         }
     }
 
-    /// The writer has done everything it had accepted.
+    /// Called when the writer has done all accepted work.
     func writerIsDrained() {
         let waiting = state.withLock { state in
             state.isDrained = true
@@ -32,7 +32,7 @@ final class Closing: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// The writer's thread is over and the file closed.
+    /// Called when the writer's thread has ended and the file is closed.
     func writerIsDone() {
         writerIsDrained()
         let waiting = state.withLock { state in
@@ -43,7 +43,7 @@ final class Closing: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns when the accepted work is done.
+    /// Returns when all accepted work is done.
     func drained() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
@@ -54,7 +54,7 @@ final class Closing: Sendable {
         }
     }
 
-    /// Returns when nothing is written any more.
+    /// Returns when the writer's thread has ended and the file is closed.
     func end() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in

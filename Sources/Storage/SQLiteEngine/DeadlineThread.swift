@@ -1,23 +1,28 @@
 import ChatModel
 import Locking
 
-/// A thread that watches the clock for everybody: deadlines of what waits for the writer, and whatever else is due later.
-/// It sleeps while there is nothing to watch.
+/// A thread that watches deadlines: those of requests that wait for the writer, and anything else that becomes due
+/// later. It sleeps while there is nothing to watch.
 final class DeadlineThread: Sendable {
     fileprivate struct State: Sendable {
-        /// Uptime at which to look next.
+        /// The uptime of the next check; `.max` while none is scheduled.
         var wakeAt: UInt64 = .max
         var isStopped = false
         var stopper: CheckedContinuation<Void, Never>?
         var isRunning = false
     }
 
-    /// How often deadlines are looked at while something waits: callers learn of one at most this much late.
+    /// The interval between checks while requests wait. A caller learns of a missed deadline at most this much late
+    /// (0.5 s).
     private static let tick: UInt64 = 500_000_000
 
     private let monitor = Monitor(State())
 
-    /// Starts the thread. `look` does what is due and says when to come again, on the machine's uptime clock; nil: when called.
+    /// Starts the thread.
+    ///
+    /// - Parameter look: does the work that is due and returns the time of the next check on the machine's uptime
+    ///   clock, or nil to sleep until ``call(at:)``.
+    /// - Returns: false when the system cannot create the thread.
     func start(_ look: @escaping @Sendable () -> UInt64?) -> Bool {
         monitor.withLock { $0.isRunning = true }
         return startThread(name: "parley-clerk") { [monitor] in
@@ -32,10 +37,10 @@ final class DeadlineThread: Sendable {
         }
     }
 
-    /// Something has begun to wait for the writer.
+    /// Schedules a check because a request has begun to wait for the writer.
     func watch() { call(at: uptimeNanoseconds() + Self.tick) }
 
-    /// Asks for a look at that moment, or earlier.
+    /// Schedules a check at `moment`, unless an earlier one is scheduled.
     func call(at moment: UInt64) {
         let isEarlier = monitor.withLock { state in
             guard moment < state.wakeAt else { return false }
@@ -58,12 +63,12 @@ final class DeadlineThread: Sendable {
         }
     }
 
-    /// The next look at the writer's deadlines.
+    /// The time of the next check of the writer's deadlines.
     static var nextTick: UInt64 { uptimeNanoseconds() + tick }
 }
 
 extension DeadlineThread.State {
-    /// True when it is time to look, false when there is no more to do.
+    /// Returns true when a check is due and false when the thread is stopped.
     fileprivate mutating func rouse() -> WaitResult<Bool> {
         if isStopped { return .done(false) }
         if wakeAt == .max { return .sleep }

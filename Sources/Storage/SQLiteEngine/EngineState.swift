@@ -3,7 +3,7 @@ import Locking
 import Logging
 import Synchronization
 
-/// What the engine keeps in memory beside the file: shared by the writer, the readers and the callers.
+/// The state that the engine keeps in memory beside the file. The writer, the readers and the callers share it.
 final class EngineState: Sendable {
     let tail: Tail
     let tailIndex: TailIndex
@@ -12,18 +12,18 @@ final class EngineState: Sendable {
     let end: TimetokenAllocator
     let retention: RetentionTable
     let changes: ReplayBuffer<RecordChanges>
-    /// Those who hear of each change of records before it can be seen.
+    /// Observers called with each change of records before readers can see it.
     let changeObservers = Lock<[@Sendable (RecordChanges) -> Void]>([])
     let clock: WallClock
     let limits: Limits
-    /// The queue in memory, once there is one: removal tells it what it has taken away.
+    /// The delivery queue in memory, once it exists. Removals report the deleted deliveries to it.
     let scheduler = Lock<DeliveryScheduler?>(nil)
 
     init(settings: SQLiteEngineSettings, start: Heads, retention: RetentionTable) {
         tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)
         if start.timetoken == .zero {
-            // A log without events stands just before now, so that a position in it is a place in time: after `0`, which asks
-            // for all there is, nothing can be missing.
+            // The watermark of a log without events is one tick before now, so that a position in it is a point in
+            // time. A reader that starts after `0`, which asks for all kept events, misses nothing.
             let now = Timetoken(max(1, settings.clock.now.rawValue) - 1)
             tail.publish(Commit(events: [], watermark: now))
         }
@@ -37,17 +37,17 @@ final class EngineState: Sendable {
         limits = settings.limits
     }
 
-    /// The time for deciding what is over: the clock, but never before the newest event, so that a clock stepped back
-    /// does not bring back what had expired.
+    /// The time used to decide what has expired: the clock, but never before the newest event. A clock that steps back
+    /// therefore does not bring back expired events.
     var now: Timetoken { max(clock.now, tail.watermark) }
 
-    /// Makes a change of records known.
+    /// Calls the observers with a change of records, then publishes it to followers.
     func publish(_ change: RecordChanges) {
         for observer in changeObservers.withLock({ $0 }) { observer(change) }
         changes.publish(change)
     }
 
-    /// Whether the event may still be shown.
+    /// True when neither retention (`cutoff`) nor the event's own expiry hides it.
     func isReadable(_ event: Event, now: Timetoken, cutoff: Timetoken) -> Bool {
         guard event.timetoken > cutoff else { return false }
         guard let expires = event.draft.expires else { return true }

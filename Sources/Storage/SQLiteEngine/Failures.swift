@@ -1,19 +1,21 @@
 import ChatModel
 import SQLite
 
-/// Why the engine would not open its file; for the operator, who may see paths.
+/// The reason why the engine could not open its file. It is meant for the operator and may contain paths.
 public struct SQLiteEngineFailure: Error, Sendable, CustomStringConvertible {
+    /// The category of a failure.
     public enum Reason: Sendable, Equatable {
-        /// Another process, or another engine of this one, has the file.
+        /// The file is in use by another process, or by another engine in this process.
         case inUse
-        /// The file is of a newer program.
+        /// A newer program wrote the file: its schema version and the newest one this program knows.
         case newerSchema(found: Int, known: Int)
-        /// Anything else: rights, disk, damage.
+        /// Any other reason: permissions, the disk, or damage.
         case unusable
     }
 
+    /// The category, for code that has to decide.
     public let reason: Reason
-    /// One sentence that says what to change.
+    /// One sentence that says what is wrong and, where possible, what to change.
     public let description: String
 }
 
@@ -29,7 +31,9 @@ extension SQLiteEngineFailure {
         }
     }
 
-    /// - Parameter faults: SQLite's words.
+    /// The failure for a file whose structure is damaged.
+    ///
+    /// - Parameter faults: the messages of SQLite's integrity check.
     public static func damaged(_ path: String, _ faults: [String]) -> SQLiteEngineFailure {
         SQLiteEngineFailure(reason: .unusable, description: "\(path) is damaged: \(faults.joined(separator: "; "))")
     }
@@ -41,10 +45,11 @@ extension SQLiteEngineFailure {
 }
 
 extension ChatError {
-    /// What a caller is told. SQLite's own words name tables and files: they go to the log, never here.
+    /// The error that a caller receives for a failure of SQLite. SQLite's own messages name tables and files: they go
+    /// to the log, never here.
     ///
-    /// - Parameter isCommitting: the failure came out of COMMIT itself. A commit whose fsync failed may still be found
-    ///   complete in the write-ahead log after a crash, so nobody can promise that nothing was stored.
+    /// - Parameter isCommitting: true when COMMIT itself failed. A commit whose fsync failed may still be complete in
+    ///   the write-ahead log after a crash, so the error cannot say that nothing was stored.
     init(_ failure: SQLiteFailure, inCommit isCommitting: Bool = false) {
         switch failure.kind {
         case .full: self.init(.storageFull, "the store has no room left; nothing was stored")
@@ -66,6 +71,6 @@ extension ChatError {
 }
 
 extension SQLiteFailure {
-    /// The system has no thread to give.
+    /// The failure when the system cannot create a thread.
     static let noThread = SQLiteFailure(kind: .other, message: "no thread to be had")
 }

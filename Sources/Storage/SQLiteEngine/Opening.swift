@@ -2,7 +2,9 @@ import ChatModel
 import SQLite
 
 extension SQLiteEngineSettings {
-    /// The right to the file; nothing to hold in memory.
+    /// Locks the file for this engine. Returns nil for a store in memory, which needs no lock.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` when another engine holds the lock or the lock file cannot be used.
     func lock() throws(SQLiteEngineFailure) -> FileLock? {
         guard !isInMemory else { return nil }
         do throws(FileLock.LockError) {
@@ -16,7 +18,7 @@ extension SQLiteEngineSettings {
         }
     }
 
-    /// The connection that writes, with its tables made or brought up to date.
+    /// Opens the writing connection and creates or migrates the tables.
     func openWriter() throws(SQLiteFailure) -> Database {
         let database = try Database(path: path, mode: .readWrite, busyTimeout: limits.storeDeadline)
         try database.execute(Schema.writerPragmas + Schema.connectionPragmas)
@@ -26,9 +28,9 @@ extension SQLiteEngineSettings {
     }
 }
 
-/// Where the numbering goes on.
+/// The values from which numbering continues after opening the file.
 struct Heads: Sendable {
-    /// The last timetoken that may have been given out.
+    /// The upper bound of the timetokens that may have been assigned.
     let timetoken: Timetoken
     /// The last directory revision.
     let revision: Revision
@@ -51,7 +53,7 @@ extension RetentionTable {
             let age = row.optionalInteger(1).map { Duration(ticks: $0) }
             let loss = Timetoken(UInt64(row.integer(2)))
             let swept = Timetoken(UInt64(row.integer(3)))
-            // What was hidden when it was removed stays hidden, whatever the clock says now.
+            // Events that were hidden when they were removed stay hidden, whatever the clock says now.
             update(AppID(row.text(0))) { $0 = Entry(age: age, newestLoss: loss, swept: swept, cutoff: swept) }
             return true
         }
@@ -64,7 +66,7 @@ extension RetentionTable {
 }
 
 extension Duration {
-    /// From 100 ns ticks.
+    /// Converts ticks of 100 ns.
     init(ticks: Int64) {
         let second = Int64(Timetoken.ticksPerSecond)
         self = .seconds(ticks / second) + .nanoseconds(ticks % second * 100)
@@ -72,13 +74,14 @@ extension Duration {
 }
 
 extension Database {
-    /// Counts this opening of the file.
+    /// Increments the count of openings of this file and returns it.
     func beginLife() throws(SQLiteFailure) -> UInt64 {
         try execute("UPDATE head SET tt = tt + 1 WHERE lane = -2")
         return UInt64(try integer("SELECT tt FROM head WHERE lane = -2") ?? 0)
     }
 
-    /// The endpoints and how much each has waiting; the items themselves are fetched when first asked for.
+    /// The webhooks and subscriptions with their numbers of waiting deliveries. The deliveries themselves are read when
+    /// they are first needed.
     func lanes() throws(SQLiteFailure) -> [(subscriber: StoredSubscriber, waiting: Int)] {
         var waiting: [Int64: Int] = [:]
         let counts = try prepare(

@@ -2,12 +2,13 @@ public import ChatModel
 import Glibc
 import SQLite
 
-/// What waits in a store, as somebody sees it who looks from outside.
+/// The state of a store's delivery queue, read from the file without an engine.
 public struct StoreQueue: Sendable {
-    /// Deliveries to be tried, and those given up.
+    /// Deliveries that are waiting for an attempt.
     public var waiting: Int
+    /// Deliveries that were given up.
     public var dead: Int
-    /// Endpoints that get nothing at the moment, with their apps.
+    /// Webhooks and subscriptions that are not open and so receive nothing at the moment, as `app/name`.
     public var disabled: [String]
 }
 
@@ -15,7 +16,7 @@ extension StoreFile {
     /// The version of the SQLite library in use.
     public static var libraryVersion: String { Database.libraryVersion }
 
-    /// Whether an engine has the file, in whatever process. Makes nothing where there is nothing.
+    /// True when an engine of any process has the file open. Creates no file where none exists.
     public var isInUse: Bool {
         guard StoreFile(at: path + ".lock").exists else { return false }
         do throws(FileLock.LockError) {
@@ -24,16 +25,20 @@ extension StoreFile {
         } catch { return error == .held }
     }
 
-    /// The last timetoken that may have been given out.
+    /// The upper bound of the timetokens that may have been assigned.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func lastReserved() throws(SQLiteEngineFailure) -> Timetoken {
         try reading { (database) throws(SQLiteFailure) in try Heads(database).timetoken }
     }
 
-    /// What waits for webhooks.
+    /// Reads the state of the delivery queue.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func queue() throws(SQLiteEngineFailure) -> StoreQueue {
         try reading { (database) throws(SQLiteFailure) in
             func deliveries(_ state: Int) throws(SQLiteFailure) -> Int {
-                // By the index of states: a walk over millions of rows would be read from the disk.
+                // Uses the index of states: a scan of millions of rows would have to read them from the disk.
                 Int(
                     try database.integer(
                         """
@@ -54,24 +59,26 @@ extension StoreFile {
 }
 
 extension StoreFile {
-    /// 256 KiB: the writer of a busy store gets the processor and the disk again in between.
+    /// Pages copied per step (256 KiB). Between steps the writer of a busy store gets the processor and the disk again.
     private static let pagesAtOnce = 64
-    /// 8 MiB. What is left to the system piles up, and the writer's next commit would have to wait until all of that is on
-    /// the disk (measured: docs/performance.md).
+    /// Pages copied between two syncs (8 MiB). Data that is left to the system piles up, and the writer's next commit
+    /// would have to wait until all of it is on the disk (measured: docs/performance.md).
     private static let pagesPerSync = 2048
 
-    /// Copies the store as it is at this moment into a new file, which is on the disk when this returns.
+    /// Copies the store as it is at this moment into a new file. The copy is on the disk when this returns.
     ///
-    /// - Parameter progress: told how many pages are copied, and how many there are.
+    /// - Parameter progress: called with the number of pages copied and the total number.
+    /// - Throws: ``SQLiteEngineFailure`` when `target` exists already or a file cannot be read or written.
     public func copy(to target: String, progress: (_ copied: Int, _ total: Int) -> Void) throws(SQLiteEngineFailure) {
-        // Before SQLite makes it: readable by its owner only, whatever the mask.
+        // Creates the file before SQLite does, so that only its owner can read it, whatever the umask is.
         let descriptor = open(target, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure("make", target) }
         defer { close(descriptor) }
         var synced = 0
         try reading { (source) throws(SQLiteFailure) in
             let copy = try Database(path: target, mode: .readWrite)
-            // Nobody reads it before it is whole, and what a crash leaves of it is thrown away.
+            // No journal is needed: nothing reads the copy before it is complete, and a partial copy left by a crash is
+            // discarded.
             try copy.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF")
             try source.copy(to: copy, pagesAtOnce: Self.pagesAtOnce) { (copied, total) throws(SQLiteFailure) in
                 if copied - synced >= Self.pagesPerSync {
@@ -82,7 +89,7 @@ extension StoreFile {
             }
         }
         do throws(SQLiteFailure) {
-            // It came with the mark of a write-ahead log; without one it is a single file.
+            // The copied header says that the file uses a write-ahead log. Without one the copy is a single file.
             try Database(path: target, mode: .readWrite).execute("PRAGMA journal_mode=DELETE")
         } catch {
             throw SQLiteEngineFailure(error, path: target)
@@ -97,7 +104,10 @@ extension StoreFile {
 }
 
 extension StoreFile {
-    /// The bodies of all records of a kind, of every app. For kinds of which there are few.
+    /// The bodies of all records of a kind, in all apps. Reads them all into memory, so use it for kinds with few
+    /// records.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func bodies(of kind: RecordKind) throws(SQLiteEngineFailure) -> [String] {
         try reading { (database) throws(SQLiteFailure) in
             var bodies: [String] = []
@@ -112,10 +122,13 @@ extension StoreFile {
 }
 
 extension StoreFile {
-    /// Notes that the store was made of a backup at a moment: what was stored between the two is lost, and who resumes before
-    /// the end of that has a gap. Nothing new gets a place in the interval.
+    /// Records that the store was restored from a backup at `moment`. Events stored between the backup and that moment
+    /// are lost, and a reader that resumes from a position before the end of that interval gets a gap. No new event
+    /// gets a timetoken within the interval.
     ///
-    /// Nobody else has the file open.
+    /// No other connection may have the file open.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read or written.
     public func noteRestore(at moment: Timetoken) throws(SQLiteEngineFailure) {
         do throws(SQLiteFailure) {
             let database = try Database(path: path, mode: .readWrite)

@@ -2,30 +2,40 @@ public import ChatModel
 import Glibc
 import SQLite
 
-/// The file of a store, for tools that look at it or copy it beside an engine that may be writing to it.
+/// The file of a store, for tools that inspect or copy it while an engine may be writing to it.
 ///
-/// Each call opens the file for reading and closes it again. Blocks its thread.
+/// Each call opens the file for reading, closes it again, and blocks its thread.
 public struct StoreFile: Sendable {
+    /// The path of the database file.
     public let path: String
 
-    /// The newest version of the tables this program knows.
+    /// The newest schema version that this program knows.
     public static let knownVersion = Schema.migrations.count
 
+    /// Refers to the file at `path` without opening it.
     public init(at path: String) { self.path = path }
 
+    /// True when a file exists at the path.
     public var exists: Bool { access(path, F_OK) == 0 }
 
-    /// What is in it.
+    /// Counts the content of the store.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func summary() throws(SQLiteEngineFailure) -> StoreSummary {
         try reading { (database) throws(SQLiteFailure) in try StoreSummary(database) }
     }
 
-    /// The version of its tables; 0 where there are none.
+    /// The schema version of the file; 0 when it has no tables.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func schemaVersion() throws(SQLiteEngineFailure) -> Int {
         try reading { (database) throws(SQLiteFailure) in try database.schemaVersion }
     }
 
-    /// What is wrong with its structure; empty when nothing is.
+    /// The faults in the file's structure, in SQLite's words; empty when there are none.
+    ///
+    /// - Parameter isThorough: also compares the indexes with their tables, which takes much longer.
+    /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read.
     public func faults(isThorough: Bool) throws(SQLiteEngineFailure) -> [String] {
         try reading { (database) throws(SQLiteFailure) in try database.faults(isThorough: isThorough) }
     }
@@ -41,15 +51,20 @@ public struct StoreFile: Sendable {
     }
 }
 
-/// What is in a store: enough to tell whether a copy is one.
+/// Counts of a store's content: enough to check that a copy is complete.
 public struct StoreSummary: Sendable, Equatable {
+    /// The schema version of the file.
     public var schemaVersion: Int
+    /// The number of stored events.
     public var events: Int
+    /// The number of records.
     public var records: Int
+    /// The number of deliveries in any state.
     public var deliveries: Int
-    /// The place of the newest event that is kept; zero when there is none.
+    /// The timetoken of the newest stored event; zero when there is none.
     public var newest: Timetoken
 
+    /// Creates a summary from its values.
     public init(schemaVersion: Int, events: Int, records: Int, deliveries: Int, newest: Timetoken) {
         self.schemaVersion = schemaVersion
         self.events = events

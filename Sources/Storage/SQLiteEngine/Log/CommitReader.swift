@@ -2,11 +2,11 @@ import ChatModel
 import Locking
 import SQLite
 
-/// One consumer of the commits: where it stands, and how it goes on from there.
+/// One consumer of the commits, with its position. It reads from memory, and from the file when it has fallen behind.
 final class CommitReader: Sendable {
-    /// Events read from the file at a time by one that fell behind.
+    /// Events per read from the file for a consumer that has fallen behind.
     private static let stride = 1000
-    /// Commits of few events are handed on together, up to so many at a time and about so many events.
+    /// Small commits are joined: at most this many commits, and about this many events.
     private static let commitsTogether = 64
     private static let eventsTogether = 256
 
@@ -14,14 +14,15 @@ final class CommitReader: Sendable {
     private let readers: Readers
     private let position: Lock<Timetoken>
 
-    /// Stands at the newest commit: the first one it hands on is the next.
+    /// Starts at the newest commit, so the first commit returned is the next one.
     init(engineState: EngineState, readers: Readers) {
         self.engineState = engineState
         self.readers = readers
         position = Lock(engineState.tail.watermark)
     }
 
-    /// The next commit, or several as one; nil when the engine is closed or the task cancelled. For one task at a time.
+    /// Returns the next commit, or several joined into one. Returns nil when the engine is closed or the task is
+    /// cancelled. Only one task at a time may call it.
     nonisolated(nonsending) func next() async -> Commit? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
@@ -47,8 +48,8 @@ final class CommitReader: Sendable {
         return joined
     }
 
-    /// Moves on, and cuts off what was handed on before. What is left may be nothing, when its events were deleted: the
-    /// watermark is handed on all the same, for those who wait for it.
+    /// Advances the position and removes events that were returned before. The result may have no events, when they
+    /// were deleted; it is returned anyway because consumers wait for its watermark.
     private func advance(to commit: Commit, from here: Timetoken) -> Commit {
         position.withLock { $0 = commit.watermark }
         let events = commit.events
@@ -56,7 +57,8 @@ final class CommitReader: Sendable {
         return Commit(events: Array(events[events.index(after: here)...]), watermark: commit.watermark)
     }
 
-    /// Reads on from the file. Asks again after a failure: the sequence promises to be complete, not to be quick.
+    /// Reads further commits from the file. Retries after a failure, because the sequence must be complete rather than
+    /// fast.
     private nonisolated(nonsending) func refill(after here: Timetoken) async -> Commit? {
         while !Task.isCancelled {
             let end = engineState.tail.watermark
@@ -70,7 +72,7 @@ final class CommitReader: Sendable {
                 return Commit(events: page.items, watermark: reached)
             } catch {
                 guard !engineState.tail.isClosed else { return nil }
-                // Cancellation shows at the loop's head; the pause carries no other news.
+                // The head of the loop checks for cancellation.
                 try? await Task.sleep(for: .milliseconds(100))
             }
         }

@@ -1,7 +1,8 @@
 import ChatModel
 import Locking
 
-/// Ephemeral events: in memory only, per space, for as long and as many as the limits say. A restart forgets them.
+/// The ephemeral events of each app. They are kept in memory only, within the limits on age and number; a restart
+/// discards them.
 final class PassingEvents: Sendable {
     fileprivate struct Ring: Sendable {
         var events: [Event] = []
@@ -18,7 +19,7 @@ final class PassingEvents: Sendable {
                 bytes -= events[first].draft.weight
                 first += 1
             }
-            // Cut now and then, not each time: moving the rest down costs as much as the rest is long.
+            // Removes expired entries in bulk: each removal moves all remaining entries.
             if first > 256, first > events.count / 4 {
                 events.removeFirst(first)
                 first = 0
@@ -35,7 +36,7 @@ final class PassingEvents: Sendable {
         capacity = limits.passingBytes
     }
 
-    /// Takes the passing ones among `events`, which are newer than all before.
+    /// Stores the ephemeral events among `events`, all of which are newer than any event stored before.
     func add(_ events: [Event], now: Timetoken) {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in
@@ -46,7 +47,7 @@ final class PassingEvents: Sendable {
         }
     }
 
-    /// Lets go of what is too old also where nothing new comes.
+    /// Removes expired events, also in apps that receive no new ones.
     func sweep(now: Timetoken) {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in
@@ -58,7 +59,7 @@ final class PassingEvents: Sendable {
         }
     }
 
-    /// The events of one space, or of all, between the bounds (the upper one included), oldest first.
+    /// The events of one app, or of all apps, after `position` and up to and including `end`, oldest first.
     func events(in app: AppID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
         let found = rings.withLock { rings in
             if let app { return rings[app].map { [$0.between(position, end)] } ?? [] }

@@ -1,22 +1,24 @@
 import ChatModel
 import Locking
 
-/// How far back each space may be read, asked for by every read: kept in memory beside the file.
+/// The position in each app before which events are hidden. Every read needs it, so it is kept in memory beside the
+/// file.
 final class RetentionTable: Sendable {
-    /// What the file says of one space.
+    /// The stored retention state of one app.
     struct Entry: Sendable {
-        /// Nil: for ever.
+        /// The maximum age of events; nil keeps them forever.
         var age: Duration?
-        /// The newest event that retention has removed from the file, and whose end is a loss.
+        /// The newest event that retention has removed from the file and whose removal counts as a loss.
         var newestLoss: Timetoken = .zero
-        /// Removal has looked at everything up to here.
+        /// The position up to which removal has examined all events.
         var swept: Timetoken = .zero
-        /// The furthest bound given to a reader. It never goes back, whatever the clock does: what was hidden once
-        /// must not come back.
+        /// The highest cutoff given to a reader. It never decreases, whatever the clock does: an event that was hidden
+        /// once must stay hidden.
         var cutoff: Timetoken = .zero
     }
 
-    /// The planner is waited for this long; past it a dead one would keep everything for ever.
+    /// How long retention waits for a planner's cursor (3 days). Without this bound, a planner that has stopped would
+    /// keep all events forever.
     private static let patience: Duration = .seconds(3 * 24 * 3600)
 
     fileprivate struct State: Sendable {
@@ -24,19 +26,19 @@ final class RetentionTable: Sendable {
         var cursors: [CursorName: Timetoken] = [:]
     }
 
-    /// The end of the last interval that a restore has lost; zero without any.
+    /// The end of the last interval lost by a restore; zero when there is none.
     let restored: Timetoken
 
     private let state = Lock(State())
 
     init(restored: Timetoken = .zero) { self.restored = restored }
 
-    /// Events at or below this position are hidden.
+    /// The cutoff of an app: events at or below this position are hidden.
     func cutoff(of app: AppID, now: Timetoken) -> Timetoken {
         state.withLock { state in
             guard let entry = state.apps[app] else { return .zero }
             guard let age = entry.age else { return entry.cutoff }
-            // Events a planner still needs are not expired before it has passed them.
+            // Events that a planner has not passed yet do not expire.
             let needed = max(state.cursors.values.min() ?? .distantFuture, now.adding(.zero - Self.patience))
             let cutoff = max(entry.cutoff, min(now.adding(.zero - age), needed))
             state.apps[app]?.cutoff = cutoff
@@ -44,7 +46,7 @@ final class RetentionTable: Sendable {
         }
     }
 
-    /// The spaces something may have to be removed from.
+    /// The apps with a retention age, from which events may have to be removed.
     var limited: [AppID] { state.withLock { $0.apps.filter { $0.value.age != nil }.map(\.key) } }
 
     func entry(of app: AppID) -> Entry { state.withLock { $0.apps[app] ?? Entry() } }
@@ -53,7 +55,7 @@ final class RetentionTable: Sendable {
         state.withLock { change(&$0.apps[app, default: Entry()]) }
     }
 
-    /// Where a planner stands. Zero for one that has not stood anywhere yet.
+    /// The position of a planner; zero for a planner that has stored none yet.
     func cursor(_ name: CursorName) -> Timetoken { state.withLock { $0.cursors[name] ?? .zero } }
 
     func move(_ name: CursorName, to position: Timetoken) { state.withLock { $0.cursors[name] = position } }

@@ -12,7 +12,8 @@ extension SQLiteLog {
         let question = EventsQuery(
             channels: channels, after: from, upTo: engineState.tail.watermark, limit: limit, now: now)
         var page = try await readers.run { (reader) throws(SQLiteFailure) in try reader.events(question) }
-        // Passing events are read after the rows: those the memory let go of meanwhile were older than its promise.
+        // Ephemeral events are read after the rows. Those that memory has dropped in between were past their guaranteed
+        // age.
         let passing = engineState.passing.events(in: channels.app, after: from, upTo: page.position)
             .filter { channels.contains($0.channel) && engineState.isReadable($0, now: now, cutoff: cutoff) }
         page.merge(passing, limit: limit)
@@ -30,10 +31,11 @@ extension SQLiteLog {
         return try await readers.run { [question] (reader) throws(SQLiteFailure) in try reader.events(question) }
     }
 
-    /// Events of all channels that are looked at one by one before those of a few are looked up.
+    /// The number of newer events, of all channels, up to which a reader scans them one by one. With more of them, a
+    /// reader of few channels uses the index by channel.
     private static let glance = 128
 
-    /// The answer from memory; nil when it does not reach back far enough.
+    /// The page from memory; nil when memory does not reach back far enough.
     private func eventsInMemory(
         _ channels: ChannelSet, after position: Timetoken, limit: Int, now: Timetoken
     ) -> Page<Event>? {
@@ -77,7 +79,7 @@ extension SQLiteLog {
 }
 
 extension ChannelSet {
-    /// The channels, when they are named one by one.
+    /// The channels, when each is named and there are no patterns; nil otherwise.
     fileprivate var onlyNames: [ChannelID]? {
         guard !isAll, prefixes.isEmpty else { return nil }
         return names.map { ChannelID($0.text, in: app) }
@@ -91,7 +93,7 @@ extension Page<Event> {
         return page
     }
 
-    /// Takes in further events of the same stretch, keeping order and limit.
+    /// Merges further events of the same range into the page, in order and within the limit.
     mutating func merge(_ others: [Event], limit: Int) {
         guard !others.isEmpty else { return }
         items = (items + others).sorted { $0.timetoken < $1.timetoken }

@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 import SQLite
 
-/// The event log of one file (`EventLog`).
+/// The event log (`EventLog`) stored in one file.
 struct SQLiteLog: EventLog {
     let engineState: EngineState
     let readers: Readers
@@ -27,13 +27,13 @@ struct SQLiteLog: EventLog {
     }
 
     private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {
-        // The writer makes changes known before it gives the end back.
+        // The writer publishes record changes before it releases the allocator.
         engineState.end.pass(drafts, now: engineState.clock.now) {
             revision.map { engineState.changes.end <= $0 } ?? true
         }
     }
 
-    /// Never inlined: an async function keeps all it has touched in memory allocated with its task until it returns.
+    /// Never inlined: an async function keeps every local value in the memory of its task until it returns.
     @inline(never)
     private static func check(_ drafts: [EventDraft]) throws(ChatError) {
         for draft in drafts { try draft.check() }
@@ -43,7 +43,7 @@ struct SQLiteLog: EventLog {
         app == .gateway ? engineState.tail.watermark : engineState.positions.position(of: app)
     }
 
-    /// No type keeps its events for less than this.
+    /// The shortest retention that an event type can have.
     private static let leastRetention: Duration = .seconds(3600)
 
     func loss(
@@ -55,7 +55,7 @@ struct SQLiteLog: EventLog {
         let now = engineState.now
         let cutoff = engineState.retention.cutoff(of: channels.app, now: now)
         let entry = engineState.retention.entry(of: channels.app)
-        // Those who come back soon cost nothing.
+        // A reader that resumes soon needs no query.
         guard position < max(entry.newestLoss, cutoff, now.adding(.zero - Self.leastRetention)) else { return nil }
         let question = LossQuery(
             channels: channels, types: types, after: position, swept: entry.swept, hidden: cutoff, now: now)
@@ -94,7 +94,7 @@ struct SQLiteLog: EventLog {
         }
     }
 
-    /// One snapshot for all requests.
+    /// Answers all requests from one snapshot.
     private func ask<Answer: Sendable>(
         _ requests: [HistoryRequest],
         _ body: @escaping @Sendable (Reader, HistoryRequest, Timetoken, Timetoken) throws(SQLiteFailure) -> Answer
@@ -105,7 +105,8 @@ struct SQLiteLog: EventLog {
             try reader.inSnapshot { () throws(SQLiteFailure) in
                 var answers: [Answer] = []
                 for var request in requests {
-                    // Rows above the watermark may be committed already; their callers have not been answered.
+                    // Rows above the watermark may already be committed, but their callers have not received a response
+                    // yet.
                     request.before = min(request.before, Timetoken(watermark.rawValue + 1))
                     let cutoff = engineState.retention.cutoff(of: request.channel.app, now: now)
                     answers.append(try body(reader, request, now, cutoff))
@@ -143,8 +144,8 @@ struct SQLiteLog: EventLog {
 }
 
 extension EventDraft {
-    /// Refuses what no table could hold. Sizes and rights were decided before; one bad draft must not reach a transaction that
-    /// others share.
+    /// Rejects drafts that no table can store. Sizes and permissions were checked earlier; this check keeps one bad
+    /// draft out of a transaction that other requests share.
     func check() throws(ChatError) {
         guard (1...1020).contains(channel.name.utf8.count), !channel.app.name.isEmpty else {
             throw ChatError(.malformed, "channel must be 1 to 1020 bytes long")

@@ -1,16 +1,16 @@
 import ChatModel
 import Locking
 
-/// The newest events by channel, for readers that want few channels of many: each would look at everything emitted
-/// since its position, and after a cut of the network thousands of them come at once.
+/// An index of the newest events by channel, for readers that want few of many channels. Without it each of them would
+/// scan every event emitted since its position, and after a network outage thousands of readers resume at once.
 ///
-/// Made when somebody asks and brought up to date by whoever asks next, so that emitting pays nothing for it.
+/// A reader builds it on first use and later readers update it, so emitting an event costs nothing extra.
 final class TailIndex: Sendable {
     fileprivate struct State: Sendable {
         var events: [ChannelID: [Event]] = [:]
-        /// Those with echoes, by each of them.
+        /// Events with echo channels, by each of those channels.
         var echoes: [ChannelID: [Event]] = [:]
-        /// What lies between these is in `events`.
+        /// `events` covers the positions after `start` and up to `end`.
         var start: Timetoken = .zero
         var end: Timetoken = .zero
         var bytes = 0
@@ -20,11 +20,11 @@ final class TailIndex: Sendable {
     private let state = Lock(State())
     private let capacity: Int
 
-    /// - Parameter capacity: of the tail, in bytes of weight.
+    /// - Parameter capacity: the capacity of the tail, in bytes of weight.
     init(capacity: Int) { self.capacity = capacity }
 
-    /// The events of the channels behind a position, oldest first, up to a number; nil when the tail does not reach back
-    /// so far. The position of the page counts all, and what may be shown is for the caller to say.
+    /// The events of the channels after a position, oldest first, at most `limit`. Nil when the tail does not reach
+    /// back so far. The page's position counts all events; the caller decides which of them may be shown.
     func events(
         in channels: [ChannelID], echoes: Bool, after position: Timetoken, limit: Int, of tail: Tail
     ) -> Page<Event>? {
@@ -44,10 +44,10 @@ final class TailIndex: Sendable {
         }
     }
 
-    /// Forgets everything: events were taken out of the tail.
+    /// Discards the index, because events were removed from the tail.
     func reset() { state.withLock { $0 = State() } }
 
-    /// Gives the memory back when nobody has asked since the last time.
+    /// Frees the memory when the index was not used since the last call.
     func sweep() {
         state.withLock { state in
             if state.isUsed { state.isUsed = false } else { state = State() }
@@ -56,7 +56,7 @@ final class TailIndex: Sendable {
 }
 
 extension TailIndex.State {
-    /// Each event once, whatever it was found by.
+    /// Adds events found by their echo channels, each event once.
     fileprivate func addEchoes(
         in channels: [ChannelID], after position: Timetoken, _ limit: Int, to found: inout [Event]
     ) {
@@ -69,7 +69,8 @@ extension TailIndex.State {
         }
     }
 
-    /// Takes in what is new; begins again where it was asked for less before, and where it holds more than the tail.
+    /// Indexes new commits. Rebuilds the index when it does not reach back to `position`, and when it holds more than
+    /// the tail.
     fileprivate mutating func cover(_ position: Timetoken, _ tail: Tail, _ capacity: Int) -> Bool {
         if position < start || end == .zero || bytes > 2 * capacity { begin(at: position) }
         while true {
@@ -77,7 +78,7 @@ extension TailIndex.State {
             case .entries(let commits): for commit in commits { add(commit) }
             case .empty, .closed: return true
             case .behind:
-                // Nobody has asked for a while, or the position is too old.
+                // The index was not used for a while, or the position is older than it covers.
                 guard end != position else { return false }
                 begin(at: position)
             }
@@ -104,7 +105,8 @@ extension TailIndex.State {
     }
 }
 
-/// The newest commits: what `committed()` hands on, and what readers near the end are answered from without touching the file.
+/// The newest commits in memory. `committed()` is fed from them, and reads near the end of the log are answered from
+/// them without touching the file.
 typealias Tail = ReplayBuffer<Commit>
 
 extension Commit: ReplayEntry {
@@ -113,16 +115,16 @@ extension Commit: ReplayEntry {
 }
 
 extension ReplayBuffer<Commit> {
-    /// Everything at or below is visible.
+    /// The position up to which every event is visible.
     var watermark: Timetoken { Timetoken(end) }
 
-    /// The event at this position, if the memory holds it.
+    /// The event at this position, when memory holds it.
     func event(at timetoken: Timetoken) -> Event? {
         guard timetoken > .zero else { return nil }
         return entry(after: timetoken.rawValue - 1)?.events.event(at: timetoken)
     }
 
-    /// Takes deleted events out, so that no reader near the end is still shown them.
+    /// Removes deleted events, so that no reader near the end is shown them.
     func remove(_ isGone: (Event) -> Bool) {
         rewrite { commit in
             guard commit.events.contains(where: isGone) else { return nil }
@@ -132,7 +134,7 @@ extension ReplayBuffer<Commit> {
 }
 
 extension [Event] {
-    /// Finds by binary search; the array is in timetoken order.
+    /// Finds an event by binary search in an array in timetoken order.
     func event(at timetoken: Timetoken) -> Event? {
         let index = self.index(after: timetoken)
         return index > 0 && self[index - 1].timetoken == timetoken ? self[index - 1] : nil

@@ -1,19 +1,19 @@
 import ChatModel
 import Locking
 
-/// Where the log grows: gives out timetokens, and makes what got one visible, in one order for everybody.
+/// Assigns timetokens and makes events visible, in one order for all readers.
 ///
-/// The writer holds it from a batch's first place until the batch is visible or taken back. While nobody holds it,
-/// passing events get their places on the thread of whoever emits them: they have no disk to wait for, and nothing
-/// with an earlier place is still invisible.
+/// The writer holds the allocator from the first timetoken of a batch until the batch is visible or rolled back. While
+/// it is not held, ephemeral events get their timetokens on the thread that emits them: they do not wait for the disk,
+/// and no event with an earlier timetoken is still invisible.
 final class TimetokenAllocator: Sendable {
-    /// The last timetoken given out, and the file's word up to where they may have been.
+    /// The last assigned timetoken, and the upper bound that the file has reserved.
     struct Mark: Sendable {
-        /// Never goes back; a batch taken back leaves a gap.
+        /// Never decreases; a batch that is rolled back leaves a gap.
         var last: UInt64
         var reserved: UInt64
 
-        /// Gives out the next timetoken: the time, or one more than the last.
+        /// Assigns the next timetoken: the current time, or the last timetoken plus one.
         mutating func next(now: Timetoken) -> UInt64 {
             last = max(last + 1, now.rawValue)
             return last
@@ -39,10 +39,10 @@ final class TimetokenAllocator: Sendable {
         state = Lock(State(mark: Mark(last: start, reserved: start)))
     }
 
-    /// Places for passing events, which are visible when this returns; nil where they have to take their turn with the
-    /// writer.
+    /// Assigns timetokens to ephemeral events and makes them visible before it returns. Returns nil when the events
+    /// must go through the writer.
     ///
-    /// - Parameter mayPass: asked while nobody can hold the end.
+    /// - Parameter mayPass: evaluated while nothing else can hold the allocator.
     func pass(_ drafts: [EventDraft], now: Timetoken, if mayPass: () -> Bool = { true }) -> [Appended]? {
         guard !drafts.isEmpty, drafts.allSatisfy({ $0.retention == .passing && $0.deduplicationKey == nil }) else {
             return nil
@@ -54,14 +54,15 @@ final class TimetokenAllocator: Sendable {
             return (events, show(events, upTo: state.mark.last, now: now))
         }
         guard let passed else { return nil }
-        // Outside the lock: on a loop that has ended, whoever wakes a job runs it.
+        // Resumed outside the lock: on an event loop that has ended, the thread that resumes a job also runs it.
         for sleeper in passed.sleepers { sleeper.resume() }
         return passed.events.map { Appended(event: $0, isDuplicate: false) }
     }
 
     // MARK: The writer
 
-    /// From now on places are the writer's alone.
+    /// Reserves the allocator for the writer; no other thread gets timetokens until
+    /// ``release(_:showing:evenNone:now:)``.
     func hold() -> Mark {
         state.withLock { state in
             state.isHeld = true
@@ -69,9 +70,9 @@ final class TimetokenAllocator: Sendable {
         }
     }
 
-    /// Makes events of the writer's visible and gives the end back.
+    /// Makes the writer's events visible and releases the allocator.
     ///
-    /// - Parameter evenNone: whether the watermark moves without any, too.
+    /// - Parameter evenNone: moves the watermark even when there are no events.
     func release(_ mark: Mark, showing events: [Event], evenNone: Bool = false, now: Timetoken) {
         let sleepers = state.withLock { state in
             state.mark = mark
@@ -81,7 +82,7 @@ final class TimetokenAllocator: Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
-    /// No more places outside the writer.
+    /// Stops assigning timetokens outside the writer.
     func close() { state.withLock { $0.isClosed = true } }
 
     private func show(_ events: [Event], upTo last: UInt64, now: Timetoken) -> [CheckedContinuation<Void, Never>] {
@@ -92,8 +93,8 @@ final class TimetokenAllocator: Sendable {
     }
 }
 
-/// How far the log has come for each app: its newest event, or where the log was when it was opened. What others emit does
-/// not show in it.
+/// The position of the log for each app: its newest event, or the log's position when it was opened. Events of other
+/// apps do not change it.
 final class AppPositions: Sendable {
     private let start: Timetoken
     private let newest = Lock<[AppID: Timetoken]>([:])
@@ -102,12 +103,12 @@ final class AppPositions: Sendable {
 
     func position(of app: AppID) -> Timetoken { newest.withLock { $0[app] } ?? start }
 
-    /// Events that have become visible, oldest first.
+    /// Records events that have become visible, oldest first.
     func note(_ events: [Event]) {
         guard !events.isEmpty else { return }
         newest.withLock { newest in
             for (index, event) in events.enumerated() {
-                // Most commits are of one app.
+                // Most commits contain events of one app.
                 let isLast = index + 1 == events.count || events[index + 1].channel.app != event.channel.app
                 if isLast { newest[event.channel.app] = event.timetoken }
             }

@@ -2,25 +2,25 @@ import ChatModel
 import Locking
 import SQLite
 
-/// Attempts of one call that wait to be recorded.
+/// The attempts of one call that wait to be recorded.
 struct FinishedAttempts: Sendable {
     let attempts: [(lease: Lease, outcome: DeliveryOutcome)]
-    /// None where the lease was lost.
+    /// Nil for an attempt whose lease was lost.
     let keys: [DeliveryKey?]
     let completion: Completion<[Bool]>
 }
 
-/// Finished attempts that wait a moment for others, so that one commit serves many: nobody is in a hurry to read that a
-/// delivery has arrived, and a commit costs as much as several deliveries.
+/// Finished attempts that wait briefly for others, so that one commit records many. No caller needs the result of a
+/// delivery at once, and a commit costs as much as several deliveries.
 final class AttemptBatcher: Sendable {
-    /// How long the first one waits, and how many do not wait longer.
+    /// How long the first attempt waits (10 ms), and the number of attempts that are written without waiting longer.
     static let patience: UInt64 = 10_000_000
     private static let enough = 128
 
     private struct State {
         var waiting: [FinishedAttempts] = []
         var attempts = 0
-        /// Uptime at which they are to be written; nil while there are none.
+        /// The uptime at which the waiting attempts are to be written; nil when there are none.
         var due: UInt64?
 
         mutating func takeAll() -> [FinishedAttempts] {
@@ -31,7 +31,9 @@ final class AttemptBatcher: Sendable {
 
     private let state = Lock(State())
 
-    /// - Returns: what is to be written now; or when to ask again, for the first that waits.
+    /// Adds finished attempts.
+    ///
+    /// - Returns: the attempts to write now; or, for the first that waits, the uptime at which to ask again.
     func add(_ finished: FinishedAttempts) -> (ready: [FinishedAttempts], callAt: UInt64?) {
         state.withLock { state in
             state.waiting.append(finished)
@@ -44,10 +46,10 @@ final class AttemptBatcher: Sendable {
         }
     }
 
-    /// When what waits has waited long enough; nil when nothing does.
+    /// The uptime at which the waiting attempts are due; nil when none wait.
     var nextDue: UInt64? { state.withLock { $0.due } }
 
-    /// What has waited long enough by then.
+    /// Removes and returns the attempts that are due at `moment`.
     func due(at moment: UInt64) -> [FinishedAttempts] {
         state.withLock { state in
             guard let due = state.due, due <= moment else { return [] }
@@ -56,7 +58,7 @@ final class AttemptBatcher: Sendable {
     }
 }
 
-/// Records gathered attempts in one commit.
+/// A request that records the collected attempts in one commit.
 final class FinishRequest: WriteRequest {
     let since: UInt64
     private let finished: [FinishedAttempts]

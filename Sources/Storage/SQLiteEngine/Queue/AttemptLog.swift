@@ -1,12 +1,13 @@
 import ChatModel
 import JSON
 
-/// The attempts of one delivery, packed into one column: written once per attempt, read when somebody looks.
+/// The attempts of one delivery, packed into one column. It is written once per attempt and read only on request.
 ///
-/// Layout: version, then per attempt little-endian numbers and length-prefixed bytes in the order of ``append(_:)``.
+/// Layout: the version, then for each attempt little-endian numbers and length-prefixed bytes in the order of
+/// ``append(_:)``.
 struct AttemptLog {
     private static let version: UInt8 = 1
-    /// Attempts kept, and bytes of the answer kept of the latest and of earlier ones.
+    /// The number of attempts kept, and the bytes kept of the latest response and of each earlier one.
     private static let attemptsMost = 20
     private static let latestBytes = 16 * 1024
     private static let earlierBytes = 1024
@@ -15,7 +16,7 @@ struct AttemptLog {
 
     init() {}
 
-    /// Reads what ``packed`` printed; of damaged bytes, the part that can be read.
+    /// Reads the bytes made by ``packed``. Of damaged bytes, reads as much as possible.
     init(packed bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard reader.byte() == Self.version else { return }

@@ -1,18 +1,19 @@
 import ChatModel
 import SQLite
 
-/// Rows of one endpoint in one state by their events, straight out of the index `delivery_state`: a page costs what it shows.
+/// Reads the rows of one subscriber in one state, ordered by event, from the index `delivery_state`. The cost of a page
+/// depends only on the rows it shows.
 struct DeliveryScan {
-    /// Whose rows, and which.
+    /// The rows to read: those of one subscriber in one state.
     struct Part: Sendable {
         let subscriber: Int64
         let state: StoredState
-        /// Of waiting ones: those that have failed, or those that have not; nil: both.
+        /// For waiting rows: true selects those that have failed, false those that have not, nil both.
         var hasFailed: Bool?
     }
 
     private static let rows = "FROM delivery INDEXED BY delivery_state WHERE ep=?1 AND state=?2 AND tt > ?3 AND tt < ?4"
-    /// Looks into the row, which the index spares the others.
+    /// This condition reads the row itself; the other queries need only the index.
     private static let failed = "AND (tries > 0 AND manual = 0) = ?6"
 
     private let up: Statement
@@ -34,7 +35,7 @@ struct DeliveryScan {
         countByFailure = try database.prepare("SELECT count(*) FROM (SELECT 1 \(Self.rows) \(Self.failed) LIMIT ?5)")
     }
 
-    /// The events of the part's rows strictly between the bounds.
+    /// The events of the selected rows, strictly between the bounds.
     func events(
         _ part: Part, after: UInt64, before: UInt64, _ order: DeliveryQuery.Order, limit: Int
     ) throws(SQLiteFailure) -> [UInt64] {

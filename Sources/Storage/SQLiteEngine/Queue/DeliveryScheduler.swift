@@ -2,12 +2,14 @@ import ChatModel
 import Locking
 import SQLite
 
-/// The queue in memory: what is due when, who holds a lease, who waits for work. The file is the truth; this is what makes
-/// it quick. Changes of rows arrive here after their commit, on the writer's thread and in its order.
+/// The delivery queue in memory: when deliveries are due, which are leased, and which callers wait for work. The file
+/// is the authority; this copy makes the queue fast. Changes of rows arrive here after their commit, in the order of
+/// the commits, on the writer's thread.
 final class DeliveryScheduler: Sendable {
-    /// How long a lease lasts.
+    /// The duration of a lease (60 s).
     static let leaseNanoseconds: UInt64 = 60_000_000_000
-    /// The clock is looked at this often while somebody waits for a due time: a stepped clock is noticed.
+    /// The interval at which the clock is read while a caller waits for a due time (1 s), so that a clock step is
+    /// noticed.
     private static let clockCheck: UInt64 = 1_000_000_000
 
     struct Held: Sendable {
@@ -16,14 +18,15 @@ final class DeliveryScheduler: Sendable {
         let batch: UInt64
         let since: UInt64
         var until: UInt64
-        /// Whether it waits in line in the file, and goes with an attempt at the first of its chain.
+        /// True when the item waits behind others of its chain in the file and was leased along with the first of the
+        /// chain.
         var isInLine: Bool
-        /// Whether it was pulled, whatever its endpoint is by now.
+        /// True when the item was pulled, whatever the subscriber's setting is by now.
         let isPulled: Bool
         var isFinishing = false
     }
 
-    /// From when to when a lease holds, on the engine's uptime clock.
+    /// The start and end of a lease on the engine's uptime clock.
     struct Term: Sendable {
         let since: UInt64
         let until: UInt64
@@ -32,15 +35,15 @@ final class DeliveryScheduler: Sendable {
         init(of held: Held) { (since, until) = (held.since, held.until) }
     }
 
-    /// What becomes of an item once its attempt is recorded.
+    /// The state of an item after its attempt is recorded.
     enum Ending: Sendable {
         case over
         case due(UInt64)
-        /// Waits for others of its chain.
+        /// The item waits for others of its chain.
         case inLine
     }
 
-    /// What a taker gets.
+    /// A leased delivery, as a caller of ``take(_:)`` gets it.
     struct Grant: Sendable {
         let key: DeliveryKey
         let subscriber: SubscriberID
@@ -48,11 +51,11 @@ final class DeliveryScheduler: Sendable {
         let planned: PlannedDelivery?
         let fence: UInt64
         let batch: UInt64
-        /// How many that wait in line may go with it.
+        /// The number of further items of the chain that may join this attempt.
         var room = 0
     }
 
-    /// How a lane stands.
+    /// The state of a lane, as the writer reads it.
     struct LaneSnapshot: Sendable {
         let settings: LaneSettings
         let isReordering: Bool
@@ -66,15 +69,15 @@ final class DeliveryScheduler: Sendable {
         var state: LaneState { settings.state }
     }
 
-    /// What somebody who takes has room for.
+    /// The capacity of a caller that takes work.
     struct TakeRequest: Sendable {
-        /// Attempts wanted now.
+        /// The number of attempts wanted now.
         let limit: Int
-        /// Attempts that may be under way at once, whoever makes them.
+        /// The maximum number of attempts under way at once, over all callers.
         var capacity = Int.max
-        /// The one endpoint that is pulled; nil: those that are not.
+        /// The one pulled subscription; nil takes from all webhooks, which are pushed.
         var lane: Int64?
-        /// How long its leases last, in nanoseconds.
+        /// The duration of the leases in nanoseconds.
         var lease = DeliveryScheduler.leaseNanoseconds
     }
 
@@ -89,8 +92,8 @@ final class DeliveryScheduler: Sendable {
     private let writerHandle: WriterHandle
     private let batcher = AttemptBatcher()
 
-    /// - Parameter life: how often the file was opened: fences of an earlier life are none of this one's, so its leases are
-    ///   refused, whoever comes with one (those who pull carry theirs around outside).
+    /// - Parameter life: the number of openings of the file. Fences of earlier openings never match those of this one,
+    ///   so leases from an earlier opening are rejected. Consumers that pull keep leases outside the process.
     init(
         lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock,
         writerHandle: WriterHandle
@@ -102,14 +105,15 @@ final class DeliveryScheduler: Sendable {
         self.writerHandle = writerHandle
     }
 
-    // MARK: What the writer asks
+    // MARK: Questions of the writer
 
     func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
 
     /// The lane as the last commit left it.
     func standing(of number: Int64) -> LaneSnapshot? { state.withLock { $0.lanes[number].map(LaneSnapshot.init) } }
 
-    /// The lanes of attempts that are to be recorded; nil where the lease was lost. The same until the writer's next commit.
+    /// The lanes of attempts that are about to be recorded; nil where the lease was lost. The result does not change
+    /// until the writer's next commit.
     func standings(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [LaneSnapshot?] {
         state.withLock { state in
             zip(attempts, keys).map { attempt, key in
@@ -121,7 +125,7 @@ final class DeliveryScheduler: Sendable {
 
     func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
 
-    /// The endpoints whose items wait for somebody to open them, or to come for them.
+    /// The subscribers whose deliveries wait until the subscriber is opened or until a consumer pulls them.
     var patientLanes: [Int64] {
         state.withLock { state in
             state.lanes.filter { _, lane in
@@ -131,7 +135,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    // MARK: What the writer tells, after its commit
+    // MARK: Changes from the writer, after its commit
 
     func set(_ stored: StoredSubscriber) { change { $0.become(stored) } }
 
@@ -142,7 +146,9 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// - Parameter items: those in line wait in the file alone.
+    /// Adds planned items.
+    ///
+    /// - Parameter items: items in line are kept in the file only; memory counts them.
     func add(_ items: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
         change { state in
             for (number, item, isInLine) in items {
@@ -156,13 +162,13 @@ final class DeliveryScheduler: Sendable {
     func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
         change { state in
             let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, subscriber: number)] == nil }
-            // Of all rows: those that are leased are no reason to believe that nothing stands behind them.
+            // Uses the bound of all fetched rows: leased rows do not mean that no further rows follow.
             state.lanes[number]?.replace(with: free, beyond: isComplete ? nil : fetched.last?.due)
             state.enlist(number)
         }
     }
 
-    /// The fetch failed; the next taker tries again.
+    /// Notes that the fetch failed; the next caller that takes work starts another.
     func fetchFailed(_ number: Int64) {
         state.withLock { state in
             state.lanes[number]?.isFetching = false
@@ -170,7 +176,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Rows of these lanes have changed in ways memory did not follow; `more` of them wait now.
+    /// Discards the items of these lanes in memory, because rows changed that memory did not follow. Each value is the
+    /// change in the number of waiting items.
     func forget(_ lanes: [Int64: Int]) {
         change { state in
             for (number, more) in lanes {
@@ -182,7 +189,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// All that waited at a closed endpoint is dead.
+    /// Removes the items of a closed subscriber, all of which are dead.
     func clear(_ number: Int64) {
         change { state in
             state.dropFacts(of: number)
@@ -191,15 +198,15 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Attempts are recorded: the leases are over, and an item comes back if it is due again.
+    /// Ends the leases of recorded attempts and adds the items that are due again.
     func settle(_ attempts: [(key: DeliveryKey, ending: Ending)]) {
         change { $0.settle(attempts) }
     }
 
     // MARK: Leases
 
-    /// Claims the right to record attempts; no key where the lease is over or being recorded already. The endpoints are
-    /// free for their next attempts from here on, so that no receiver waits for our disk.
+    /// Claims the right to record attempts. The key is nil when the lease is over or is already being recorded. The
+    /// subscribers may begin their next attempts at once, so that no receiver waits for this store's disk.
     func beginFinish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) -> [DeliveryKey?] {
         change { state in
             attempts.map { lease, _ in
@@ -213,8 +220,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Has attempts recorded whose right was claimed, together with others that end about now; without a wait if something
-    /// waits in line for one of them.
+    /// Records attempts whose right was claimed, together with others that end at about the same time. They are written
+    /// without waiting when another item is in line behind one of them.
     func record(_ finished: FinishedAttempts) {
         let isAwaited = state.withLock { state in
             finished.keys.contains { key in
@@ -227,7 +234,7 @@ final class DeliveryScheduler: Sendable {
         if let callAt { writerHandle.deadlineThread.call(at: callAt) }
     }
 
-    /// Has everything recorded that waits for company.
+    /// Writes all attempts that wait to be recorded together.
     func flush() { write(batcher.due(at: .max)) }
 
     private func write(_ finished: [FinishedAttempts]) {
@@ -236,7 +243,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// The attempts could not be recorded: the leases stand as before.
+    /// Restores the leases of attempts that could not be recorded.
     func abandonFinish(_ keys: [DeliveryKey?]) {
         state.withLock { state in
             for case let key? in keys {
@@ -246,7 +253,9 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// - Returns: false if the lease is over.
+    /// Extends a lease.
+    ///
+    /// - Returns: false when the lease is over.
     func renew(_ key: DeliveryKey, fence: UInt64, for duration: Duration) -> Bool {
         let until = writerHandle.uptime() + duration.nanoseconds
         return state.withLock { state in
@@ -257,9 +266,9 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Gives a lease back unused.
+    /// Returns an unused lease.
     ///
-    /// - Parameter isGone: there is no such item any more.
+    /// - Parameter isGone: true when the item no longer exists.
     func giveBack(_ grant: Grant, isGone: Bool) {
         change { state in
             guard let held = state.leases[grant.key], held.fence == grant.fence else { return }
@@ -267,7 +276,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// The same for a lease that was handed out; false for one that was lost, or whose outcome is being recorded.
+    /// Returns a lease that was handed out. False when it was lost, or its outcome is being recorded.
     func giveBack(_ key: DeliveryKey, fence: UInt64) -> Bool {
         change { state in
             guard let held = state.leases[key], held.fence == fence, !held.isFinishing else { return false }
@@ -276,16 +285,17 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    // MARK: Takers
+    // MARK: Taking work
 
-    /// What is due now, leased; nothing if nothing is. Waits for what must be read from the file, and no longer.
+    /// Leases the items that are due now; returns none when nothing is due. Waits only while items must be read from
+    /// the file.
     func take(_ demand: TakeRequest) async throws(ChatError) -> [Grant] {
         while true {
             let (grants, lanes, expired) = state.withLock { state in
                 state.isClosed
                     ? ([], [], []) : state.grants(demand, now: clock.now.rawValue, uptime: writerHandle.uptime())
             }
-            // Waited for by who could be given them again.
+            // Only a caller that could receive these items again waits until the expired leases are recorded.
             let isForUs = demand.lane.map { lane in expired.contains { $0.key.subscriber == lane } } ?? false
             guard grants.isEmpty, !lanes.isEmpty || isForUs else {
                 if !expired.isEmpty { expire(expired) }
@@ -307,7 +317,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// As ``take(_:)``, waiting until there is something, the time is over, the task cancelled or the queue closed.
+    /// As ``take(_:)``, but waits until an item is due, the time is over, the task is cancelled or the queue is closed.
     func take(_ demand: TakeRequest, within wait: Duration) async throws(ChatError) -> [Grant] {
         let now = try await take(demand)
         guard now.isEmpty, wait > .zero else { return now }
@@ -325,7 +335,7 @@ final class DeliveryScheduler: Sendable {
                     return false
                 }
                 if isOver { return continuation.resume(returning: []) }
-                // Something may have come between the look above and this entry.
+                // An item may have become due between the check above and the registration of this waiter.
                 serve(everyone: false)
             }
         } onCancel: {
@@ -333,7 +343,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// What waits in line behind granted items goes with them: leases for those that are free, in their order.
+    /// Leases the free items that wait in line behind granted items, in order, so that they join the attempt.
     func join(_ grant: Grant, _ followers: [DueItem]) -> [Grant] {
         state.withLock { state in
             var grants: [Grant] = []
@@ -346,9 +356,11 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Hands out what is due to those who wait, sends away whose time is over, and has the clerk call again.
+    /// Grants due items to the waiting callers, ends waits whose time is over, and schedules the next call of the
+    /// deadline thread.
     ///
-    /// - Parameter everyone: also those who wait for an endpoint where nothing has changed, when it is time to look at them.
+    /// - Parameter everyone: also serves callers that wait at a pulled subscription where nothing has changed, when it
+    ///   is time to check them.
     func serve(everyone: Bool = true) {
         let real = uptimeNanoseconds()
         write(batcher.due(at: real))
@@ -367,7 +379,7 @@ final class DeliveryScheduler: Sendable {
                 state.leave(ticket, waiter.demand)
                 served.append((waiter, grants))
             }
-            // The others were looked at when they came, or when something changed for them.
+            // The others were checked when they began to wait, or when something changed for them.
             let next = nextCall(state, changed.union(state.woken), real)
             state.nextRound = min(everyone ? .max : state.nextRound, next ?? .max)
             return (served, fetches, expired, state.nextRound)
@@ -376,7 +388,8 @@ final class DeliveryScheduler: Sendable {
         if !expired.isEmpty { expire(expired) }
         for lane in fetches { fetch(lane) }
         if next != .max { writerHandle.deadlineThread.call(at: next) }
-        // The clerk remembers one moment: an earlier call may have covered the one that finished attempts wait for.
+        // The deadline thread remembers one moment only, and an earlier call may have replaced the one for finished
+        // attempts.
         if let due = batcher.nextDue { writerHandle.deadlineThread.call(at: due) }
     }
 
@@ -389,7 +402,7 @@ final class DeliveryScheduler: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: []) }
     }
 
-    /// Has the writer read a lane's items from the file.
+    /// Asks the writer to read a lane's items from the file.
     private func fetch(_ lane: Int64) {
         writerHandle.submit(LaneFetchRequest(lane, scheduler: self, since: writerHandle.uptime()))
     }
@@ -401,7 +414,7 @@ final class DeliveryScheduler: Sendable {
         return result
     }
 
-    /// Has leases recorded that ran out where that is an attempt.
+    /// Records expired leases that count as attempts.
     private func expire(_ leases: [ExpiredLease]) {
         writerHandle.submit(ExpiryRequest(leases, scheduler: self, since: writerHandle.uptime()))
     }
@@ -418,8 +431,8 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// When somebody who waits for what is pushed, or at these lanes, may be served or sent away, on the machine's uptime
-    /// clock.
+    /// The time on the machine's uptime clock at which a caller may have to be served or its wait ended. Covers callers
+    /// that wait for pushed work and those that wait at these lanes.
     private func nextCall(_ state: SchedulerState, _ lanes: Set<Int64>, _ real: UInt64) -> UInt64? {
         let lanes = lanes.filter { state.pullers[$0] != nil }
         guard let first = state.firstDeadline(at: lanes) else { return nil }
@@ -429,12 +442,13 @@ final class DeliveryScheduler: Sendable {
         }
         let now = clock.now.rawValue
         let ahead = due > now ? min((due - now) &* 100, Self.clockCheck) : 0
-        // Never at once: what is due already and was not handed out waits for something else than the clock.
+        // Never immediately: an item that is due but was not granted waits for something other than the clock.
         return min(first, real + max(ahead, 100_000_000))
     }
 }
 
-/// Reads a lane's earliest items on the writer's thread, where nothing can come between the rows and what memory makes of them.
+/// A request that reads a lane's earliest items on the writer's thread, where no commit can come between reading the
+/// rows and updating memory.
 final class LaneFetchRequest: WriteRequest {
     let since: UInt64
     private let lane: Int64
@@ -454,7 +468,7 @@ final class LaneFetchRequest: WriteRequest {
     func fail(_ error: ChatError) { scheduler.fetchFailed(lane) }
 }
 
-/// Records leases that ran out.
+/// A request that records expired leases.
 final class ExpiryRequest: WriteRequest {
     let since: UInt64
     private let leases: [ExpiredLease]

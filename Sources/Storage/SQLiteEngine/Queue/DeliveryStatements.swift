@@ -43,14 +43,14 @@ struct DeliveryStatements {
             VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)
             """)
         let columns = Statement.subscriberColumns
-        // What is there already keeps its settings, and comes back as it is.
+        // An existing subscriber keeps its settings and is returned unchanged.
         makeSubscriber = try prepare(
             """
             INSERT INTO subscriber(app, name, state, concurrency) VALUES (?1,?2,0,?3)
             ON CONFLICT(app, name) DO UPDATE SET state=state RETURNING \(columns)
             """)
-        // A new ordering begins with the loosening of the old; and while it was closed to deliveries, the first of a chain
-        // may have died of age.
+        // A new ordering begins by dissolving the chains of the old one. While the subscriber was closed to deliveries,
+        // the first of a chain may also have died of age.
         putSubscriber = try prepare(
             """
             INSERT INTO subscriber(app, name, state, concurrency, ordering, rate, batch, pulled, attempts)
@@ -88,7 +88,8 @@ struct DeliveryStatements {
             """)
         lead = try prepare("UPDATE delivery SET due=?3 WHERE tt=?1 AND ep=?2")
         giveUp = try prepare("UPDATE delivery SET state=2, reason=?3, touched=?4, chain=NULL WHERE tt=?1 AND ep=?2")
-        // By what has happened to it as well: an old event may be wanted again, and a retry be due far ahead.
+        // Compares the time of the last change as well: an old event may have been requested again, and a retry may be
+        // due far in the future.
         findAged = try prepare(
             """
             SELECT tt FROM delivery INDEXED BY delivery_state WHERE ep=?1 AND state=0 AND tt < ?2 AND touched < ?2
@@ -100,14 +101,15 @@ struct DeliveryStatements {
             SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? AND due < \(Writer.inLine)
             ORDER BY due, tt LIMIT ?
             """)
-        // An event that was deleted during the attempt has taken the body along. A passing event has one from the start.
+        // When the event was deleted during the attempt, the body was deleted too. An ephemeral event has a body from
+        // the start.
         finish = try prepare(
             """
             UPDATE delivery SET state=?3, due=?4, tries=tries+1, manual=0, touched=?5, reason=?6, log=?7,
             body=CASE WHEN ?8 IS NOT NULL AND (body IS NOT NULL OR EXISTS (SELECT 1 FROM event WHERE tt=?1)) THEN ?8
             ELSE body END, chain=?9 WHERE tt=?1 AND ep=?2 AND log IS ?10
             """)
-        // The event may have been deleted since it was looked up; a passing one has a body from the start.
+        // The event may have been deleted since it was read. An ephemeral event has a body from the start.
         keep = try prepare(
             """
             UPDATE delivery SET body=?3 WHERE tt=?1 AND ep=?2 AND body IS ?4

@@ -1,14 +1,14 @@
 import ChatModel
 import Locking
 
-/// One row of the queue: an event owed to an endpoint.
+/// The key of one row of the queue: an event to deliver to a subscriber.
 struct DeliveryKey: Hashable, Sendable {
     let event: UInt64
-    /// The endpoint's number in the tables.
+    /// The subscriber's number in the tables.
     let subscriber: Int64
 }
 
-/// An item as memory knows it.
+/// A waiting delivery as kept in memory.
 struct DueItem: Sendable, Comparable {
     let event: UInt64
     let due: UInt64
@@ -17,37 +17,38 @@ struct DueItem: Sendable, Comparable {
     static func < (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) < (right.due, right.event) }
 }
 
-/// One endpoint's part of the queue. The earliest due items are in memory, however many there are in the file.
+/// The queue of one subscriber. The earliest due items are in memory, however many there are in the file.
 ///
-/// Safe to share: ``SchedulerState`` alone has lanes, and is used under its lock. A class, as many fields are looked at for each
-/// delivery, and reading one of a value in a table copies the value.
+/// Safe to share because only ``SchedulerState`` has lanes, and uses them under its lock. It is a class because each
+/// delivery reads many fields, and reading a field of a struct in a dictionary copies the struct.
 final class Lane: @unchecked Sendable, Scheduled {
-    /// Items of one endpoint in memory at most, and how many are fetched at a time.
+    /// The maximum number of one subscriber's items in memory, and the number fetched at a time.
     static let capacity = 4096
 
     let number: Int64
     let subscriber: SubscriberID
-    /// The lanes of its app, which the board keeps.
+    /// The lanes of the same app. The scheduler owns the group.
     unowned let group: LaneGroup
     private(set) var settings: LaneSettings
-    /// Nothing is handed out while its items are put into a new order.
+    /// Nothing is granted while the items are being reordered.
     var isReordering: Bool
-    /// What slows it down beyond its settings.
+    /// Limits that a caller set in addition to the settings.
     private var paceConcurrency: Int?
     private var notBefore: UInt64 = 0
     private var meter: RateMeter?
-    /// Attempts under way: leases out whose outcome nobody has handed in yet.
+    /// Attempts under way: leases whose outcome has not been reported yet.
     var leased = 0
-    /// Leases out, those that are being recorded among them: an attempt may have several.
+    /// All leases, including those whose outcome is being recorded. An attempt may have several.
     var leases = 0
-    /// Items in the file that are neither delivered nor dead.
+    /// The number of items in the file that are neither delivered nor dead.
     var waiting = 0
     private(set) var items = Heap<DueItem>()
-    /// What an attempt needs of items that are fresh from the planner; of others it is read from the file.
+    /// The data that an attempt needs, for items that come directly from the planner. For other items it is read from
+    /// the file.
     private(set) var facts: [UInt64: PlannedDelivery] = [:]
-    /// Items that are only in the file are not due before this; nil: there are none.
+    /// The earliest possible due time of items that are only in the file; nil when there are none.
     private(set) var beyond: UInt64?
-    /// Items are being fetched from the file.
+    /// True while items are being fetched from the file.
     var isFetching = false
     var agendaDue: UInt64?
 
@@ -64,7 +65,7 @@ final class Lane: @unchecked Sendable, Scheduled {
 
     var state: LaneState { settings.state }
 
-    /// When something can next be done here; nil: not before something changes.
+    /// The time of the lane's next possible step; nil when something else must change first.
     var nextDue: UInt64? {
         guard state == .open, !isReordering, !isFetching, leased < min(settings.concurrency, paceConcurrency ?? .max)
         else { return nil }
@@ -72,15 +73,15 @@ final class Lane: @unchecked Sendable, Scheduled {
         return max(due, notBefore, meter?.next ?? 0)
     }
 
-    /// What to do at `now`.
+    /// The step to take now.
     enum Step {
         case item(DueItem)
-        /// What is due first may be in the file.
+        /// The earliest due item may be in the file only.
         case fetch
         case nothing
     }
 
-    /// The lane's turn has come: takes the next step.
+    /// Returns the next step and updates the lane for it.
     func grant(now: UInt64) -> Step {
         guard let due = nextDue, due <= now else { return .nothing }
         if let beyond, beyond <= now, items.first.map({ beyond < $0.due }) ?? true {
@@ -92,13 +93,14 @@ final class Lane: @unchecked Sendable, Scheduled {
         return .item(item)
     }
 
-    /// Another item for the attempt that has just begun, if one is in memory and due.
+    /// Removes another due item for the attempt that has just begun; nil when memory holds none.
     func grantMore(now: UInt64) -> DueItem? {
         guard let first = items.first, first.due <= now, beyond.map({ first.due <= $0 }) ?? true else { return nil }
         return items.popFirst()
     }
 
-    /// An attempt is recorded: the item is due again, waits for others, or is done with.
+    /// Updates the lane after an attempt is recorded: the item is due again, waits for others of its chain, or is
+    /// finished.
     func settle(_ event: UInt64, _ ending: DeliveryScheduler.Ending) {
         switch ending {
         case .due(let due): add(DueItem(event: event, due: due))
@@ -120,7 +122,8 @@ final class Lane: @unchecked Sendable, Scheduled {
 
     func clockWentBack() { meter?.reset() }
 
-    /// Takes in an item, unless memory is full: then the file remembers it, and this is false.
+    /// Adds an item. Returns false when memory is full or the item belongs behind items that are only in the file; then
+    /// it is read from the file later.
     @discardableResult
     func add(_ item: DueItem) -> Bool {
         let isBehindFile = beyond.map { item.due >= $0 } ?? false
@@ -138,13 +141,15 @@ final class Lane: @unchecked Sendable, Scheduled {
         facts.isEmpty ? nil : facts.removeValue(forKey: event)
     }
 
-    /// Returns what there was.
+    /// Removes and returns all kept data.
     func takeAllFacts() -> [PlannedDelivery] {
         defer { facts = [:] }
         return Array(facts.values)
     }
 
-    /// Takes the file's word for everything: the items fetched, and from which due time on there are more.
+    /// Replaces the items with those read from the file.
+    ///
+    /// - Parameter beyond: the due time from which the file has more; nil when it has none.
     func replace(with fetched: [DueItem], beyond: UInt64?) {
         isFetching = false
         items.removeAll()
@@ -152,15 +157,15 @@ final class Lane: @unchecked Sendable, Scheduled {
         self.beyond = beyond
     }
 
-    /// Forgets what memory held; the file is asked when next needed.
+    /// Discards the items in memory; they are read from the file when next needed.
     func forget() {
         items.removeAll()
         beyond = 0
     }
 }
 
-/// Lets things begin at a steady rate, after a rest as many at once as one second has (a token bucket, kept as the one time
-/// at which it will be full again).
+/// A token bucket that limits the rate of attempts. After a pause it permits a burst of one second's worth. Its state
+/// is the time at which the bucket will be full again.
 struct RateMeter: Sendable {
     private let interval: Double
     private let tolerance: Double
@@ -172,12 +177,12 @@ struct RateMeter: Sendable {
         tolerance = max(0, second - interval)
     }
 
-    /// When the next may begin, in ticks; what lies beyond any clock is held at the end of time.
+    /// The time at which the next attempt may begin, in ticks; `.max` when it is out of range.
     var next: UInt64 { UInt64(exactly: max(0, fullAt - tolerance).rounded(.up)) ?? .max }
 
-    /// One has begun.
+    /// Counts one attempt.
     mutating func spend(at now: UInt64) { fullAt = max(fullAt, Double(now)) + interval }
 
-    /// The clock went back: what was spent lies in the future.
+    /// Refills the bucket after the clock went back, when the recorded use lies in the future.
     mutating func reset() { fullAt = 0 }
 }

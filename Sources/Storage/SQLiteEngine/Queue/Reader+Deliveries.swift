@@ -1,16 +1,16 @@
 import ChatModel
 import SQLite
 
-/// One delivery with what was tried.
+/// One delivery with its attempts.
 struct FullDelivery: Sendable {
     let delivery: Delivery
     let attempts: [DeliveryAttempt]
 }
 
 extension Reader {
-    /// What the leases of these grants need from the file; an item that is no longer waiting has none.
+    /// Reads the leases of these grants from the file. An item that is no longer waiting has none.
     func leases(_ grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: Lease] {
-        // One view for all: each on its own would lock the file anew.
+        // One snapshot for all reads: separate reads would each lock the file again.
         try inSnapshot { () throws(SQLiteFailure) in
             var leases: [DeliveryKey: Lease] = [:]
             for grant in grants where grant.planned == nil { leases[grant.key] = try lease(grant) }
@@ -46,7 +46,7 @@ extension Reader {
             attempts: AttemptLog(packed: find.bytes(Statement.deliveryEnd)).attempts)
     }
 
-    /// What waits in line behind items that were granted and may go with them, by what they follow.
+    /// The items that wait in line behind granted items and may join their attempts, by the granted item.
     func followers(of grants: [DeliveryScheduler.Grant]) throws(SQLiteFailure) -> [DeliveryKey: [DueItem]] {
         var followers: [DeliveryKey: [DueItem]] = [:]
         var room: [UInt64: Int] = [:]
@@ -68,7 +68,7 @@ extension Reader {
 }
 
 extension Statement {
-    /// A delivery's columns; ``deliveryEnd`` is the first one behind them.
+    /// The columns of a delivery; ``deliveryEnd`` is the index of the first column after them.
     static let deliveryColumns = """
         d.tt, d.id, e.app, e.name, e.state, d.state, d.tries, d.manual, d.due, d.type, d.channel, d.reason
         """

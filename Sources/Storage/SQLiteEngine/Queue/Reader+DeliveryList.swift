@@ -1,13 +1,13 @@
 import ChatModel
 import SQLite
 
-/// A question for a list of deliveries, checked before a connection is taken.
+/// A query for a list of deliveries, validated before it takes a connection.
 struct DeliveryListing: Sendable {
     let query: DeliveryQuery
-    /// The last row of the page before: its event, and the endpoint's number.
+    /// The last row of the previous page: its event and the subscriber's number.
     fileprivate let end: DeliveryKey?
 
-    /// - Throws: `.malformed` for a bad cursor.
+    /// - Throws: `.malformed` for an invalid cursor.
     init(_ query: DeliveryQuery) throws(ChatError) {
         self.query = query
         guard let cursor = query.cursor else {
@@ -22,13 +22,13 @@ struct DeliveryListing: Sendable {
 
     fileprivate var isDescending: Bool { query.order == .newestFirst }
 
-    /// Whether one row stands before another.
+    /// True when `left` comes before `right` in the order of the list.
     fileprivate func isBefore(_ left: DeliveryKey, _ right: DeliveryKey) -> Bool {
         let (first, second) = isDescending ? (right, left) : (left, right)
         return (first.event, first.subscriber) < (second.event, second.subscriber)
     }
 
-    /// The bounds of an endpoint's events, exclusive: those of the query, behind the page before, and not behind `last`.
+    /// The exclusive bounds of a subscriber's events: within the query, after the previous page, and not past `last`.
     fileprivate func bounds(_ subscriber: Int64, upTo last: DeliveryKey? = nil) -> (after: UInt64, before: UInt64) {
         var after = query.after?.rawValue ?? 0
         var before = query.before?.rawValue ?? UInt64(Int64.max)
@@ -48,7 +48,7 @@ struct DeliveryListing: Sendable {
 }
 
 extension DeliveryKey {
-    /// The place behind it, in either order.
+    /// The cursor after this row, for either order.
     fileprivate var listCursor: String { ListCursor.text([.integer(Int64(event)), .integer(subscriber)]) }
 }
 
@@ -80,7 +80,8 @@ extension Reader {
         }
     }
 
-    /// The page's rows and one more, if there is one. Each part is asked only for what could still be on the page.
+    /// The rows of the page, and one more when it exists. Each part is read only as far as it can still contribute to
+    /// the page.
     private func keys(_ listing: DeliveryListing) throws(SQLiteFailure) -> [DeliveryKey] {
         let wanted = listing.query.limit + 1
         var keys: [DeliveryKey] = []
@@ -97,7 +98,7 @@ extension Reader {
         return keys
     }
 
-    /// Every endpoint and state that has what is asked for.
+    /// Each combination of subscriber and state that matches the query.
     private func parts(_ query: DeliveryQuery) throws(SQLiteFailure) -> [DeliveryScan.Part] {
         let find = query.subscriber == nil ? statements.subscribersOfApp : statements.subscriberByName
         find.bind(query.app.name, at: 1)
@@ -121,7 +122,7 @@ extension Reader {
 }
 
 extension DeliveryScan.Part {
-    /// The rows users call so.
+    /// The parts that correspond to the public statuses.
     fileprivate static func all(_ subscriber: Int64, isOpen: Bool, _ statuses: Set<DeliveryStatus>) -> [Self] {
         var parts: [Self] = []
         if statuses.contains(.delivered) { parts.append(Self(subscriber: subscriber, state: .delivered)) }

@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 import SQLite
 
-/// The delivery queue of one file (`DeliveryQueue`).
+/// The delivery queue (`DeliveryQueue`) stored in one file.
 struct SQLiteDeliveries: DeliveryQueue {
     let engineState: EngineState
     let scheduler: DeliveryScheduler
@@ -60,7 +60,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         return leases
     }
 
-    /// With what waits in line behind the grants and may go with them, each behind the one it follows.
+    /// Adds the items that wait in line behind the grants and may join their attempts, each after the item it follows.
     private func withFollowers(_ grants: [DeliveryScheduler.Grant]) async throws(ChatError) -> [DeliveryScheduler.Grant]
     {
         let followers = try await readers.run { (reader) throws(SQLiteFailure) in try reader.followers(of: grants) }
@@ -103,7 +103,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         let stored = try await writerHandle.run { [scheduler] (writer) throws(SQLiteFailure) in
             .success(try writer.set(settings.bounded, of: subscriber, scheduler: scheduler))
         }
-        // The items of a long queue die, or find their order, in stretches, so that others' work goes on between them.
+        // The items of a long queue are ended or reordered in batches, so that other requests are served in between.
         if settings.state == .closed {
             while try await writerHandle.run({ [scheduler] (writer) throws(SQLiteFailure) in
                 .success(try writer.bury(stored.number, scheduler: scheduler))
@@ -112,7 +112,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         if stored.reordering != .done { try await reorder(stored.number) }
     }
 
-    /// Brings an endpoint's items into the order of its settings.
+    /// Reorders a subscriber's items according to its settings.
     func reorder(_ subscriber: Int64) async throws(ChatError) {
         var place: Writer.ReorderingPlace? = Writer.ReorderingPlace(subscriber: subscriber)
         while let current = place {
@@ -191,7 +191,7 @@ extension SQLiteDeliveries {
         return count
     }
 
-    /// So many at a time that others' work gets between.
+    /// Processes the elements in batches, so that other requests are served in between.
     private func inStretches<Element: Sendable>(
         _ elements: [Element],
         _ body: @escaping @Sendable (Writer, ArraySlice<Element>) throws(SQLiteFailure) -> Int
@@ -206,7 +206,7 @@ extension SQLiteDeliveries {
 }
 
 extension DeliveryScheduler.Grant {
-    /// The lease of an item that is fresh from the planner: nothing has been stored of it beside.
+    /// The lease of an item that comes directly from the planner; the file holds nothing more about it.
     fileprivate var leaseOfPlanned: Lease? {
         guard let planned else { return nil }
         let delivery = Delivery(

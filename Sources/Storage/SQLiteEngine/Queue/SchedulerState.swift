@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// When a lease ends, unless it was renewed.
+/// The end of a lease, unless it was renewed.
 struct LeaseEnd: Sendable, Comparable {
     let until: UInt64
     let key: DeliveryKey
@@ -16,46 +16,47 @@ struct ExpiredLease: Sendable {
     let lasted: UInt64
 }
 
-/// An attempt at several deliveries.
+/// An attempt with several deliveries.
 struct Batch: Sendable {
-    /// Leases whose outcome nobody has handed in yet, and those that are not yet recorded.
+    /// Leases whose outcome has not been reported, and leases whose outcome has not been recorded.
     var running: Int
     var leases: Int
 }
 
-/// What the board knows, and what it does about it under its lock.
+/// The state of the scheduler, with the operations performed under its lock.
 struct SchedulerState: Sendable {
     var lanes: [Int64: Lane] = [:]
     var numbers: [SubscriberID: Int64] = [:]
     var groups: [AppID: LaneGroup] = [:]
-    /// Apps by what their lanes can do next.
+    /// The apps, ordered by the next possible step of their lanes.
     var timerQueue = TimerQueue<LaneGroup>()
     var leases: [DeliveryKey: DeliveryScheduler.Held] = [:]
-    /// Attempts that have more than one lease, by their number.
+    /// Attempts with more than one lease, by their number.
     var batches: [UInt64: Batch] = [:]
-    /// Attempts that are under way or not yet recorded, without those that are pulled.
+    /// Attempts that are under way or not yet recorded, without pulled ones.
     var attempts = 0
-    /// The ends of leases; what was finished or renewed stays until its time, or until there is too much of it.
+    /// The ends of leases. Entries of finished or renewed leases remain until their time, or until there are too many.
     var ends = Heap<LeaseEnd>()
-    /// Leases that ran out and are recorded as attempts.
+    /// Leases that ran out and are to be recorded as attempts.
     var expired: [ExpiredLease] = []
-    /// Where the clock stood last.
+    /// The clock at the last check.
     var lastNow: UInt64 = 0
-    /// Bytes that the lanes' facts may still take.
+    /// The bytes left for planned data kept in the lanes.
     var factRoom = 32 * 1024 * 1024
     var fence: UInt64
     var waiters: [UInt64: DeliveryScheduler.TakeWaiter] = [:]
-    /// Those who wait for one pulled endpoint, by its number; and the endpoints of these that have changed.
+    /// Callers that wait at a pulled subscription, by its number; and those subscriptions that have changed.
     var pullers: [Int64: [UInt64: DeliveryScheduler.TakeWaiter]] = [:]
     var woken: Set<Int64> = []
     var nextTaker: UInt64 = 0
-    /// When those who wait at pulled endpoints are all to be looked at again, on the machine's uptime clock.
+    /// The time at which all callers that wait at pulled subscriptions are checked again, on the machine's uptime
+    /// clock.
     var nextRound: UInt64 = .max
     var isClosed = false
 }
 
 extension SchedulerState {
-    /// Puts the lane into the agenda for what it can do next.
+    /// Schedules the lane in the timer queue for its next possible step.
     mutating func enlist(_ number: Int64) {
         if let lane = lanes[number] { enlist(lane) }
     }
@@ -75,7 +76,7 @@ extension SchedulerState {
         enlist(stored.number)
     }
 
-    /// A lane of which something waits in the file.
+    /// Adds a lane with this number of waiting items in the file.
     mutating func insert(_ stored: StoredSubscriber, waiting: Int = 0) {
         let app = stored.subscriber.app
         let group = groups[app] ?? LaneGroup()
@@ -85,14 +86,14 @@ extension SchedulerState {
         enlist(stored.number)
     }
 
-    /// An item waits behind others of its chain, in the file alone.
+    /// Counts an item that waits behind others of its chain; it is kept in the file only.
     mutating func addInLine(to number: Int64) { lanes[number]?.waiting += 1 }
 
-    /// The item is the first of its chain now.
+    /// Makes an item due because it is now the first of its chain.
     mutating func promote(_ key: DeliveryKey, due: UInt64) {
         if leases[key] != nil {
             leases[key]?.isInLine = false
-            // Who goes with another has no due time of its own until then.
+            // An item that joined another's attempt had no due time of its own until now.
             leases[key]?.item = DueItem(event: key.event, due: due)
         } else {
             lanes[key.subscriber]?.add(DueItem(event: key.event, due: due))
@@ -115,37 +116,39 @@ extension SchedulerState {
         for planned in lanes[number]?.takeAllFacts() ?? [] { factRoom += planned.weight }
     }
 
-    /// Counts attempts under way.
+    /// Changes the number of attempts under way.
     private mutating func count(_ change: Int, _ number: Int64, isPulled: Bool) {
         guard let lane = lanes[number] else { return }
         lane.leased += change
         if !isPulled { lane.group.leased += change }
     }
 
-    /// How many times what is free an app may hold: one that is alone gets nearly all, and leaves some for who comes.
+    /// An app may hold at most this many times the free capacity. A single active app therefore gets nearly all of it,
+    /// and leaves some for others.
     private static let greed = 7
 
-    /// Whether an app that holds so many, or a lane of it that does, may have one attempt more (`DeliveryQueue.take`).
+    /// True when an app with `held` attempts, or a lane of it, may begin one more (`DeliveryQueue.take`).
     private func isShare(_ held: Int, of capacity: Int) -> Bool { held / Self.greed < capacity - attempts }
 
-    /// Leases what is due, lane by lane in turns, oldest due first; and names the lanes whose items must be fetched.
+    /// Leases due items, oldest first and in turns between lanes. Also returns the lanes whose items must be fetched.
     mutating func grant(
         _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
         endLeases(uptime)
         noteClock(now)
         if let lane = demand.lane { return pull(lane, demand, now: now, uptime: uptime) }
-        // Asked after each change of the queue, most often while nobody may have anything.
+        // This runs after each change of the queue, most often when no capacity is free.
         guard attempts < demand.capacity else { return ([], []) }
         var grants: [DeliveryScheduler.Grant] = []
         var attempts = 0
         var fetches: [Int64] = []
-        // Apps and lanes that hold their share stand aside for the others, and are back in the agenda afterwards.
+        // Apps and lanes that hold their share are set aside for the others and go back into the timer queue
+        // afterwards.
         var satedApps: [LaneGroup] = []
         var satedLanes: [Lane] = []
         var served: [Lane] = []
         repeat {
-            // Another turn for those that have more.
+            // Schedules another turn for lanes that have more.
             for lane in served { enlist(lane) }
             served.removeAll(keepingCapacity: true)
             while attempts < demand.limit, let app = timerQueue.pop(by: now) {
@@ -176,7 +179,7 @@ extension SchedulerState {
         return (grants, fetches)
     }
 
-    /// What is due at one endpoint that is pulled.
+    /// Leases the due items of one pulled subscription.
     private mutating func pull(
         _ number: Int64, _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
@@ -192,7 +195,7 @@ extension SchedulerState {
         return (grants, [])
     }
 
-    /// Begins an attempt at an item, and at those that go with it.
+    /// Begins an attempt with an item and the items that join it.
     private mutating func attempt(
         _ item: DueItem, _ number: Int64, now: UInt64, _ term: DeliveryScheduler.Term,
         _ grants: inout [DeliveryScheduler.Grant]
@@ -206,7 +209,7 @@ extension SchedulerState {
             join(more, number, batch, term, isInLine: false, &grants)
             room -= 1
         }
-        // What waits behind them is in the file.
+        // The items that wait in line behind them are in the file.
         if lanes[number]?.settings.ordering != DeliveryOrdering.none { grants[first].room = room }
     }
 
@@ -220,7 +223,7 @@ extension SchedulerState {
         return batch
     }
 
-    /// Another lease of an attempt that is under way.
+    /// Adds a lease to an attempt that is under way.
     mutating func join(
         _ item: DueItem, _ number: Int64, _ batch: UInt64, _ term: DeliveryScheduler.Term, isInLine: Bool,
         _ grants: inout [DeliveryScheduler.Grant]
@@ -251,7 +254,8 @@ extension SchedulerState {
 
     // MARK: Ends
 
-    /// A lease's outcome is there; with the last one of an attempt, the endpoint is free for its next.
+    /// Notes that the outcome of a lease was reported. With the last one of an attempt, the subscriber may begin its
+    /// next.
     mutating func stop(_ key: DeliveryKey, _ held: DeliveryScheduler.Held) {
         if let running = batches[held.batch]?.running {
             batches[held.batch]?.running = running - 1
@@ -261,7 +265,7 @@ extension SchedulerState {
         enlist(key.subscriber)
     }
 
-    /// As it was before ``stop(_:_:)``.
+    /// Reverts ``stop(_:_:)``.
     mutating func resume(_ key: DeliveryKey, _ held: DeliveryScheduler.Held) {
         leases[key]?.isFinishing = false
         ends.push(LeaseEnd(until: held.until, key: key))
@@ -275,7 +279,7 @@ extension SchedulerState {
     mutating func settle(_ attempts: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)]) {
         for (key, ending) in attempts {
             guard let held = leases[key] else { continue }
-            // Under way again, because the outcome of a slow commit was given up: now it is known.
+            // The lease was restored because a slow commit was given up; now its outcome is known.
             if !held.isFinishing { stop(key, held) }
             drop(key)
             lanes[key.subscriber]?.settle(key.event, ending)
@@ -283,7 +287,7 @@ extension SchedulerState {
         }
     }
 
-    /// A lease is over.
+    /// Removes a lease.
     private mutating func drop(_ key: DeliveryKey) {
         guard let held = leases.removeValue(forKey: key) else { return }
         lanes[key.subscriber]?.leases -= 1
@@ -295,7 +299,8 @@ extension SchedulerState {
         if !held.isPulled { attempts -= 1 }
     }
 
-    /// Items whose lease ran out are due again: whoever held it may have died. Where that is an attempt, it is recorded first.
+    /// Ends expired leases, because their holder may have died, and makes their items due again. Where an expired lease
+    /// counts as an attempt, the attempt is recorded first.
     private mutating func endLeases(_ uptime: UInt64) {
         while let end = ends.first, end.until <= uptime {
             _ = ends.popFirst()
@@ -313,7 +318,8 @@ extension SchedulerState {
         for (key, held) in leases where !held.isFinishing { ends.push(LeaseEnd(until: held.until, key: key)) }
     }
 
-    /// What was held back until some time would otherwise wait for the clock to come round again.
+    /// Reschedules all lanes when the clock went back. Items that were held until some time would otherwise wait until
+    /// the clock reaches it again.
     private mutating func noteClock(_ now: UInt64) {
         if now < lastNow {
             for number in lanes.keys {
@@ -336,10 +342,10 @@ extension SchedulerState {
     }
 }
 
-// MARK: Those who wait
+// MARK: Waiting callers
 
 extension SchedulerState {
-    /// What is due, the lanes to fetch, and the leases that ran out and are to be recorded.
+    /// The due items, the lanes to fetch, and the expired leases to record.
     mutating func grants(
         _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64], expired: [ExpiredLease]) {
@@ -365,10 +371,10 @@ extension SchedulerState {
         return waiter
     }
 
-    /// Whether somebody may be served by what has just changed.
+    /// True when the latest changes may allow a waiting caller to be served.
     var isAwaited: Bool { !waiters.isEmpty || !woken.isEmpty }
 
-    /// Who may be served: those who wait for whatever is due, and those of these endpoints.
+    /// The callers that may be served: those that wait for pushed work, and those that wait at these subscriptions.
     mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, DeliveryScheduler.TakeWaiter)] {
         var found = waiters.map { ($0.key, $0.value) }
         for lane in lanes {
@@ -378,7 +384,7 @@ extension SchedulerState {
         return found
     }
 
-    /// When the first of them has waited long enough: of those who wait for whatever is due, and those of these endpoints.
+    /// The earliest deadline of the callers that wait for pushed work and of those that wait at these subscriptions.
     func firstDeadline(at lanes: Set<Int64>) -> UInt64? {
         let pulled = lanes.lazy.compactMap { pullers[$0] }.flatMap(\.values).map(\.deadline).min()
         return [waiters.values.lazy.map(\.deadline).min(), pulled].lazy.compactMap(\.self).min()
@@ -386,6 +392,6 @@ extension SchedulerState {
 }
 
 extension PlannedDelivery {
-    /// What it costs to keep, about.
+    /// The approximate memory it takes, in bytes.
     fileprivate var weight: Int { 256 + (body?.count ?? 0) }
 }

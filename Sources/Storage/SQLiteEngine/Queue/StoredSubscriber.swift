@@ -1,24 +1,24 @@
 import ChatModel
 import SQLite
 
-/// An endpoint's row.
+/// The row of a webhook or subscription.
 struct StoredSubscriber: Sendable {
     let number: Int64
     let subscriber: SubscriberID
     let settings: LaneSettings
-    /// What is left of putting its items into a new order.
+    /// The next step of reordering its items.
     let reordering: Reordering
 }
 
-/// The steps of bringing an endpoint's waiting items into the order of its settings. Each is done in stretches, and the row
-/// says which one is under way: a crash in between costs nothing but the time.
+/// The steps of reordering a subscriber's waiting items according to its settings. Each step runs in batches, and the
+/// row stores the current step, so that a crash in between costs only time.
 enum Reordering: Int, Sendable {
     case done = 0
-    /// Chains of an earlier ordering are dissolved.
+    /// Dissolves the chains of an earlier ordering.
     case loosen = 1
-    /// Every item gets its chain, and its place in line.
+    /// Assigns every item to a chain and puts it in line.
     case chain = 2
-    /// The first of each chain becomes due.
+    /// Makes the first item of each chain due.
     case lead = 3
 }
 
@@ -26,7 +26,7 @@ extension Statement {
     static let subscriberColumns =
         "id, app, name, state, concurrency, ordering, rate, batch, pulled, attempts, reordering"
 
-    /// Columns ``subscriberColumns``.
+    /// Reads the columns ``subscriberColumns``.
     var storedSubscriber: StoredSubscriber {
         var settings = LaneSettings(state: LaneState(rawValue: Int(integer(3))) ?? .open, concurrency: Int(integer(4)))
         settings.ordering = DeliveryOrdering(rawValue: Int(integer(5))) ?? .none
@@ -41,7 +41,7 @@ extension Statement {
 }
 
 extension LaneSettings {
-    /// As they can be kept: nothing below one.
+    /// The settings with the smallest values that can be stored: nothing below one.
     var bounded: LaneSettings {
         var settings = self
         settings.concurrency = ordering == .strict ? 1 : max(1, concurrency)

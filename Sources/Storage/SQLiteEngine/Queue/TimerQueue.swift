@@ -1,12 +1,12 @@
 import Locking
 
-/// Something that waits for a moment in an ``TimerQueue``.
+/// A member of a ``TimerQueue``.
 protocol Scheduled: AnyObject, Sendable {
-    /// The moment at which it stands in the agenda; nil: it does not. The agenda's to change.
+    /// The time at which it is scheduled; nil when it is not. Only the timer queue changes it.
     var agendaDue: UInt64? { get set }
 }
 
-/// Who can do something when: the earliest first.
+/// Members ordered by the time of their next possible step, earliest first.
 struct TimerQueue<Member: Scheduled>: Sendable {
     private struct Entry: Sendable, Comparable {
         let due: UInt64
@@ -16,18 +16,18 @@ struct TimerQueue<Member: Scheduled>: Sendable {
         static func < (left: Entry, right: Entry) -> Bool { left.due < right.due }
     }
 
-    /// An entry is stale unless it agrees with its member's `agendaDue`.
+    /// An entry is stale when its time differs from its member's `agendaDue`.
     private var entries = Heap<Entry>()
-    /// Beyond it the stale ones are thrown out.
+    /// The number of entries above which stale ones are removed.
     private var most = 64
 
-    /// How many entries there are, stale ones among them.
+    /// The number of entries, including stale ones.
     var count: Int { entries.count }
 
-    /// Before this nobody can do anything.
+    /// The time before which no member can take a step.
     var firstDue: UInt64? { entries.first?.due }
 
-    /// Puts a member down for a moment, if it does not stand for an earlier one.
+    /// Schedules a member at `due`, unless it is scheduled earlier.
     mutating func enlist(_ member: Member, due: UInt64?) {
         guard let due, due < (member.agendaDue ?? .max) else { return }
         member.agendaDue = due
@@ -35,7 +35,7 @@ struct TimerQueue<Member: Scheduled>: Sendable {
         if entries.count > most { tidy() }
     }
 
-    /// Takes out the earliest whose moment has come.
+    /// Removes and returns the earliest member that is due.
     mutating func pop(by now: UInt64) -> Member? {
         while let first = entries.first, first.due <= now {
             _ = entries.popFirst()
@@ -46,7 +46,8 @@ struct TimerQueue<Member: Scheduled>: Sendable {
         return nil
     }
 
-    /// A member that goes back and forth between now and a moment far ahead leaves an entry there each time.
+    /// Removes stale entries. A member that alternates between now and a time far ahead leaves an entry there each
+    /// time.
     private mutating func tidy() {
         var kept: [Entry] = []
         while let entry = entries.popFirst() {
@@ -62,13 +63,14 @@ struct TimerQueue<Member: Scheduled>: Sendable {
     }
 }
 
-/// The lanes of one app, and what all of them have under way.
+/// The lanes of one app and the number of their attempts under way.
 ///
-/// Safe to share for the reasons ``Lane`` is.
+/// Safe to share for the same reasons as ``Lane``.
 final class LaneGroup: @unchecked Sendable, Scheduled {
-    /// Attempts under way: the sum of the lanes' `leased`, without those that are pulled.
+    /// Attempts under way: the sum of `leased` over the lanes, without pulled ones.
     var leased = 0
-    /// By what its lanes can do next. One look finds that an app holds its share, however many lanes it has.
+    /// The lanes, ordered by their next possible step. One check shows that an app holds its share, however many lanes
+    /// it has.
     var timerQueue = TimerQueue<Lane>()
     var agendaDue: UInt64?
 }

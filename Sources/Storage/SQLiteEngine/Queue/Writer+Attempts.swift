@@ -2,8 +2,8 @@ import ChatModel
 import SQLite
 
 extension Writer {
-    /// Records attempts. False where there is no key (the lease was lost), where an attempt was recorded after all whose
-    /// outcome nobody was told, and where there is no row any more.
+    /// Records attempts. A result is false when there is no key (the lease was lost), when an attempt with an
+    /// unreported outcome was recorded in the meantime, and when the row no longer exists.
     func finish(
         _ attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?], scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> [Bool] {
@@ -26,12 +26,13 @@ extension Writer {
             if let chain { chains.insert(chain) }
         }
         effects.append { [settled] in scheduler.settle(settled) }
-        // Behind the endings, which free the leases.
+        // After the endings, which free the leases.
         for chain in chains { try advance(chain, scheduler: scheduler) }
         return recorded
     }
 
-    /// Stores what is about to be sent, where the lease's body is what is stored. Returns what is stored of each by then.
+    /// Stores the bodies that are about to be sent, where the stored body is still the one in the lease. Returns the
+    /// body stored for each afterwards.
     func keep(
         _ bodies: [(lease: Lease, body: [UInt8])], _ keys: [DeliveryKey?]
     ) throws(SQLiteFailure) -> [[UInt8]?] {
@@ -61,7 +62,7 @@ extension Writer {
         return find.bytes(0)
     }
 
-    /// Records leases that ran out as attempts that failed.
+    /// Records expired leases as failed attempts.
     func expire(_ leases: [ExpiredLease], scheduler: DeliveryScheduler) throws(SQLiteFailure) {
         var settled: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)] = []
         var chains: Set<Chain> = []
@@ -81,9 +82,9 @@ extension Writer {
     }
 
     /// - Parameters:
-    ///   - isFirst: whether there was no attempt before, as far as the caller knows.
-    ///   - channel: likewise; a pulled endpoint's is read from the file.
-    /// - Returns: what becomes of the item, nil if it is not there any more; and the chain that may go on.
+    ///   - isFirst: true when there was no attempt before, as far as the caller knows.
+    ///   - channel: the channel, as far as the caller knows; for a pulled subscription it is read from the file.
+    /// - Returns: the new state of the item, nil when it no longer exists; and the chain that may advance.
     private func finish(
         _ key: DeliveryKey, _ outcome: DeliveryOutcome, isFirst: Bool, channel: String,
         _ lane: DeliveryScheduler.LaneSnapshot?
@@ -91,22 +92,22 @@ extension Writer {
         if isFirst, lane?.settings.attempts == nil {
             let (ending, chain) = try finish(key, outcome, after: History(channel: channel), lane)
             if let ending { return (ending, chain) }
-            // There was one after all, whose outcome nobody was told.
+            // There was an earlier attempt after all, whose outcome was never reported.
         }
         guard let history = try history(of: key) else { return (nil, nil) }
         return try finish(key, outcome, after: history, lane)
     }
 
-    /// What went before an attempt.
+    /// The state of a delivery before an attempt.
     private struct History {
         var log = AttemptLog()
-        /// Where the log stands.
+        /// The row of the attempt log.
         var row: Int64?
         var tries = 0
         let channel: String
     }
 
-    /// - Returns: no ending if this is not what went before.
+    /// - Returns: no ending when the row does not match `history`.
     private func finish(
         _ key: DeliveryKey, _ outcome: DeliveryOutcome, after history: History, _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> (DeliveryScheduler.Ending?, Chain?) {
@@ -160,7 +161,7 @@ extension Writer {
         return false
     }
 
-    /// Writes an attempt behind those before it. Returns where the log stands now.
+    /// Appends an attempt to the log. Returns the row of the log.
     private func store(_ attempt: DeliveryAttempt, _ history: History) throws(SQLiteFailure) -> Int64 {
         var log = history.log
         log.append(attempt)
@@ -173,7 +174,7 @@ extension Writer {
         return history.row ?? database.lastInsertedRow
     }
 
-    /// Nil if the delivery is not there any more.
+    /// Reads the earlier state of a delivery; nil when it no longer exists.
     private func history(of key: DeliveryKey) throws(SQLiteFailure) -> History? {
         let find = statements.deliveries.history
         find.bind(Int64(key.event), at: 1)

@@ -1,19 +1,20 @@
 import ChatModel
 import SQLite
 
-/// Those of an endpoint's waiting items that go one after the other.
+/// The waiting items of a subscriber that must be delivered one after another.
 struct Chain: Hashable, Sendable {
     let subscriber: Int64
     let number: Int64
 
-    /// Nil where nothing is in order. Channels of the same hash share a chain: in order they are all the same.
+    /// Nil when deliveries are unordered. Channels with the same hash share a chain, which still keeps each of them in
+    /// order.
     init?(_ ordering: DeliveryOrdering, subscriber: Int64, channel: String) {
         self.subscriber = subscriber
         switch ordering {
         case .none: return nil
         case .strict: number = 0
         case .perChannel:
-            // FNV-1a: the number stands in the file, so it must be the same in every life.
+            // FNV-1a: the number is stored in the file, so it must be the same in every process.
             let hash = channel.utf8.reduce(14_695_981_039_346_656_037 as UInt64) { hash, byte in
                 (hash ^ UInt64(byte)) &* 1_099_511_628_211
             }
@@ -25,10 +26,10 @@ struct Chain: Hashable, Sendable {
 }
 
 extension Writer {
-    /// The due time of what waits for others of its chain.
+    /// The due time of an item that waits for others of its chain.
     static let inLine = Int64.max
 
-    /// The first of a chain.
+    /// The first item of a chain.
     private func head(of chain: Chain) throws(SQLiteFailure) -> DueItem? {
         let find = statements.deliveries.head
         find.bind(chain.subscriber, at: 1)
@@ -37,7 +38,7 @@ extension Writer {
         return try find.step() ? DueItem(event: UInt64(find.integer(0)), due: UInt64(find.integer(1))) : nil
     }
 
-    /// The one of a chain that is not in line. Not the first where older ones have come back.
+    /// The item of a chain that is not in line. It is not the first when older items have come back.
     private func leader(of chain: Chain) throws(SQLiteFailure) -> DeliveryKey? {
         let find = statements.deliveries.leader
         find.bind(chain.subscriber, at: 1)
@@ -47,13 +48,13 @@ extension Writer {
 
     func isEmpty(_ chain: Chain) throws(SQLiteFailure) -> Bool { try head(of: chain) == nil }
 
-    /// Whether nothing waits before this event.
+    /// True when no item of the chain waits before this event.
     func isFirst(_ event: UInt64, of chain: Chain) throws(SQLiteFailure) -> Bool {
         try head(of: chain).map { event <= $0.event } ?? true
     }
 
-    /// Makes the first of a chain due, after something happened to the chain. One that another took the place of goes back
-    /// in line, unless it is under way: then the first one waits for it.
+    /// Makes the first item of a chain due after the chain has changed. An item that was due before goes back in line,
+    /// unless it is under way: then the first item waits for it.
     func advance(_ chain: Chain, scheduler: DeliveryScheduler) throws(SQLiteFailure) {
         guard let first = try head(of: chain), first.due == UInt64(Self.inLine) else { return }
         if let leader = try leader(of: chain) {
@@ -74,16 +75,16 @@ extension Writer {
         try lead.run()
     }
 
-    // MARK: A new order
+    // MARK: Reordering
 
-    /// How far ``reorder(_:scheduler:)`` has come.
+    /// The progress of ``reorder(_:scheduler:)``.
     struct ReorderingPlace: Sendable {
         let subscriber: Int64
-        /// Chains up to here have their head.
+        /// Chains up to this number have their first item due.
         var chain: Int64 = -1
     }
 
-    /// Brings an endpoint's waiting items into the order of its settings, some at a time. Nil when they are.
+    /// Reorders one batch of a subscriber's waiting items according to its settings. Returns nil when all are in order.
     func reorder(_ place: ReorderingPlace, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> ReorderingPlace? {
         let find = statements.deliveries.subscriber
         find.bind(place.subscriber, at: 1)
@@ -125,7 +126,9 @@ extension Writer {
         return nil
     }
 
-    /// - Returns: whether more is left.
+    /// Dissolves chains of an earlier ordering in one batch.
+    ///
+    /// - Returns: true when more is left.
     private func loosen(_ stored: StoredSubscriber) throws(SQLiteFailure) -> Bool {
         let loosen = statements.deliveries.loosen
         loosen.bind(stored.number, at: 1)
@@ -134,7 +137,9 @@ extension Writer {
         return database.changes == Self.turnRows
     }
 
-    /// - Returns: whether more is left.
+    /// Assigns items to chains in one batch.
+    ///
+    /// - Returns: true when more is left.
     private func chain(_ stored: StoredSubscriber) throws(SQLiteFailure) -> Bool {
         let find = statements.deliveries.findUnchained
         find.bind(stored.number, at: 1)

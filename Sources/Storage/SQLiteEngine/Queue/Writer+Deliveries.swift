@@ -1,13 +1,14 @@
 import ChatModel
 import SQLite
 
-/// How an item stands in its row; what users see follows from it and from the lane.
+/// The state of an item in its row. The public status follows from it and from the lane.
 enum StoredState: Int { case waiting = 0, delivered = 1, dead = 2 }
 
 extension Writer {
     // MARK: Planning
 
-    /// Moves the cursor and stores the items, or says that the cursor is elsewhere. Returns how many found no room.
+    /// Moves the cursor and stores the items, or reports that the cursor is elsewhere. Returns the number of items per
+    /// subscriber for which there was no room.
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Result<[SubscriberID: Int], ChatError> {
@@ -15,7 +16,7 @@ extension Writer {
             return .failure(ChatError(.conflict, "the cursor '\(cursor.text)' is not at \(from)"))
         }
         var planned: [(lane: Int64, item: PlannedDelivery, isInLine: Bool)] = []
-        // Rows this call has added to each lane: what memory does not know yet.
+        // The number of rows that this call has added to each lane, which memory does not know yet.
         var added: [Int64: Int] = [:]
         var overflowing: [SubscriberID: Int] = [:]
         for item in items {
@@ -53,15 +54,16 @@ extension Writer {
         return database.changes == 1
     }
 
-    /// Why an item for this lane is dead from the start; nil if it is not.
+    /// The reason why an item for this lane is dead from the start; nil when it is not.
     private func refusal(_ lane: DeliveryScheduler.LaneSnapshot?, added: Int) -> String? {
         guard let lane else { return nil }
         if lane.state == .closed { return Self.closedReason }
         return lane.waiting + added < mostWaiting(lane) ? nil : Self.crowdedReason
     }
 
-    /// How many may wait at an endpoint, whoever asks for more of it. One that is open may fall further behind than one that
-    /// holds them, so that nothing is lost over a receiver's bad hour; but nobody need ever come for what is pulled.
+    /// The maximum number of waiting items of a subscriber, whatever adds them. An open one may fall further behind
+    /// than one that holds its deliveries, so that an outage of a receiver loses nothing. A pulled subscription,
+    /// though, may never be read.
     func mostWaiting(_ lane: DeliveryScheduler.LaneSnapshot) -> Int {
         engineState.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
     }
@@ -70,14 +72,14 @@ extension Writer {
     private static let crowdedReason = "held_too_many"
     static let exhaustedReason = "attempts_exhausted"
 
-    /// Where an item stands when it is stored.
+    /// The position of an item in the queue when it is stored.
     struct Place {
         var chain: Chain?
         var isInLine = false
         var isManual = false
     }
 
-    /// The end of its chain, as the planner goes by the order of events.
+    /// The end of the item's chain, because the planner follows the order of events.
     private func place(
         of item: PlannedDelivery, _ number: Int64, _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> Place {
@@ -88,7 +90,9 @@ extension Writer {
         return Place(chain: chain, isInLine: lane.isReordering || hasOthers)
     }
 
-    /// - Returns: false if the item was there already.
+    /// Stores an item.
+    ///
+    /// - Returns: false when the item was already there.
     func insert(
         _ item: PlannedDelivery, _ number: Int64, _ place: Place, deadBecause reason: String? = nil
     ) throws(SQLiteFailure) -> Bool {
@@ -116,7 +120,7 @@ extension Writer {
         return database.changes == 1
     }
 
-    /// The endpoint's number; a new one begins open.
+    /// The subscriber's number. A new subscriber begins open.
     func number(of subscriber: SubscriberID, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Int64 {
         if let known = scheduler.number(of: subscriber) { return known }
         let make = statements.deliveries.makeSubscriber
@@ -154,7 +158,7 @@ extension Writer {
         return stored
     }
 
-    /// Turns waiting items of a closed endpoint dead, some at a time. True while there may be more.
+    /// Ends one batch of a closed subscriber's waiting items. Returns true when there may be more.
     func bury(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
         let bury = statements.deliveries.bury
         bury.bind(number, at: 1)
@@ -170,7 +174,7 @@ extension Writer {
     func fetchLane(_ number: Int64, scheduler: DeliveryScheduler) throws(SQLiteFailure) {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
-        // Leased items stand among the earliest in the file, and memory leaves them out.
+        // Leased items are among the earliest in the file, and memory leaves them out.
         let most = Lane.capacity + (scheduler.standing(of: number)?.leases ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []

@@ -1,10 +1,10 @@
 import ChatModel
 import SQLite
 
-/// What is left of a replay: it goes on in stretches, so that others' work gets between.
+/// The rest of a replay, which runs in batches so that other requests are served in between.
 struct ReplayBatch: Sendable {
     let selection: DeliverySelection
-    /// Ids from this index on, or events above this position.
+    /// Continues with ids from this index on, or with events above this position.
     let from: UInt64
 
     init?(_ selection: DeliverySelection, from: UInt64? = nil) {
@@ -20,7 +20,7 @@ struct ReplayBatch: Sendable {
     }
 }
 
-/// What replay asks of a row.
+/// The columns of a row that a replay needs.
 private struct DeliveryRow {
     let key: DeliveryKey
     let isWaiting: Bool
@@ -28,7 +28,7 @@ private struct DeliveryRow {
 }
 
 extension Writer {
-    /// Makes the stretch's deliveries due now. Those under way are left alone, and those of a closed endpoint.
+    /// Makes the deliveries of one batch due now. Leaves alone those under way and those of a closed subscriber.
     func replay(
         _ stretch: ReplayBatch, isDryRun: Bool, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (count: Int, next: ReplayBatch?) {
@@ -41,7 +41,7 @@ extension Writer {
         return (revival.count, next)
     }
 
-    /// Stores the items, or makes those due again that are over, up to the first that has no room.
+    /// Stores the items, or makes finished ones due again, up to the first one for which there is no room.
     func enqueue(
         _ items: ArraySlice<PlannedDelivery>, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (due: Int, taken: Int) {
@@ -55,7 +55,7 @@ extension Writer {
                 continue
             }
             guard hasRoom(number, revival, scheduler) else {
-                // What waits already needs none.
+                // An item that already waits needs no room.
                 guard try row(of: key)?.isWaiting == true else { break }
                 taken += 1
                 continue
@@ -82,7 +82,7 @@ extension Writer {
         return try find.step() ? find.deliveryRow : nil
     }
 
-    /// Turns what waits up to an event dead, some at a time. Returns how many, and whether there may be more.
+    /// Ends one batch of the items that wait up to an event. Returns their number, and whether there may be more.
     func skip(
         _ number: Int64, after: UInt64, through event: UInt64, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (count: Int, next: UInt64?) {
@@ -93,8 +93,8 @@ extension Writer {
         return (count, events.count == Self.turnRows ? events.last : nil)
     }
 
-    /// Turns what has waited at an endpoint for too long dead, some at a time: what it holds, or what nobody has pulled.
-    /// Returns whether there may be more.
+    /// Ends one batch of a subscriber's items that have waited too long: deliveries that it holds, or that were not
+    /// pulled. Returns true when there may be more.
     func buryAged(_ number: Int64, before edge: Timetoken, scheduler: DeliveryScheduler) throws(SQLiteFailure) -> Bool {
         let find = statements.deliveries.findAged
         find.bind(number, at: 1)
@@ -108,7 +108,7 @@ extension Writer {
         return try giveUp(events, of: number, because: "held_too_long", scheduler) == Self.turnRows
     }
 
-    /// Turns waiting items dead that are not under way, and lets those behind them in their order go on. Returns how many.
+    /// Ends waiting items that are not under way, and lets the items behind them advance. Returns their number.
     private func giveUp(
         _ events: [UInt64], of number: Int64, because reason: String, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Int {
@@ -126,7 +126,7 @@ extension Writer {
             count += 1
             if let chain = Chain(ordering, subscriber: number, channel: row.channel) { chains.insert(chain) }
         }
-        // Else they would count against what may wait, until the next start.
+        // Without this they would count against the limit of waiting items until the next start.
         effects.append { [count] in scheduler.forget([number: -count]) }
         for chain in chains { try advance(chain, scheduler: scheduler) }
         return count
@@ -145,10 +145,10 @@ extension Writer {
         return count
     }
 
-    /// What one stretch has made due.
+    /// The deliveries that one batch has made due.
     private struct RescheduledBatch {
         var count = 0
-        /// Those that were not waiting before, by endpoint.
+        /// The number of deliveries that were not waiting before, by subscriber.
         var lanes: [Int64: Int] = [:]
 
         mutating func add(_ number: Int64, isNew: Bool) {
@@ -201,7 +201,8 @@ extension Writer {
                     DeliveryScan.Part(subscriber: number, state: state), after: stretch.from, before: before.rawValue,
                     .oldestFirst, limit: Self.turnRows)
             }
-            // Of three that begin at the same place, the earliest are certainly all there is up to the last of them.
+            // Three queries that start at the same position: up to the last of these earliest events, the list is
+            // complete.
             events = Array(events.sorted().prefix(Self.turnRows))
             let next = events.count == Self.turnRows ? ReplayBatch(stretch.selection, from: events.last) : nil
             return (try find(events.map { DeliveryKey(event: $0, subscriber: number) }), next)
@@ -238,7 +239,7 @@ extension Writer {
 }
 
 extension Statement {
-    /// Columns tt, ep, state, channel.
+    /// Reads the columns tt, ep, state and channel.
     fileprivate var deliveryRow: DeliveryRow {
         DeliveryRow(
             key: DeliveryKey(event: UInt64(integer(0)), subscriber: integer(1)), isWaiting: integer(2) == 0,
