@@ -2,21 +2,22 @@ import ChatModel
 import Locking
 import Synchronization
 
-/// Something with a place in a growing order.
+/// An entry with a position in an increasing order.
 protocol ReplayEntry: Sendable {
-    /// Everything up to here is told once this entry is.
+    /// A follower that has received this entry has received everything up to this position.
     var position: UInt64 { get }
-    /// What it weighs in memory, roughly, in bytes.
+    /// The approximate memory it takes, in bytes.
     var weight: Int { get }
 }
 
-/// The newest entries of a sequence, in memory, for those who follow it. Bounded; who is further behind reads the file.
+/// The newest entries of a sequence, in memory, for its followers. Bounded; a follower that is further behind reads the
+/// file.
 ///
-/// Each follower keeps its own position, so a slow one costs nobody anything.
+/// Each follower keeps its own position, so a slow one costs the others nothing.
 final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
     fileprivate struct State: Sendable {
         var entries: [Entry] = []
-        /// Index of the oldest entry still held; the array is cut when a quarter of it is gone.
+        /// The index of the oldest entry still held. The array is compacted when a quarter of it is unused.
         var first = 0
         /// Everything after this position is in `entries`.
         var start: UInt64
@@ -32,25 +33,25 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
     private let capacity: Int
     private let reached: Atomic<UInt64>
 
-    /// - Parameter capacity: in bytes of weight; the newest entry stays in any case.
+    /// - Parameter capacity: the maximum weight in bytes; the newest entry is kept in any case.
     init(capacity: Int, start: UInt64) {
         self.capacity = capacity
         state = Lock(State(start: start, end: start))
         reached = Atomic(start)
     }
 
-    /// The newest entry's position. One load.
+    /// The newest entry's position. Costs one atomic load.
     var end: UInt64 { reached.load(ordering: .acquiring) }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Adds an entry, moves the end, then wakes who waits: in that order, so that nobody who has seen the end can miss an
-    /// entry below it.
+    /// Adds an entry, moves the end, then wakes the waiting followers: in that order, so that a follower that has seen
+    /// the end finds every entry below it.
     func publish(_ entry: Entry) {
         for sleeper in add(entry) { sleeper.resume() }
     }
 
-    /// The same, but for the waking: that is left to a caller who holds a lock of its own.
+    /// As ``publish(_:)``, but returns the followers to wake, for a caller that holds a lock of its own.
     func add(_ entry: Entry) -> [CheckedContinuation<Void, Never>] {
         let weight = entry.weight
         return state.withLock { state in
@@ -63,7 +64,7 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         }
     }
 
-    /// Ends every follower once it has what is here.
+    /// Closes the buffer. Each follower ends once it has received the remaining entries.
     func close() {
         let sleepers = state.withLock { state in
             state.isClosed = true
@@ -72,15 +73,15 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
-    /// What there is after a position.
+    /// The entries after a position.
     enum Slice: Sendable {
         /// Entries, oldest first; the first may begin below the position.
         case entries([Entry])
-        /// The memory does not reach back so far.
+        /// Memory does not reach back to the position.
         case behind
-        /// Nothing yet.
+        /// No entry yet.
         case empty
-        /// Nothing, and nothing will come.
+        /// No entry, and none will follow.
         case closed
     }
 
@@ -93,7 +94,8 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         }
     }
 
-    /// The first entry that reaches beyond `position`, if the memory reaches back so far.
+    /// The first entry that reaches beyond `position`; nil when memory does not reach back so far, and when there is
+    /// none.
     func entry(after position: UInt64) -> Entry? {
         state.withLock { state -> Entry? in
             guard position >= state.start, position < state.end else { return nil }
@@ -101,7 +103,8 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         }
     }
 
-    /// Rewrites entries in place, e.g. to take something out of them; `change` gives nil for those that stay as they are.
+    /// Replaces entries in place, for example to remove an event from them. `change` returns nil for entries that stay
+    /// the same.
     func rewrite(_ change: (Entry) -> Entry?) {
         state.withLock { state in
             for index in state.first..<state.entries.count {
@@ -112,10 +115,10 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
         }
     }
 
-    /// Returns when there is something after `position`, the backlog is closed, or the task is cancelled.
+    /// Returns when there is an entry after `position`, the buffer is closed, or the task is cancelled.
     ///
-    /// - Parameter isolation: the caller's, which the operation below has to name: it would run on the pool of the process
-    ///   otherwise, and every commit would send its followers there and back.
+    /// - Parameter isolation: the caller's isolation. The operation below has to name it; otherwise it would run on the
+    ///   process's pool, and every commit would move its followers there and back.
     func wait(after position: UInt64, isolation: isolated (any Actor)? = #isolation) async {
         let ticket = state.withLock { state in
             state.nextSleeper += 1
@@ -125,7 +128,7 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
             _ = isolation
             await withCheckedContinuation { continuation in
                 let isDone = state.withLock { state in
-                    // Cancelled before it lay down: the handler below found nobody to wake.
+                    // Cancelled before it was registered: the handler below found nothing to wake.
                     if state.end > position || state.isClosed || Task.isCancelled { return true }
                     state.sleepers[ticket] = continuation
                     return false
@@ -161,7 +164,7 @@ extension ReplayBuffer.State {
 }
 
 extension Array {
-    /// The first index whose key lies above `bound`, in an array that is in order of its keys.
+    /// The first index whose key is above `bound`, in an array ordered by the keys.
     func index(above bound: UInt64, from first: Int = 0, key: (Element) -> UInt64) -> Int {
         var low = first
         var high = count
@@ -173,7 +176,7 @@ extension Array {
     }
 }
 
-/// How the store did last, for `health()`.
+/// The outcome of the store's last commit, for `health()`.
 final class StoreHealth: Sendable {
     enum State: Sendable {
         case works

@@ -4,12 +4,12 @@ public import Logging
 import SQLite
 import Synchronization
 
-/// Every promise of `ChatModel/Contracts` kept in one SQLite file, or in memory (`engine.md` part II).
+/// The storage engine: implements the protocols in `ChatModel/Contracts` on one SQLite file, or in memory.
 ///
-/// One thread writes, several read; callers wait in tasks and never block a thread of the cooperative pool. A file belongs
-/// to one engine at a time. ``close()`` must be called: the threads hold on to the engine until then.
+/// One thread writes and several read. Callers wait in tasks and never block a thread of the cooperative pool. A file
+/// belongs to one engine at a time. ``close()`` must be called: the threads keep the engine alive until then.
 public final class SQLiteEngine: Engine {
-    /// Kept: it is asked for with every call, and making one means an allocation.
+    /// The event log. It is stored because every call reads it, and creating it allocates.
     public let log: any EventLog
     private let engineState: EngineState
     private let readers: Readers
@@ -19,16 +19,18 @@ public final class SQLiteEngine: Engine {
     private let condition: StoreHealth
     private let closing: Closing
 
-    /// Opens a file with the usual settings; see ``init(_:)``.
+    /// Opens a file with the default settings; see ``init(_:)``.
     ///
-    /// - Parameter path: the database file, or `:engineState:`.
+    /// - Parameter path: the database file, or `:memory:`.
+    /// - Throws: ``SQLiteEngineFailure``.
     public convenience init(path: String) async throws(SQLiteEngineFailure) {
         try await self.init(SQLiteEngineSettings(path: path))
     }
 
-    /// Opens the file, makes or migrates its tables, and starts the threads.
+    /// Opens the file, creates or migrates its tables, and starts the threads.
     ///
-    /// - Throws: ``SQLiteEngineFailure`` with a sentence for the operator: the file is in use, of a newer program, or unusable.
+    /// - Throws: ``SQLiteEngineFailure`` with a sentence for the operator when the file is in use, was written by a
+    ///   newer program, or is unusable.
     public init(_ settings: SQLiteEngineSettings) async throws(SQLiteEngineFailure) {
         path = settings.path
         let writeQueue = WriteQueue(limits: settings.limits)
@@ -64,7 +66,8 @@ public final class SQLiteEngine: Engine {
             await close()
             throw SQLiteEngineFailure(.noThread, path: settings.path)
         }
-        // What a crash left half put into order. If the disk is full, those endpoints wait for their next settings.
+        // Completes reorderings that a crash interrupted. When the disk is full, those subscribers wait until their
+        // settings are next set.
         let queue = SQLiteDeliveries(
             engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
         for (lane, _) in parts.lanes where lane.reordering != .done { try? await queue.reorder(lane.number) }
@@ -77,13 +80,13 @@ public final class SQLiteEngine: Engine {
         let life: UInt64
     }
 
-    /// The writer's thread, from opening the file to closing it.
+    /// Runs on the writer's thread, from opening the file to closing it.
     private static func write(
         _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
         opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
     ) {
         do throws(SQLiteEngineFailure) {
-            // Let go of last of all: after the connection is closed.
+            // Released last, after the connection is closed.
             let lock = try settings.lock()
             do throws(SQLiteFailure) {
                 try open(settings, writeQueue, condition, closing, opened)
@@ -96,7 +99,7 @@ public final class SQLiteEngine: Engine {
         }
     }
 
-    /// Returns when the writer has finished; throws only before `opened` was called.
+    /// Returns when the writer has finished. Throws only before `opened` was called.
     private static func open(
         _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
         _ opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void
@@ -118,17 +121,22 @@ public final class SQLiteEngine: Engine {
 }
 
 extension SQLiteEngine {
+    /// The delivery queue.
     public var deliveries: any DeliveryQueue {
         SQLiteDeliveries(engineState: engineState, scheduler: scheduler, readers: readers, writerHandle: writerHandle)
     }
+    /// The directory of records.
     public var directory: any Directory {
         SQLiteDirectory(engineState: engineState, readers: readers, writerHandle: writerHandle)
     }
 
+    /// The condition of the store. After a failure it writes a probe, because only a commit shows whether the store
+    /// works again. Degraded when more than half of the allowed events wait for the store; unavailable once closing has
+    /// begun.
     public func health() async -> EngineHealth {
         if closing.hasBegun { return .unavailable("the store is closed") }
         if case .failed(let error) = condition.current {
-            // What failed may work again: only a commit can tell.
+            // The store may have recovered; only a commit can show it.
             do throws(ChatError) {
                 try await writerHandle.run { (writer) throws(SQLiteFailure) in .success(try writer.probe()) }
             } catch let latest {
@@ -142,6 +150,9 @@ extension SQLiteEngine {
         return .ready
     }
 
+    /// Counts and sizes of the store.
+    ///
+    /// - Throws: `.overloaded` when too many reads wait, `.unavailable` when the store fails or is too slow.
     public func figures() async throws(ChatError) -> EngineStatistics {
         var figures = try await readers.run { (reader) throws(SQLiteFailure) in try reader.figures() }
         figures.waitingEvents = writerHandle.writeQueue.waiting.drafts
@@ -149,7 +160,7 @@ extension SQLiteEngine {
         return figures
     }
 
-    /// Removes at once what is too old, instead of when its turn comes. For operators and tests.
+    /// Removes expired data at once instead of in the next round. For operators and tests.
     func removeOutlived() async throws(ChatError) {
         let result = await withUnsafeContinuation { continuation in
             writerHandle.submit(HousekeepingRequest(since: writerHandle.uptime(), completion: Completion(continuation)))
@@ -157,9 +168,11 @@ extension SQLiteEngine {
         try result.get()
     }
 
+    /// Finishes all accepted work and answers it, ends every follower, and closes the file. Later calls wait for the
+    /// first one to finish.
     public func close() async {
         guard closing.begin() else { return await closing.end() }
-        // Accepted work is done and answered, then the reads that wait, then nothing is left to ask.
+        // First the accepted work is done and answered, then the waiting reads, then the threads end.
         scheduler.flush()
         writerHandle.writeQueue.drain()
         await closing.drained()
@@ -174,7 +187,7 @@ extension SQLiteEngine {
 }
 
 extension WriterHandle {
-    /// Answers what has waited too long; says when to look again.
+    /// Fails the requests that have waited too long. Returns the time of the next check.
     func expire(after deadline: Duration) -> UInt64? {
         let now = uptime()
         let (unstored, unknown, isBusy) = writeQueue.overdue(since: now - min(now, deadline.nanoseconds))
@@ -184,9 +197,9 @@ extension WriterHandle {
     }
 }
 
-/// The one answer somebody awaits. The writer and the clerk's deadline may both want to give it: the first one does.
+/// A result that one caller awaits. Both the writer and the deadline thread may answer; the first answer counts.
 ///
-/// So the continuation need not be a checked one, which would allocate a watchman of its own for each append.
+/// Because of that check the continuation need not be a checked one, which would allocate an object for each append.
 final class Completion<Value: Sendable>: Sendable {
     private let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
     private let isAnswered = Atomic(false)
@@ -201,37 +214,39 @@ final class Completion<Value: Sendable>: Sendable {
     }
 }
 
-/// Where the engine keeps its file, what it may hold, and the doors to the world that tests take over.
+/// The settings of the engine: where the file is, its limits, and the clocks that tests replace.
 public struct SQLiteEngineSettings: Sendable {
-    /// The database file, or `:engineState:`. Beside it lie `-wal` and `-shm` (SQLite's) and `.lock` (ours).
+    /// The database file, or `:memory:`. Beside it are `-wal` and `-shm` (SQLite's) and `.lock` (the engine's).
     public var path: String
+    /// The limits that the store enforces.
     public var limits: Limits
-    /// The time of day. May step either way: timetokens grow all the same.
+    /// The time of day. It may step either way; timetokens increase all the same.
     public var clock: WallClock
     /// Nanoseconds of a clock that never steps, for deadlines and leases.
     public var uptime: @Sendable () -> UInt64
+    /// The logger of the engine's threads.
     public var logger: Logger
-    /// Connections that read, each with a thread of its own. Of no meaning in memory, where the writer reads.
+    /// The number of reading connections, each with a thread of its own. Unused in memory, where the writer reads.
     public var readers: Int
-    /// The newest events kept in memory for `committed()` and for readers near the end, in bytes of weight. A consumer
-    /// further behind is fed from the file.
+    /// The size of the newest events kept in memory for `committed()` and for readers near the end, in bytes of weight.
+    /// A consumer further behind reads from the file.
     public var tailBytes = 16 * 1024 * 1024
-    /// How often what is too old is removed.
+    /// The interval between rounds of removal.
     var housekeepingInterval: Duration = .seconds(30)
-    /// Pages of 4 KiB the file may have, at which it counts as full; nil leaves it to the disk.
+    /// The maximum number of 4 KiB pages in the file, at which it counts as full; nil leaves the limit to the disk.
     public var pageLimit: Int?
 
-    /// Tests make it short.
+    /// The checkpoint thresholds. Tests lower them.
     var logPages = LogPages()
 
-    /// Pages of write-ahead log at which they are copied into the file, and at which readers are made to let go of it. Four
-    /// times as many cost as much per event and hold up the batch behind four times as long (measured).
+    /// The pages of write-ahead log at which they are copied into the file, and at which readers are made to release
+    /// it. Four times as many cost the same per event and delay the next batch four times as long (measured).
     struct LogPages: Sendable {
         var long = 4_000
         var tooLong = 64_000
     }
 
-    /// - Parameter readers: two at least, else one long history read would hold up everybody's short ones.
+    /// - Parameter readers: at least two; with one, a long history read would delay every short read.
     public init(
         path: String, limits: Limits = Limits(), clock: WallClock = .system, readers: Int = 2,
         logger: Logger = Logger(label: "parley.store")

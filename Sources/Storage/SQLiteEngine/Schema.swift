@@ -4,11 +4,11 @@ import SQLite
 
 /// The tables of the database file, and the steps that bring an older file up to date.
 enum Schema {
-    /// `migrations[n]` leads from version n to version n + 1. A step of a released version is never edited.
+    /// `migrations[n]` migrates from version n to version n + 1. A step of a released version is never edited.
     static let migrations = [version1]
 
-    /// The settings of every connection. `synchronous=FULL` makes each commit wait for the disk: a 201 means that the event
-    /// survives a power failure.
+    /// The settings of every connection. `synchronous=FULL` makes each commit wait for the disk: a 201 means that the
+    /// event survives a power failure.
     static let connectionPragmas = """
         PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY;
         """
@@ -18,8 +18,8 @@ enum Schema {
         PRAGMA page_size=4096; PRAGMA journal_mode=WAL; PRAGMA journal_size_limit=268435456; PRAGMA cache_size=-65536;
         """
 
-    /// A reader's own settings. Each commit of the writer empties the reader's cache, and the system caches the same pages:
-    /// with an eighth of the writer's cache, a page of history took as long (measured).
+    /// A reader's own settings. Each commit of the writer empties the reader's cache, and the system caches the same
+    /// pages: with an eighth of the writer's cache, a page of history took as long (measured).
     static let readerPragmas = "PRAGMA cache_size=-8192;"
 
     private static let version1 = """
@@ -119,10 +119,10 @@ enum Schema {
 }
 
 extension SQLiteEngineSettings {
-    /// Creates the tables of a new file, or brings those of an older program up to date: all steps or none.
+    /// Creates the tables of a new file, or migrates those of an older program: all steps or none.
     ///
-    /// There is no way back. A damaged file, or a disk without room for a second copy of the file, is therefore refused
-    /// before anything is written.
+    /// A migration cannot be undone. A damaged file, or a disk without room for a second copy of the file, is therefore
+    /// rejected before anything is written.
     func upgrade(_ database: Database, by migrations: [String] = Schema.migrations) throws(SQLiteFailure) {
         let found = try database.schemaVersion
         guard found > 0, found < migrations.count else { return try database.migrate(migrations) }
@@ -140,8 +140,8 @@ extension SQLiteEngineSettings {
         logger.notice("upgraded the database", metadata: fields)
     }
 
-    /// Throws unless the file system has room for the whole file again: a migration may write every page to the write-ahead
-    /// log first.
+    /// Throws unless the file system has room for another copy of the file: a migration may write every page to the
+    /// write-ahead log first.
     private func checkFreeSpace(_ database: Database) throws(SQLiteFailure) {
         let pages = try database.integer("PRAGMA page_count") ?? 0
         let needed = Int(pages * (try database.integer("PRAGMA page_size") ?? 0))

@@ -1,19 +1,21 @@
 import CSQLite
 
 extension Database {
-    /// Copies everything, as it is at this moment, into `target`, whose content is overwritten.
+    /// Copies the whole database, as it is at this moment, into `target` and overwrites its content.
     ///
-    /// What others write meanwhile is not in the copy, and nobody waits for it; but their write-ahead log cannot begin
-    /// anew before the copy is made.
+    /// Later writes of other connections are not in the copy, and no connection waits for it. Their write-ahead log
+    /// cannot restart until the copy is complete.
     ///
     /// - Parameters:
-    ///   - pagesAtOnce: between two calls of `progress`.
-    ///   - progress: told how many pages are copied, and how many there are. What it throws ends the copying.
+    ///   - pagesAtOnce: the number of pages copied between two calls of `progress`.
+    ///   - progress: called with the number of pages copied and the total number. An error that it throws ends the
+    ///     copying.
+    /// - Throws: ``SQLiteFailure``, and what `progress` throws.
     public func copy(
         to target: Database, pagesAtOnce: Int, progress: (_ copied: Int, _ total: Int) throws(SQLiteFailure) -> Void
     ) throws(SQLiteFailure) {
-        // One read transaction for all steps: each would otherwise see what has been committed since the last one, and
-        // begin again.
+        // One read transaction for all steps. Without it each step would see the latest commit and start the copy
+        // again.
         try execute("BEGIN; SELECT count(*) FROM sqlite_schema")
         defer { rollback() }
         guard let copy = sqlite3_backup_init(target.connection, "main", connection, "main") else {
@@ -34,9 +36,9 @@ extension Database {
         guard end == SQLITE_OK else { throw SQLiteFailure(code: end, connection: target.connection) }
     }
 
-    /// What is wrong with the file's structure, in SQLite's words; empty when nothing is.
+    /// The faults in the file's structure, in SQLite's words; empty when there are none.
     ///
-    /// - Parameter isThorough: compares the indexes with their tables too, which takes much longer.
+    /// - Parameter isThorough: also compares the indexes with their tables, which takes much longer.
     public func faults(isThorough: Bool, limit: Int = 10) throws(SQLiteFailure) -> [String] {
         let statement = try prepare("PRAGMA \(isThorough ? "integrity_check" : "quick_check")(\(limit))")
         var rows: [String] = []
@@ -57,11 +59,11 @@ extension Database {
         get throws(SQLiteFailure) { Int(try integer("PRAGMA user_version") ?? 0) }
     }
 
-    /// Brings the schema up to date: `steps[n]` leads from version n to n + 1. All that are due and the new number are one
-    /// transaction: after a failure or a crash in any of them, the program that wrote the file can still use it.
+    /// Migrates the schema: `steps[n]` leads from version n to n + 1. All due steps and the new version number are one
+    /// transaction, so that after a failure or a crash the program that wrote the file can still use it.
     ///
-    /// A file written by a newer program is refused untouched (``SQLiteFailure/Kind/newerSchema(found:known:)``): an older
-    /// one would read it wrongly or damage it.
+    /// - Throws: ``SQLiteFailure/Kind/newerSchema(found:known:)`` for a file written by a newer program, which stays
+    ///   unchanged: an older program would misread or damage it.
     public func migrate(_ steps: [String]) throws(SQLiteFailure) {
         let found = try schemaVersion
         guard found <= steps.count else {
@@ -78,7 +80,8 @@ extension Database {
         }
     }
 
-    /// Runs `body` between `BEGIN IMMEDIATE` and `COMMIT`; whatever it throws rolls everything back and is thrown on.
+    /// Runs `body` between `BEGIN IMMEDIATE` and `COMMIT`. An error that `body` throws rolls back the transaction and
+    /// is rethrown.
     public func transaction<Result>(_ body: () throws(SQLiteFailure) -> Result) throws(SQLiteFailure) -> Result {
         try execute("BEGIN IMMEDIATE")
         do {
@@ -91,9 +94,9 @@ extension Database {
         }
     }
 
-    /// Takes back an open transaction; nothing happens without one.
+    /// Rolls back an open transaction; does nothing without one.
     public func rollback() {
-        // ROLLBACK fails only when SQLite has rolled back by itself, which is what was wanted.
+        // ROLLBACK fails only when SQLite has already rolled back by itself, which is the intended result.
         if isInTransaction { sqlite3_exec(connection, "ROLLBACK", nil, nil, nil) }
     }
 }

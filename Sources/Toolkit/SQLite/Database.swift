@@ -3,38 +3,41 @@ import Glibc
 
 /// One connection to a SQLite file, used by one thread at a time.
 ///
-/// Opened without SQLite's own mutexes (`SQLITE_OPEN_NOMUTEX`): the type is not `Sendable`, so the compiler holds the
-/// connection and its statements to one owner, and nothing is locked twice. The write-ahead log is copied back only by
-/// ``checkpoint(_:)``: the hook that counts its pages takes the place of SQLite's automatic one, so a writer decides itself
-/// when to pay for it (`PRAGMA wal_autocheckpoint` would put the automatic one back).
+/// Opened without SQLite's own mutexes (`SQLITE_OPEN_NOMUTEX`): the type is not `Sendable`, so the compiler limits the
+/// connection and its statements to one owner, and nothing is locked twice. Only ``checkpoint(_:)`` copies the
+/// write-ahead log into the database: the hook that counts its pages replaces SQLite's automatic checkpoint, so a
+/// writer decides when to pay for one (`PRAGMA wal_autocheckpoint` would restore the automatic one).
 public final class Database {
-    /// What a connection may do.
+    /// The access mode of a connection.
     public enum Mode: Sendable {
-        /// Reads and writes; makes the file if it is missing.
+        /// Reads and writes; creates the file when it is missing.
         case readWrite
         /// Reads only; the file must exist.
         case readOnly
     }
 
-    /// SQLite would take a lock of the whole process with each allocation to count them, and nobody reads the counts.
+    /// Turns off SQLite's memory statistics: to update them, SQLite would take a process-wide lock with each
+    /// allocation, and nothing reads them.
     private static let preparation: Int32 = shim_keep_no_memory_statistics()
 
     let connection: OpaquePointer
-    /// Lives on the heap because SQLite's callbacks keep its address.
+    /// On the heap because SQLite's callbacks keep its address.
     private let watch: UnsafeMutablePointer<Watch>
 
-    /// How long a statement waits for a lock another connection holds before it fails with ``SQLiteFailure/Kind/busy``.
+    /// How long a statement waits for a lock that another connection holds before it fails with
+    /// ``SQLiteFailure/Kind/busy``.
     public var busyTimeout: Duration {
         didSet { sqlite3_busy_timeout(connection, Int32(clamping: busyTimeout.milliseconds)) }
     }
 
-    /// Opens `path` (`:memory:` for a database that lives and dies with the connection).
+    /// Opens `path`, or with `:memory:` a database that exists as long as the connection.
     ///
-    /// A file that has to be made gets mode 0600, whatever the process's mask; SQLite gives the files beside it the same mode.
-    /// ``Mode/readOnly`` makes none, and the mode of a file that exists stays.
+    /// A new file gets mode 0600, whatever the process's umask; SQLite gives the files beside it the same mode.
+    /// ``Mode/readOnly`` creates no file, and the mode of an existing file stays.
     ///
-    /// - Parameter busyTimeout: how long a statement waits for a lock another connection holds before it fails with
-    ///   ``SQLiteFailure/Kind/busy``.
+    /// - Parameter busyTimeout: how long a statement waits for a lock that another connection holds before it fails
+    ///   with ``SQLiteFailure/Kind/busy``.
+    /// - Throws: ``SQLiteFailure`` when the file cannot be opened.
     public init(path: String, mode: Mode, busyTimeout: Duration = .seconds(5)) throws(SQLiteFailure) {
         _ = Self.preparation
         if mode == .readWrite, path != ":memory:" { Self.makeFile(at: path) }
@@ -45,7 +48,7 @@ public final class Database {
         let code = sqlite3_open_v2(path, &handle, flags, nil)
         guard code == SQLITE_OK, let handle else {
             let failure = SQLiteFailure(code: code, connection: handle)
-            sqlite3_close_v2(handle)  // SQLite hands out a handle even for most failed opens
+            sqlite3_close_v2(handle)  // SQLite returns a handle even for most failed opens
             throw failure
         }
         connection = handle
@@ -54,30 +57,31 @@ public final class Database {
         watch.initialize(to: Watch())
         sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout.milliseconds))
         sqlite3_wal_hook(handle, countFrames, watch)
-        // A look at the clock every 20,000 steps of SQLite's machine (a few ms): too rare to cost, often enough for a deadline.
+        // Checks the clock every 20,000 steps of SQLite's virtual machine (a few ms): rare enough to cost nothing,
+        // often enough for a deadline.
         sqlite3_progress_handler(handle, 20_000, isOverdue, watch)
     }
 
-    /// Makes an empty file, which SQLite takes for an empty database. SQLite reports whatever prevents that when it opens the
-    /// file. One that exists is not opened: closing it would drop the locks that this process has on it.
+    /// Creates an empty file, which SQLite treats as an empty database. SQLite reports any error when it opens the
+    /// file. An existing file is not opened: closing it would drop this process's locks on it.
     private static func makeFile(at path: String) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
     }
 
     deinit {
-        sqlite3_close_v2(connection)  // waits for statements that are still held elsewhere
+        sqlite3_close_v2(connection)  // waits for statements that are still referenced elsewhere
         watch.deinitialize(count: 1)
         watch.deallocate()
     }
 
-    /// Runs one or several statements that take no values and whose rows, if any, nobody wants.
+    /// Runs one or more statements that take no values. Rows, if any, are discarded.
     public func execute(_ sql: String) throws(SQLiteFailure) {
         let code = sqlite3_exec(connection, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: connection) }
     }
 
-    /// Compiles one statement, to be kept and run many times.
+    /// Compiles one statement, which can be kept and run many times.
     public func prepare(_ sql: String) throws(SQLiteFailure) -> Statement {
         try Statement(sql, on: self)
     }
@@ -94,32 +98,32 @@ public final class Database {
         return try statement.step() ? statement.text(0) : nil
     }
 
-    /// Rows the last `INSERT`, `UPDATE` or `DELETE` touched.
+    /// The number of rows changed by the last `INSERT`, `UPDATE` or `DELETE`.
     public var changes: Int { Int(sqlite3_changes64(connection)) }
 
-    /// The rowid the last successful `INSERT` gave.
+    /// The rowid of the last successful `INSERT`.
     public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(connection) }
 
-    /// True between `BEGIN` and `COMMIT` or `ROLLBACK`; some failures roll back by themselves.
+    /// True between `BEGIN` and `COMMIT` or `ROLLBACK`. Some failures roll back automatically.
     public var isInTransaction: Bool { sqlite3_get_autocommit(connection) == 0 }
 
-    /// Pages in the write-ahead log as of this connection's last commit.
+    /// The number of pages in the write-ahead log after this connection's last commit.
     public var walPages: Int { watch.pointee.walPages }
 
-    /// Statements still running at this moment of the monotonic clock fail with ``SQLiteFailure/Kind/interrupted``;
-    /// `nil` lets them run.
+    /// The moment of the monotonic clock, in nanoseconds, at which a running statement fails with
+    /// ``SQLiteFailure/Kind/interrupted``; `nil` sets no deadline.
     public var deadline: UInt64? {
         get { watch.pointee.deadline == .max ? nil : watch.pointee.deadline }
         set { watch.pointee.deadline = newValue ?? .max }
     }
 
-    /// How far a checkpoint goes (<https://www.sqlite.org/c3ref/wal_checkpoint_v2.html>).
+    /// The extent of a checkpoint (<https://www.sqlite.org/c3ref/wal_checkpoint_v2.html>).
     public enum Checkpoint: Sendable {
-        /// As many pages as possible without waiting for anyone.
+        /// Copies as many pages as possible without waiting for other connections.
         case passive
-        /// Waits for readers, so that the next commit begins the log anew.
+        /// Waits for readers, so that the next commit restarts the log from the beginning.
         case restart
-        /// As ``restart``, and cuts the log file to nothing.
+        /// As ``restart``, and truncates the log file to zero bytes.
         case truncate
     }
 
@@ -142,7 +146,7 @@ public final class Database {
     }
 }
 
-/// What SQLite's callbacks leave behind or look at; touched only on the connection's thread.
+/// The state that SQLite's callbacks read and write; used only on the connection's thread.
 private struct Watch {
     var walPages = 0
     var deadline = UInt64.max
@@ -169,7 +173,7 @@ extension Duration {
 }
 
 extension SQLiteFailure {
-    /// Reads the failure the connection has just had; SQLite's message is copied before the next call replaces it.
+    /// Reads the connection's latest failure. Copies SQLite's message before the next call replaces it.
     init(code: Int32, connection: OpaquePointer?) {
         let text = connection.flatMap(sqlite3_errmsg) ?? sqlite3_errstr(code)
         self.init(kind: Kind(code: code), code: code, message: text.map { String(cString: $0) } ?? "no message")
@@ -177,7 +181,7 @@ extension SQLiteFailure {
 }
 
 extension SQLiteFailure.Kind {
-    /// Primary codes are the low byte of the extended ones.
+    /// The primary code is the low byte of the extended one.
     init(code: Int32) {
         self =
             switch code & 0xff {
@@ -194,42 +198,42 @@ extension SQLiteFailure.Kind {
     }
 }
 
-/// What SQLite refused, as a value: the kind to decide on, and SQLite's own words for the log.
+/// A failure of SQLite: the kind, for code that decides, and SQLite's own message, for the log.
 ///
-/// The words may quote SQL and file names, so they go to the log and never to a client.
+/// The message may contain SQL and file names, so it goes to the log and never to a client.
 public struct SQLiteFailure: Error, Sendable, Equatable {
-    /// What went wrong, coarse enough to decide on.
+    /// The category of the failure.
     public enum Kind: Sendable, Equatable {
-        /// Another connection holds the lock for longer than the busy timeout (`SQLITE_BUSY`, `SQLITE_LOCKED`).
+        /// Another connection held the lock for longer than the busy timeout (`SQLITE_BUSY`, `SQLITE_LOCKED`).
         case busy
-        /// No room on the disk, or the database has reached its page limit (`SQLITE_FULL`).
+        /// The disk is full, or the database has reached its page limit (`SQLITE_FULL`).
         case full
-        /// The file system failed (`SQLITE_IOERR` and its kin, `SQLITE_PROTOCOL`).
+        /// The file system failed (`SQLITE_IOERR` and related codes, `SQLITE_PROTOCOL`).
         case io
-        /// The file cannot be opened or may not be written (`SQLITE_CANTOPEN`, `SQLITE_READONLY`, `SQLITE_PERM`, `SQLITE_AUTH`).
+        /// The file cannot be opened or written (`SQLITE_CANTOPEN`, `SQLITE_READONLY`, `SQLITE_PERM`, `SQLITE_AUTH`).
         case access
-        /// The file is no database, or a damaged one (`SQLITE_CORRUPT`, `SQLITE_NOTADB`).
+        /// The file is not a database, or is damaged (`SQLITE_CORRUPT`, `SQLITE_NOTADB`).
         case corrupt
-        /// A uniqueness or check constraint refused the row (`SQLITE_CONSTRAINT`).
+        /// A uniqueness or check constraint rejected the row (`SQLITE_CONSTRAINT`).
         case constraint
         /// The statement ran past its deadline (`SQLITE_INTERRUPT`).
         case interrupted
         /// A value or the memory needed for it is too large (`SQLITE_TOOBIG`, `SQLITE_NOMEM`).
         case tooLarge
-        /// The file was written by a newer program than this one: its version and the newest one known here.
+        /// The file was written by a newer program: the version found and the newest one known here.
         case newerSchema(found: Int, known: Int)
-        /// Anything else; most of these are mistakes in the calling code.
+        /// Any other failure; most are mistakes in the calling code.
         case other
     }
 
-    /// What went wrong.
+    /// The category of the failure.
     public let kind: Kind
-    /// SQLite's extended result code (<https://www.sqlite.org/rescode.html>); 0 where SQLite itself was content.
+    /// SQLite's extended result code (<https://www.sqlite.org/rescode.html>); 0 when SQLite itself reported no error.
     public let code: Int32
-    /// SQLite's words, for the log.
+    /// SQLite's message, for the log.
     public let message: String
 
-    /// - Parameter code: 0 for failures that callers of this module add, e.g. on opening.
+    /// - Parameter code: 0 for failures that callers of this module add, for example on opening.
     public init(kind: Kind, code: Int32 = 0, message: String) {
         self.kind = kind
         self.code = code
@@ -238,5 +242,6 @@ public struct SQLiteFailure: Error, Sendable, Equatable {
 }
 
 extension SQLiteFailure: CustomStringConvertible {
+    /// The kind, code and message, for the log.
     public var description: String { "SQLite \(kind) (\(code)): \(message)" }
 }

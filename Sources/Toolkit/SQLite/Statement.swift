@@ -1,12 +1,14 @@
 import CSQLite
 
-/// A compiled statement: bound by position (from 1), stepped, read by column (from 0), reset, used again.
+/// A compiled statement. Values are bound by position (from 1) and columns are read by index (from 0). After
+/// ``reset()`` it can be used again.
 ///
 /// A bind that fails (a text above SQLite's limit, no memory) is reported by the next ``step()``, so that call sites
 /// stay one line per value.
 public final class Statement {
     private let handle: OpaquePointer
-    /// Keeps the connection open: SQLite allows it to close first, but then nothing would say so.
+    /// Keeps the connection open. SQLite allows the connection to close before its statements, and would report no
+    /// error.
     private let database: Database
     private var bindFailure: Int32 = SQLITE_OK
 
@@ -68,9 +70,10 @@ public final class Statement {
     /// Binds NULL.
     public func bindNull(at position: Int32) { note(sqlite3_bind_null(handle, position)) }
 
-    /// Binds text that SQLite reads in place: nothing is copied, and the memory must stay until ``reset()``.
+    /// Binds text that SQLite reads in place. Nothing is copied, and the memory must stay valid until ``reset()``.
     ///
-    /// For the one large value of a row; call it, and everything up to the reset, inside the closure that lends the buffer.
+    /// For the one large value of a row; call it, and everything up to the reset, inside the closure that provides the
+    /// buffer.
     public func bindInPlace(text: UnsafeBufferPointer<UInt8>, at position: Int32) {
         note(sqlite3_bind_text64(handle, position, text.orEmpty, UInt64(text.count), nil, UInt8(SQLITE_UTF8)))
     }
@@ -90,9 +93,9 @@ public final class Statement {
 
     // MARK: Running
 
-    /// Goes to the next row.
+    /// Advances to the next row.
     ///
-    /// - Returns: false when there is none left; the statement must then be reset before it is bound again.
+    /// - Returns: false when no row is left; the statement must then be reset before it is bound again.
     public func step() throws(SQLiteFailure) -> Bool {
         if bindFailure != SQLITE_OK {
             let code = bindFailure
@@ -109,21 +112,21 @@ public final class Statement {
         }
     }
 
-    /// Makes the statement ready to be bound again and lets go of its snapshot. Bound values stay.
+    /// Makes the statement ready to be bound again and releases its snapshot. Bound values stay.
     ///
-    /// A statement left between two rows keeps a read transaction open, so every walk over rows ends here.
+    /// A statement left between two rows keeps a read transaction open, so every loop over rows must end with a reset.
     public func reset() {
-        sqlite3_reset(handle)  // its code repeats what step() has already thrown
+        sqlite3_reset(handle)  // its code repeats the error that step() has already thrown
         bindFailure = SQLITE_OK
     }
 
-    /// Runs a statement that yields no rows, and resets it.
+    /// Runs a statement that returns no rows, and resets it.
     public func run() throws(SQLiteFailure) {
         while try step() {}
         reset()
     }
 
-    /// Goes over the rows and resets, whatever happens; `body` returns false to stop early.
+    /// Calls `body` for each row and always resets the statement at the end. `body` returns false to stop early.
     public func forEachRow(_ body: (Statement) throws(SQLiteFailure) -> Bool) throws(SQLiteFailure) {
         defer { reset() }
         while try step() {
@@ -139,7 +142,7 @@ public final class Statement {
     /// The column as a floating point number; NULL reads as 0.
     public func double(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
 
-    /// What a column of the current row holds.
+    /// The kind of value in a column of the current row.
     public enum ColumnKind: Sendable { case null, integer, double, text, bytes }
 
     /// The kind of the column's value, as stored.
@@ -170,9 +173,9 @@ public final class Statement {
     /// A copy of the column's bytes.
     public func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { Array($0) } }
 
-    /// Lends the column's bytes as they lie in SQLite's page, for as long as `body` runs.
+    /// Passes the column's bytes, in place in SQLite's page, to `body`. They are valid only while `body` runs.
     public func withBytes<Result>(_ column: Int32, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        // Blob first, length second: the order SQLite asks for (sqlite.org/c3ref/column_blob.html).
+        // Pointer first, length second: the order that SQLite requires (sqlite.org/c3ref/column_blob.html).
         let start = sqlite3_column_blob(handle, column)
         let count = Int(sqlite3_column_bytes(handle, column))
         return body(
@@ -183,7 +186,7 @@ public final class Statement {
 /// SQLite copies the value before the bind returns (the C macro `SQLITE_TRANSIENT`, which Swift cannot import).
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-/// SQLite takes a null pointer for NULL, so an empty value needs an address that is not null.
+/// SQLite treats a null pointer as NULL, so an empty value needs an address that is not null.
 nonisolated(unsafe) private let somewhere = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)  // never read or written
 
 extension UnsafeBufferPointer<UInt8> {

@@ -62,8 +62,8 @@ extension Writer {
     }
 
     /// The maximum number of waiting items of a subscriber, whatever adds them. An open one may fall further behind
-    /// than one that holds its deliveries, so that an outage of a receiver loses nothing. A pulled subscription,
-    /// though, may never be read.
+    /// than one that holds its deliveries, so that an outage of a receiver loses nothing. The limit also applies to
+    /// pulled subscriptions, whose consumer may never pull.
     func mostWaiting(_ lane: DeliveryScheduler.LaneSnapshot) -> Int {
         engineState.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
     }

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import SQLite
 
-/// How an event lies in a row: one list of columns for the statement that writes and those that read.
+/// The columns of an event's row: one list for the statement that writes and those that read.
 enum EventRow {
     static let columns = """
         tt, ch, kind, type, sender, body, meta, expires, custom_type, schema_type, schema_version, cause, audience, \
@@ -10,15 +10,15 @@ enum EventRow {
         """
     static let insert = "INSERT INTO event(\(columns)) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
-    /// The origin of what was moved here: no device has an empty name.
+    /// The stored origin of an imported event; no device has an empty name.
     private static let elsewhere = ""
 
-    /// Whether the event of the current row was moved here, so that nobody who follows the log is told of it.
+    /// True when the event in the current row was imported, so that followers of the log do not receive it.
     static func isFromElsewhere(_ row: Statement) -> Bool {
         !row.isNull(13) && row.withBytes(13) { $0.isEmpty }
     }
 
-    /// Binds and runs ``insert``. The payload is read where it lies.
+    /// Binds and runs ``insert``. SQLite reads the payload in place.
     static func write(
         _ draft: EventDraft, at timetoken: UInt64, channel: Int64, type: Int64, schemaType: Int64?,
         with insert: Statement
@@ -46,7 +46,7 @@ enum EventRow {
         }
     }
 
-    /// The event in the statement's current row, whose first columns are ``columns``.
+    /// Reads the event from the statement's current row, whose first columns are ``columns``.
     static func read(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Event {
         var draft = EventDraft(
             channel: try names.channel(row.integer(1)), type: try names.type(row.integer(3)),
@@ -80,8 +80,8 @@ extension Audience {
     private static let storedInsiders = "insiders"
     private static let storedWire = "wire"
 
-    /// NULL for everyone; a rule's name behind a colon, so that no rule can be taken for a word of ours, and its subjects,
-    /// each on a line of its own (names have no line ends).
+    /// The stored form: NULL for everyone; otherwise the rule's name after a colon, which keeps it apart from the fixed
+    /// words, and its subjects, each on its own line (names contain no line ends).
     fileprivate var stored: String? {
         switch self {
         case .subscribers: nil
@@ -92,7 +92,8 @@ extension Audience {
         }
     }
 
-    /// A rule of a later version is one that admits nobody here: better unseen than seen by the wrong ones.
+    /// A rule of a later version is read as one that admits nobody, so that the event is hidden rather than shown to
+    /// the wrong users.
     fileprivate init(stored: String?) {
         guard let stored else {
             self = .subscribers

@@ -1,9 +1,9 @@
 import ChatModel
 import SQLite
 
-/// The numbers that stand for channels, spaces and types in the tables, as one connection sees them.
+/// The numbers of channels, apps and types in the tables, as cached by one connection.
 ///
-/// Only what is there is remembered: a channel not yet known to this connection may be made by the writer any moment.
+/// Only existing names are cached, because the writer may create an unknown channel at any moment.
 final class NameTable {
     private var channelIDs = GenerationCache<ChannelID, Int64>(capacity: 65_536)
     private var channels = GenerationCache<Int64, ChannelID>(capacity: 65_536)
@@ -52,7 +52,7 @@ final class NameTable {
         return found
     }
 
-    /// The channel a row names. Rows and names are written together, so one that is missing means a damaged file.
+    /// The channel with this number. Rows and names are written together, so a missing name means a damaged file.
     func channel(_ id: Int64) throws(SQLiteFailure) -> ChannelID {
         if let known = channels.value(of: id) { return known }
         findChannelByID.bind(id, at: 1)
@@ -78,7 +78,7 @@ final class NameTable {
     func remember(_ id: Int64, for app: AppID) { appIDs.insert(id, for: app) }
     func remember(_ id: Int64, forType name: String) { typeIDs.insert(id, for: name) }
 
-    /// After a rollback: names made in that transaction are not there.
+    /// Clears the cache after a rollback, because names created in that transaction do not exist.
     func forget() {
         channelIDs.removeAll()
         channels.removeAll()
@@ -89,7 +89,7 @@ final class NameTable {
 }
 
 extension Statement {
-    /// The first column of the first row, then resets; for statements that find one number.
+    /// The first column of the first row; then resets. For statements that find one number.
     func firstInteger() throws(SQLiteFailure) -> Int64? {
         defer { reset() }
         return try step() ? integer(0) : nil

@@ -1,31 +1,34 @@
 import ChatModel
 import SQLite
 
-/// What a reader is asked: events of a set of channels, in time.
+/// A query for the events of a set of channels within a range of time.
 struct EventsQuery: Sendable {
     let channels: ChannelSet
     let after: Timetoken
-    /// Included; the watermark.
+    /// The inclusive upper bound: the watermark.
     let upTo: Timetoken
     let limit: Int
-    /// Decides what may be shown.
+    /// The time that decides which events have expired.
     let now: Timetoken
     var order = HistoryRequest.Order.oldestFirst
-    /// Whether events moved here from elsewhere are in the answer. Followers of the log never get them.
+    /// True to include imported events. Followers of the log never receive them.
     var includesMoved = false
 }
 
 extension Reader {
-    /// Rows of all channels looked at before the channels asked for are looked up one by one, and at most.
+    /// The rows of all channels scanned before the requested channels are looked up one by one, and the maximum
+    /// scanned.
     private static let glance = 500
     private static let scanMost = 20_000
-    /// So many channels are sought at once: that costs less than a glance at everything.
+    /// Up to this number of channels are looked up at once: that costs less than scanning a few hundred events of all
+    /// channels.
     private static let seekAtOnce = 16
-    /// Channels that are read one by one; more are found by walking all events.
+    /// The maximum number of channels that are read one by one; for more, all events are scanned.
     private static let separateMost = 500
 
-    /// Kept events in the order asked for. Near the end of the log one walk over everything is cheapest; further back each channel
-    /// is sought by its index; and where there are too many of them the walk goes on, in bounded strides.
+    /// The kept events in the requested order. Near the end of the log one scan of all events is cheapest. Further back
+    /// each channel is looked up in its index. When there are too many channels for that, the scan continues within a
+    /// bound.
     func events(_ question: EventsQuery) throws(SQLiteFailure) -> Page<Event> {
         let isForFew = question.channels.prefixes.isEmpty && question.channels.names.count <= Self.seekAtOnce
         if isForFew, let channels = try separate(question.channels) { return try merge(channels, question) }
@@ -35,7 +38,7 @@ extension Reader {
         return try walk(question, most: Self.scanMost)
     }
 
-    /// Every kept event, whatever its channel, for those who fell behind the memory.
+    /// Every kept event of any channel, for followers that have fallen behind memory.
     func everything(after position: Timetoken, upTo end: Timetoken, limit: Int) throws(SQLiteFailure) -> Page<Event> {
         try walk(after: position, upTo: end, .oldestFirst, limit: limit, most: limit) { !EventRow.isFromElsewhere($0) }
     }
@@ -79,7 +82,7 @@ extension Reader {
         return page
     }
 
-    /// The channels' numbers, if there are few enough to be read one by one; nil if not.
+    /// The numbers of the channels when there are few enough to read them one by one; nil otherwise.
     private func separate(_ channels: ChannelSet) throws(SQLiteFailure) -> [Int64]? {
         guard !channels.isAll, channels.names.count <= Self.separateMost, let app = try names.id(of: channels.app)
         else { return nil }

@@ -2,10 +2,11 @@ import ChatModel
 import SQLite
 
 extension Reader {
-    /// Rows looked at for one page: a filter that nothing passes ends there, and the page says how far it came.
+    /// The maximum number of rows scanned for one page. A filter that matches nothing ends there, and the page gives
+    /// the position it has reached.
     private static let historyMost = 20_000
 
-    /// One channel's kept events.
+    /// A page of one channel's kept events.
     ///
     /// - Parameter cutoff: events at or below it are hidden by retention.
     func history(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Page<Event> {
@@ -28,7 +29,7 @@ extension Reader {
         return page
     }
 
-    /// How many events ``history(_:now:cutoff:)`` would give without a limit.
+    /// The number of events that ``history(_:now:cutoff:)`` would return without a limit.
     func count(_ request: HistoryRequest, now: Timetoken, cutoff: Timetoken) throws(SQLiteFailure) -> Int {
         guard let channel = try names.id(of: request.channel) else { return 0 }
         if request.thread == .none { return try countBesideThreads(request, now: now, cutoff: cutoff) }
@@ -38,7 +39,8 @@ extension Reader {
             upward.order = .oldestFirst
             return try count(rows(of: upward), channel, request, rowFilter, cutoff)
         }
-        // The index alone answers; what has expired and is not yet removed is little, and has its own.
+        // The count needs only the index. Events that have expired but are not yet removed are few and have an index of
+        // their own.
         let kinds = request.kinds.isEmpty ? -1 : request.kinds.reduce(Int64(0)) { $0 | 1 << Int64($1.rawValue) }
         bind(statements.countExpired, channel, request, cutoff)
         statements.countExpired.bind(kinds, at: 4)
@@ -50,7 +52,7 @@ extension Reader {
         return min(Int((try statements.count.firstInteger() ?? 0) - expired), request.countMost)
     }
 
-    /// All but the replies: there are few of these, and they have an index.
+    /// Counts all events and subtracts the replies, which are few and have an index.
     private func countBesideThreads(
         _ request: HistoryRequest, now: Timetoken, cutoff: Timetoken
     ) throws(SQLiteFailure) -> Int {
@@ -91,14 +93,14 @@ extension Reader {
     }
 }
 
-/// The conditions of a request that no index answers, held against a row before it is read in full.
+/// The conditions of a request that no index answers. They are checked against a row before it is read in full.
 private struct RowFilter {
     private let kinds: Set<EventKind>
     private let types: [NamePattern]
     private let user: [UInt8]?
     private let isOutsideThreads: Bool
     private let now: Timetoken
-    /// What the patterns say of each type met so far.
+    /// The result of the patterns for each type seen so far.
     private var verdicts: [Int64: Bool] = [:]
 
     init(_ request: HistoryRequest, now: Timetoken) {
@@ -109,7 +111,7 @@ private struct RowFilter {
         self.now = now
     }
 
-    /// Whether only expiry and kind are asked.
+    /// True when only expiry and kind are checked.
     var isOfKindsAlone: Bool { types.isEmpty && user == nil }
 
     mutating func lets(_ row: Statement, _ names: NameTable) throws(SQLiteFailure) -> Bool {

@@ -2,14 +2,15 @@ import ChatModel
 import Glibc
 import SQLite
 
-/// A question of a reader that resumes far back: whether retention has ended something that it has not had.
+/// A query of a reader that resumes from an old position: it asks whether retention has removed events that the reader
+/// has not received.
 struct LossQuery: Sendable {
     let channels: ChannelSet
     let types: [NamePattern]
     let after: Timetoken
-    /// Up to here what is hidden has been removed.
+    /// The position up to which hidden events have been removed.
     let swept: Timetoken
-    /// Up to here everything is hidden.
+    /// The position up to which all events are hidden.
     let hidden: Timetoken
     let now: Timetoken
 }
@@ -31,10 +32,11 @@ struct LossStatements {
 }
 
 extension Reader {
-    /// Rows looked at before the answer is that something may be lost.
+    /// The number of rows scanned, after which the result is that something may be lost.
     private static let lookedAt = 20_000
 
-    /// The newest event between the bounds that retention has ended, of these channels and types; nil when there is none.
+    /// The newest event of these channels and types, after the position, that retention has ended; nil when there is
+    /// none.
     func newestLoss(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let found = try [removed(question), expired(question), hidden(question)]
         return found.compactMap(\.self).max()
@@ -63,7 +65,7 @@ extension Reader {
         return try newest(find, question, isNewestFirst: true)
     }
 
-    /// The newest event past the retention of its type that has not been removed yet.
+    /// The newest event that is past the retention of its type and not removed yet.
     private func expired(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let find = statements.losses.expired
         find.bind(Int64(question.now.rawValue), at: 1)
@@ -88,7 +90,8 @@ extension Reader {
         return newest
     }
 
-    /// The end of what the app's retention hides, when an event of these channels and types has not been removed yet.
+    /// The end of the range hidden by the app's retention, when an event of these channels and types in it is not
+    /// removed yet.
     private func hidden(_ question: LossQuery) throws(SQLiteFailure) -> Timetoken? {
         let start = max(question.after, question.swept)
         guard question.hidden > start else { return nil }
@@ -105,8 +108,8 @@ extension Reader {
 }
 
 extension Reader {
-    /// Deliveries by what they wait for, each answered by an index that holds no others: what was delivered is not looked
-    /// at, however much that is.
+    /// Queries that count deliveries by state. Each is answered by an index that holds no other rows, so the number of
+    /// delivered ones does not matter.
     private static let queues = [
         ("waiting", "state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 0)"),
         ("held", "state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 1)"),
@@ -136,7 +139,7 @@ extension Reader {
 }
 
 extension EngineStatistics {
-    /// Adds what stands beside the database, which is in its pages only after a checkpoint.
+    /// Adds the size of the write-ahead log, whose content reaches the database's pages only with a checkpoint.
     mutating func measureFiles(_ path: String) {
         var status = stat()
         guard path != ":memory:", stat(path + "-wal", &status) == 0 else { return }

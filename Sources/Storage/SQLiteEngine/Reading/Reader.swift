@@ -1,8 +1,8 @@
 import ChatModel
 import SQLite
 
-/// One connection that reads, on a thread of its own (in memory: the writer's connection, on its thread). Every statement
-/// is compiled once; those of filters and sorts are compiled when first needed and kept within bounds.
+/// One reading connection on a thread of its own (in memory: the writer's connection, on its thread). Every statement
+/// is compiled once; statements for filters and sort orders are compiled on demand and cached within bounds.
 final class Reader {
     let database: Database
     let names: NameTable
@@ -22,16 +22,16 @@ final class Reader {
         try self.init(database: database)
     }
 
-    /// Runs several statements on one view of the file.
+    /// Runs several statements on one snapshot of the file.
     func inSnapshot<Value>(_ body: () throws(SQLiteFailure) -> Value) throws(SQLiteFailure) -> Value {
-        // In memory the writer's own thread reads, between its transactions: nothing can change meanwhile.
+        // In memory the writer's own thread reads between its transactions, so nothing can change meanwhile.
         try statements.begin.run()
         let value = try body()
         try statements.commit.run()
         return value
     }
 
-    /// A statement whose text depends on the question.
+    /// A cached statement whose text depends on the query.
     func statement(_ sql: String) throws(SQLiteFailure) -> Statement {
         if let known = compiled.value(of: sql) { return known }
         let statement = try database.prepare(sql)
@@ -75,7 +75,7 @@ struct ReaderStatements {
         commit = try prepare("COMMIT")
         eventsByTime = try prepare("SELECT \(columns) FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt")
         eventsByTimeDown = try prepare("SELECT \(columns) FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt DESC")
-        // Without the hint SQLite may walk the rowids of all channels for a narrow range of time.
+        // Without the hint SQLite may scan the rowids of all channels for a narrow range of time.
         let ofChannel = "FROM event INDEXED BY event_ch WHERE ch=?1 AND tt > ?2 AND tt < ?3"
         channelTimes = try prepare("SELECT tt \(ofChannel) ORDER BY tt LIMIT ?4")
         channelTimesDown = try prepare("SELECT tt \(ofChannel) ORDER BY tt DESC LIMIT ?4")

@@ -3,12 +3,12 @@ import Locking
 import Logging
 import SQLite
 
-/// Threads that read, so that no read ever blocks the cooperative pool. Each has its own connection and snapshot.
+/// Threads that read, so that no read blocks the cooperative pool. Each has its own connection and snapshot.
 final class Readers: Sendable {
-    /// Who runs the jobs.
+    /// Where the jobs run.
     private enum Place: Sendable {
         case pool(Monitor<Pool>)
-        /// In memory there is one connection, the writer's.
+        /// On the writer's connection, the only one of a store in memory.
         case writer(WriteQueue)
     }
 
@@ -20,21 +20,21 @@ final class Readers: Sendable {
         var closer: CheckedContinuation<Void, Never>?
     }
 
-    /// Reads waiting for a connection; past it callers are refused at once.
+    /// The maximum number of reads that wait for a connection; further ones are rejected at once.
     private static let waitingMost = 20_000
 
     private let place: Place
     private let deadline: Duration
     private let logger: Logger
 
-    /// Readers in memory: jobs for the writer, done between its batches.
+    /// Creates the readers of a store in memory: their jobs run on the writer's thread between its batches.
     init(inMemory writeQueue: WriteQueue, settings: SQLiteEngineSettings) {
         place = .writer(writeQueue)
         deadline = settings.limits.storeDeadline
         logger = settings.logger
     }
 
-    /// Starts the threads, each with a connection of its own. Blocks until all are open.
+    /// Starts the threads, each with a connection of its own. Blocks until all connections are open.
     init(settings: SQLiteEngineSettings) throws(SQLiteFailure) {
         let monitor = Monitor(Pool())
         place = .pool(monitor)
@@ -59,7 +59,7 @@ final class Readers: Sendable {
                 opened.wakeOne()
                 return
             }
-            // The connection is closed by now: the last one out says so.
+            // The connection is closed by now; the last thread to end resumes the caller that closes the readers.
             let closer = monitor.withLock { pool in
                 pool.threads -= 1
                 return pool.threads == 0 ? pool.closer : nil
@@ -74,7 +74,7 @@ final class Readers: Sendable {
         while let job = monitor.wait(for: { $0.next() }) { job.run(reader) }
     }
 
-    /// Runs `body` with a connection and gives back what it found.
+    /// Runs `body` with a connection and returns its result.
     ///
     /// - Throws: `.overloaded` when too many reads wait, `.unavailable` when the store fails or takes longer than the
     ///   deadline.
@@ -121,7 +121,7 @@ final class Readers: Sendable {
         }
     }
 
-    /// Lets the jobs that wait run to their end, then returns when every connection is closed.
+    /// Finishes the waiting jobs, then returns when every connection is closed.
     func close() async {
         guard case .pool(let monitor) = place else { return }
         await withCheckedContinuation { continuation in
@@ -153,7 +153,7 @@ extension Readers.Pool {
     }
 }
 
-/// A read, waiting for a connection.
+/// A read that waits for a connection.
 struct ReadJob: Sendable {
     let run: @Sendable (Reader) -> Void
     let fail: @Sendable (ChatError) -> Void

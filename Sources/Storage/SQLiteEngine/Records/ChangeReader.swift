@@ -7,7 +7,7 @@ extension RecordChanges: ReplayEntry {
     var weight: Int { keys.reduce(64) { $0 + $1.id.utf8.count + 96 } }
 }
 
-/// One follower of the directory: where it stands, and how it goes on from there.
+/// One follower of the directory, with its position.
 final class ChangeReader: Sendable {
     private let engineState: EngineState
     private let readers: Readers
@@ -19,7 +19,7 @@ final class ChangeReader: Sendable {
         position = Lock(revision)
     }
 
-    /// The next commit; nil when the engine is closed or the task cancelled. For one task at a time.
+    /// The next commit; nil when the engine is closed or the task is cancelled. Only one task at a time may call it.
     func next() async -> RecordChanges? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
@@ -41,23 +41,23 @@ final class ChangeReader: Sendable {
         let end = engineState.changes.end
         do {
             let found = try await readers.run { (reader) throws(SQLiteFailure) in try reader.changes(after: here) }
-            // Nothing left of what changed since: the records of those commits were changed again later, or long removed.
+            // No change is left to report: the records of those commits were changed again later, or removed long ago.
             position.withLock { $0 = found?.revision ?? end }
             return found
         } catch {
-            // The reader has logged why. Asked again: the sequence promises to be complete, not to be quick.
-            try? await Task.sleep(for: .milliseconds(100))  // cancellation shows at the loop's head
+            // The reader has logged the error. Retries, because the sequence must be complete rather than fast.
+            try? await Task.sleep(for: .milliseconds(100))  // the head of the loop checks for cancellation
             return nil
         }
     }
 }
 
 extension Reader {
-    /// Commits told at once, in keys.
+    /// The maximum number of keys in the commits returned at once.
     private static let changesMost = 1000
 
-    /// Changes after a revision, several commits as one. Only the last change of each record is told; that is enough for
-    /// whoever reads the record then.
+    /// The changes after a revision, several commits joined into one. Contains only the last change of each record,
+    /// which is enough for a follower that then reads the record.
     func changes(after revision: Revision) throws(SQLiteFailure) -> RecordChanges? {
         var changes = RecordChanges(keys: [], revision: 0)
         statements.changes.bind(Int64(revision), at: 1)
@@ -65,7 +65,7 @@ extension Reader {
             let revision = Revision(row.integer(0))
             if changes.keys.count >= Self.changesMost, revision != changes.revision { return false }
             changes.revision = revision
-            // A kind this program does not know was written by nobody it talks to.
+            // An unknown kind was written by a newer program; nothing here reads its records.
             if let kind = RecordKind(rawValue: Int(row.integer(2))) {
                 changes.keys.append(RecordKey(kind, row.text(3), in: AppID(row.text(1))))
             }

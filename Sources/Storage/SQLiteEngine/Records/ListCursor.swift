@@ -1,8 +1,10 @@
 import ChatModel
 
-/// A place in a list as opaque text: the values the last row was ordered by. Hexadecimal, so that it fits into any URL.
+/// A position in a list as opaque text: the values by which the last row was ordered. Hexadecimal, so that it fits into
+/// any URL.
 enum ListCursor {
-    /// Each value: a letter for its kind, its text, and a unit separator, which is escaped inside texts.
+    /// Encodes the values. Each is a letter for its kind, its text, and a unit separator, which is escaped inside
+    /// texts.
     static func text(_ values: [SQLValue]) -> String {
         var bytes: [UInt8] = []
         for value in values {
@@ -17,7 +19,7 @@ enum ListCursor {
         return bytes.hexadecimal
     }
 
-    /// Nil when the text is none of ours.
+    /// Decodes a cursor; nil when the text is not a valid cursor.
     static func values(_ cursor: String) -> [SQLValue]? {
         guard let bytes = [UInt8](hexadecimal: cursor), bytes.last == separator else { return nil }
         var values: [SQLValue] = []
@@ -48,7 +50,7 @@ extension ChatError {
 }
 
 extension Sequence<UInt8> {
-    /// Control characters below 0x20 that have a meaning in a cursor, behind an escape.
+    /// The bytes with an escape before the control characters below 0x20 that have a meaning in a cursor.
     fileprivate var escaped: [UInt8] {
         flatMap { byte -> [UInt8] in byte == 0x1F || byte == 0x1B ? [0x1B, byte + 0x40] : [byte] }
     }
@@ -74,7 +76,7 @@ extension [UInt8] {
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Nil unless the text is pairs of hexadecimal digits.
+    /// Nil unless the text consists of pairs of hexadecimal digits.
     init?(hexadecimal text: String) {
         guard text.utf8.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []

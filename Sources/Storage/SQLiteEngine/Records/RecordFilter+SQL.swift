@@ -1,6 +1,6 @@
 import ChatModel
 
-/// A value for a place in a statement.
+/// A value bound to a parameter of a statement.
 enum SQLValue: Sendable, Equatable {
     case null
     case integer(Int64)
@@ -8,7 +8,7 @@ enum SQLValue: Sendable, Equatable {
     case text(String)
 }
 
-/// A piece of SQL with its values. Whatever a caller wrote is a value, never text of the statement.
+/// A fragment of SQL with its values. A caller's input is always a bound value, never part of the statement's text.
 struct SQLPiece: Sendable {
     var text: String
     var values: [SQLValue]
@@ -24,11 +24,11 @@ struct SQLPiece: Sendable {
 }
 
 extension RecordFilter {
-    /// Conditions of one filter; SQLite's own bound on depth is 1000.
+    /// The maximum number of conditions in one filter; SQLite's own bound on depth is 1000.
     private static let conditionsMost = 256
 
-    /// The filter as a condition that is true or false, never NULL: a field that is missing or of another kind compares as
-    /// false, and its negation as true.
+    /// The filter as a condition that is true or false, never NULL: a field that is missing or of another kind compares
+    /// as false, and its negation as true.
     func sql() throws(ChatError) -> SQLPiece {
         var left = Self.conditionsMost
         return try sql(&left)
@@ -85,7 +85,7 @@ extension RecordFilter {
         }
     }
 
-    /// That the field is of a type and compares so with a value.
+    /// The condition that the field has this type and that the comparison with the value holds.
     private static func when(_ path: SQLPath, _ type: String, _ comparison: String, _ value: SQLValue) -> SQLPiece {
         SQLPiece(
             "ifnull(\(path.type.text) \(type) AND \(path.value.text) \(comparison), 0)",
@@ -93,12 +93,13 @@ extension RecordFilter {
     }
 }
 
-/// A field of a record as SQL sees it: in its body, beside it, or in the record of the user or channel it names.
+/// A record's field as an SQL expression: in the record's body, in a column, or in the record of the user or channel
+/// that it names.
 struct SQLPath {
     let type: SQLPiece
     let value: SQLPiece
 
-    /// - Throws: `.malformed` for a name SQLite's paths cannot spell.
+    /// - Throws: `.malformed` for a name that SQLite's JSON paths cannot express.
     init(_ field: String) throws(ChatError) {
         guard !field.isEmpty, !field.contains("\""), !field.contains("\0") else {
             throw ChatError(.malformed, "a field's name must not be empty or contain quotes")
@@ -110,7 +111,7 @@ struct SQLPath {
         self.init(field, from: { $0 })
     }
 
-    /// - Parameter source: says where a column is read from.
+    /// - Parameter source: returns the expression from which a column is read.
     private init(_ field: String, from source: (String) -> String) {
         switch field {
         case "@id":
@@ -149,7 +150,8 @@ extension RecordFilter.Comparison {
 }
 
 extension String {
-    /// `*` stands for any run; a backslash takes the meaning from what follows. SQL's own signs lose theirs.
+    /// The pattern for LIKE: `*` matches any run of characters, and a backslash makes the next character literal.
+    /// LIKE's own special characters are escaped.
     fileprivate var likePattern: String {
         var pattern = ""
         var isEscaped = false

@@ -1,24 +1,24 @@
 import ChatModel
 import SQLite
 
-/// A question for a list of records, compiled to SQL before a connection is taken.
+/// A query for a list of records, compiled to SQL before it takes a connection.
 struct RecordListing: Sendable {
     let query: RecordQuery
-    /// What the page is ordered by; the id comes last, so that no two rows are equal.
+    /// The sort keys of the page. The id comes last, so that no two rows are equal.
     private let order: [Order]
     private let table: String
     private let condition: SQLPiece
     private let continuation: SQLPiece?
 
-    /// - Throws: `.malformed` for a bad cursor, filter or field.
+    /// - Throws: `.malformed` for an invalid cursor, filter or field.
     init(_ query: RecordQuery) throws(ChatError) {
         self.query = query
         var order: [Order] = []
         for (key, ascending) in query.sort { order.append(try Order(key, ascending)) }
         if !query.sort.contains(where: { $0.key == .id }) { order.append(try Order(.id, true)) }
         self.order = order
-        // Left to itself SQLite walks the primary key, since that holds the bodies too: all members of all channels, to
-        // find those of one.
+        // Without the hint SQLite scans the primary key, which also holds the bodies: it would read all members of all
+        // channels to find those of one.
         table = query.parent == nil ? "record" : "record INDEXED BY record_parent"
 
         var conditions = [SQLPiece("app = ?", [.text(query.app.name)])]
@@ -32,7 +32,7 @@ struct RecordListing: Sendable {
         continuation = try query.cursor.map { (cursor) throws(ChatError) in try Self.continuation(order, cursor) }
     }
 
-    /// The rows of the page and one more; each begins with the record's columns, the values it is ordered by follow.
+    /// The rows of the page and one more. Each begins with the record's columns, followed by the sort keys.
     var rows: SQLPiece {
         let columns = SQLPiece.list(order.map(\.piece))
         let keys = SQLPiece.list(order.map { $0.key(nullsLast: query.offset != nil) })
@@ -49,14 +49,14 @@ struct RecordListing: Sendable {
 
     var total: SQLPiece { SQLPiece("SELECT count(*) FROM \(table) WHERE \(condition.text)", condition.values) }
 
-    /// The cursor behind a row of ``rows``.
+    /// The cursor after a row of ``rows``.
     func cursor(after row: Statement) -> String {
         var values: [SQLValue] = []
         for index in order.indices { values.append(row.value(Int32(5 + index))) }
         return ListCursor.text(values)
     }
 
-    /// Rows behind the cursor's, in the order of the page. NULL sorts before everything, as SQLite has it.
+    /// The condition for rows after the cursor's, in the order of the page. NULL sorts before everything, as in SQLite.
     private static func continuation(_ order: [Order], _ cursor: String) throws(ChatError) -> SQLPiece {
         guard let values = ListCursor.values(cursor), values.count == order.count else { throw .badCursor }
         var condition = SQLPiece("0")
@@ -68,11 +68,11 @@ struct RecordListing: Sendable {
     }
 }
 
-/// One thing a page is ordered by.
+/// One sort key of a page.
 private struct Order: Sendable {
     let piece: SQLPiece
     let ascending: Bool
-    /// A column, which holds no NULL and may be that of an index.
+    /// True for a column, which contains no NULL and may have an index.
     private let isColumn: Bool
 
     init(_ key: RecordQuery.SortKey, _ ascending: Bool) throws(ChatError) {
@@ -98,7 +98,7 @@ private struct Order: Sendable {
         }
     }
 
-    /// What lets an index begin at the cursor, rather than at the first row of all.
+    /// A condition that lets an index begin at the cursor instead of at the first row.
     func begin(at value: SQLValue) -> SQLPiece? {
         isColumn ? SQLPiece("\(piece.text) \(ascending ? ">=" : "<=") ?", [value]) : nil
     }
@@ -126,7 +126,7 @@ extension Reader {
         }
     }
 
-    /// The piece's statement, its values bound.
+    /// The fragment's statement with its values bound.
     private func statement(_ piece: SQLPiece) throws(SQLiteFailure) -> Statement {
         let statement = try statement(piece.text)
         for (index, value) in piece.values.enumerated() { statement.bind(value, at: Int32(index + 1)) }

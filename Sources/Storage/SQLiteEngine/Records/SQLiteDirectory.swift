@@ -3,7 +3,7 @@ import JSON
 import Locking
 import SQLite
 
-/// Records of one file (`Directory`).
+/// The directory (`Directory`) stored in one file.
 struct SQLiteDirectory: Directory {
     let engineState: EngineState
     let readers: Readers
@@ -33,7 +33,7 @@ struct SQLiteDirectory: Directory {
     func decide<Value: Sendable>(
         _ keys: [RecordKey], _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {
-        // What it comes to is not known before; about an event, and a record for each it looks at.
+        // The size of the outcome is not known in advance. This estimates one event, and one record for each key.
         try await writerHandle.run(drafts: keys.count + 1, bytes: (keys.count + 1) * 1024) {
             (writer) throws(SQLiteFailure) in
             try writer.decide(keys, decide)
@@ -57,20 +57,20 @@ struct SQLiteDirectory: Directory {
     }
 }
 
-/// Etags as texts, and as they are stored.
+/// Etags as texts and as stored numbers.
 enum ETag {
-    /// The 64 bits of a new etag.
+    /// The 64 random bits of a new etag.
     static func random() -> Int64 { .random(in: .min ... .max) }
 
-    /// In hexadecimal.
+    /// The hexadecimal text of an etag.
     static func text(_ tag: Int64) -> String { String(UInt64(bitPattern: tag), radix: 16) }
 }
 
 extension Statement {
-    /// The columns of a record, in the order ``record(_:)`` and ``record(in:kind:)`` read them.
+    /// The columns of a record, in the order in which ``record(_:)`` and ``record(in:kind:)`` read them.
     static let recordColumns = "id, parent, tag, updated, body"
 
-    /// One record by its key; for `SELECT recordColumns FROM record WHERE app=? AND kind=? AND id=?`.
+    /// One record by its key, for `SELECT recordColumns FROM record WHERE app=? AND kind=? AND id=?`.
     func record(_ key: RecordKey) throws(SQLiteFailure) -> Record? {
         bind(key.app.name, at: 1)
         bind(key.kind.rawValue, at: 2)

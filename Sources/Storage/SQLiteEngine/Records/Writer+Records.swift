@@ -3,13 +3,13 @@ import JSON
 import SQLite
 
 extension Writer {
-    /// What a write has made.
+    /// The result of a write.
     struct Written: Sendable {
         let records: [Record]
         let events: [Event]
     }
 
-    /// What becomes of one record.
+    /// The change to one record.
     private enum Step {
         case put(Record)
         case remove(Record)
@@ -18,11 +18,11 @@ extension Writer {
     private struct Plan {
         var steps: [Step]
         var results: [Record]
-        /// Of the records that are new or altered.
+        /// The etag of the records that are new or changed.
         let tag: Int64
         let etag: String
 
-        /// With the moment that counts as theirs in the altered records.
+        /// The plan with `moment` as the time of change of the changed records.
         func stamped(_ moment: Timetoken) -> Plan {
             var plan = self
             for index in steps.indices {
@@ -35,7 +35,7 @@ extension Writer {
         }
     }
 
-    /// Whether any of the records has changed since a revision, earlier in this turn included.
+    /// True when any of the records has changed since a revision, including earlier in this turn.
     func haveChanged(_ keys: some Sequence<RecordKey>, since revision: Revision) throws(SQLiteFailure) -> Bool {
         let find = statements.findChange
         for key in keys {
@@ -49,9 +49,10 @@ extension Writer {
         return false
     }
 
-    /// All the changes and all the events, or nothing. Every demand is checked before the first row is touched.
+    /// Writes all the changes and all the events, or nothing. Every precondition is checked before the first row is
+    /// changed.
     ///
-    /// - Parameter tag: The etag of the records that are new or altered.
+    /// - Parameter tag: the etag of the records that are new or changed.
     func write(
         _ changes: [RecordChange], events drafts: [EventDraft], claim: Claim? = nil, tag: Int64 = ETag.random()
     ) throws(SQLiteFailure) -> Result<Written, ChatError> {
@@ -73,7 +74,7 @@ extension Writer {
         return .success(Written(records: written.results, events: events))
     }
 
-    /// Lets `body` look at the records and does what it says.
+    /// Passes the records to `body` and carries out its decision.
     func decide<Value: Sendable>(
         _ keys: [RecordKey], _ body: (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) throws(SQLiteFailure) -> Result<Decided<Value>, ChatError> {
@@ -102,14 +103,14 @@ extension Writer {
         }
     }
 
-    /// Every demand held against what is there; nothing is touched.
+    /// Checks every precondition against the stored records and changes nothing.
     private func planned(
         _ changes: [RecordChange], _ tag: Int64
     ) throws(SQLiteFailure) -> Result<Plan, ChatError> {
         let etag = ETag.text(tag)
         var results: [Record] = []
         var steps: [Step] = []
-        // What earlier changes of this call have made of a record.
+        // The records as earlier changes of this call have left them.
         var made: [RecordKey: Record?] = [:]
         for change in changes {
             let current: Record? =
@@ -179,7 +180,7 @@ extension Writer {
 }
 
 extension RecordChange {
-    /// Why the record as it is forbids this change; nil if it does not.
+    /// The reason why the current record forbids this change; nil when it does not.
     fileprivate func refusal(_ current: Record?) -> ChatError? {
         var refusal: ChatError
         switch demand {
@@ -201,6 +202,6 @@ extension RecordChange {
         return refusal
     }
 
-    /// What the removal of a record that is not there gives back.
+    /// The result of removing a record that does not exist.
     fileprivate var nothing: Record { Record(key: key, parent: parent, body: .null, etag: "", updated: .zero) }
 }

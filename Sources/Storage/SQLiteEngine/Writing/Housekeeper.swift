@@ -2,22 +2,23 @@ import ChatModel
 import Locking
 import SQLite
 
-/// Removes what is too old, a little per turn, on the writer's thread. A turn is one short transaction; between turns the
-/// wishes that wait go first, unless removal has been kept waiting for too long.
+/// Removes expired data on the writer's thread, a little per turn. A turn is one short transaction. Between turns the
+/// waiting requests go first, unless removal has waited for too long.
 final class Housekeeper {
     /// The kinds of removal, in the order of a round.
     private enum RemovalKind: CaseIterable { case outlived, expired, repeats, held, finished }
 
-    /// Uptime of the next turn.
+    /// The uptime of the next turn.
     private(set) var nextTurn: UInt64
-    /// A turn that is due goes before the wishes after this long: else a store busy without a break would never shrink.
+    /// How long a due turn may wait behind requests (1 s). After that it goes first; otherwise a store that is always
+    /// busy would never shrink.
     let patience: UInt64 = 1_000_000_000
 
     private let interval: UInt64
     private let statements: HousekeepingStatements
-    /// The chores this round has left.
+    /// The kinds of removal that are left in this round.
     private var left = RemovalKind.allCases[...]
-    /// Who asked for a whole round now.
+    /// Callers that wait for a whole round.
     private var waiting: [Completion<Void>] = []
 
     init(interval: Duration, statements: HousekeepingStatements) {
@@ -26,14 +27,14 @@ final class Housekeeper {
         self.statements = statements
     }
 
-    /// Does a whole round as soon as it may, then answers.
+    /// Starts a whole round as soon as possible, then answers.
     func hurry(_ completion: Completion<Void>) {
         waiting.append(completion)
         left = RemovalKind.allCases[...]
         nextTurn = 0
     }
 
-    /// One stretch of one chore.
+    /// Runs one turn of one kind of removal.
     func turn(on writer: Writer) {
         guard let removalKind = left.first else { return rest(.success(())) }
         if left.count == RemovalKind.allCases.count {
@@ -47,12 +48,12 @@ final class Housekeeper {
             nextTurn = uptimeNanoseconds()
             if left.isEmpty { rest(.success(())) }
         } catch {
-            // The store is in trouble; removal comes back with the next round.
+            // The store has failed; removal is tried again with the next round.
             rest(.failure(error.answer))
         }
     }
 
-    /// - Returns: whether more of this kind is left.
+    /// - Returns: true when more of this kind is left.
     private func remove(_ removalKind: RemovalKind, _ writer: Writer) throws(SQLiteFailure) -> Bool {
         switch removalKind {
         case .outlived: try statements.removeOutlived(writer)
@@ -116,7 +117,7 @@ struct HousekeepingStatements {
             (SELECT tt, ep FROM delivery INDEXED BY delivery_due
             WHERE state = 0 AND ep IN (SELECT id FROM subscriber WHERE state = 2) LIMIT \(rows))
             """)
-        // No delivery is older than its event, so this walks the left edge only.
+        // No delivery is older than its event, so this scans only the beginning of the table.
         removeFinished = try prepare(
             """
             DELETE FROM delivery WHERE (tt, ep) IN
@@ -131,8 +132,8 @@ struct HousekeepingStatements {
         ]
     }
 
-    /// Items a disabled webhook has let lie for too long, those that nobody has pulled, and what a crash left of a deleted
-    /// one's.
+    /// Ends deliveries that a disabled webhook has held for too long, deliveries that were not pulled in time, and
+    /// those of deleted webhooks that a crash left behind.
     func buryHeld(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         buryClosed.bind(Int64(writer.now.rawValue), at: 1)
         try buryClosed.run()
@@ -145,7 +146,7 @@ struct HousekeepingStatements {
         return false
     }
 
-    /// Deliveries that are over, and records that are no more, for as long as a delivery is kept.
+    /// Removes finished deliveries and the tombstones of removed records once they are older than deliveries are kept.
     func removeFinished(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         let edge = Int64(writer.now.adding(.zero - writer.engineState.limits.deliveriesKept).rawValue)
         removeTombstones.bind(edge, at: 1)
@@ -155,8 +156,8 @@ struct HousekeepingStatements {
         return writer.database.changes == Writer.turnRows
     }
 
-    /// Events past their space's retention. Goes on from where the last round ended, so that spaces that keep for ever are
-    /// not walked over again each time.
+    /// Removes events past their app's retention. Continues where the last round ended, so that apps without a
+    /// retention age are not scanned again each time.
     func removeOutlived(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         for app in writer.engineState.retention.limited {
             let cutoff = writer.engineState.retention.cutoff(of: app, now: writer.now)
@@ -181,15 +182,15 @@ struct HousekeepingStatements {
         return false
     }
 
-    /// Events past their own `expires`.
+    /// Removes events past their own `expires`.
     func removeExpired(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         removeExpired.bind(Int64(writer.now.rawValue), at: 1)
         return try remove(removeExpired, writer) == Writer.turnRows
     }
 
-    /// Runs a removal, and notes of each channel and type the newest event whose end is a loss.
+    /// Runs a removal and records, for each channel and type, the newest removed event that counts as a loss.
     ///
-    /// - Returns: how many events it removed.
+    /// - Returns: the number of events removed.
     private func remove(_ statement: Statement, _ writer: Writer) throws(SQLiteFailure) -> Int {
         struct Kind: Hashable { let channel, type: Int64 }
         var newest: [Kind: Int64] = [:]
@@ -222,7 +223,7 @@ struct HousekeepingStatements {
         return count
     }
 
-    /// Repeats whose window is over.
+    /// Removes idempotency keys whose window is over.
     func forget(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         var isMoreLeft = false
         for statement in forgetting {
@@ -234,7 +235,7 @@ struct HousekeepingStatements {
     }
 }
 
-/// Asks for a whole round of removal now.
+/// Requests a whole round of removal now.
 final class HousekeepingRequest: WriteRequest {
     let since: UInt64
     private let completion: Completion<Void>

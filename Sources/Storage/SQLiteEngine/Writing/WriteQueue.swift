@@ -1,23 +1,24 @@
 import ChatModel
 import Locking
 
-/// Where callers leave their wishes and the writer picks them up, all that wait at once. Bounded: past the limits callers
-/// are refused at once, because a queue that only grows answers nobody in time.
+/// The queue between callers and the writer. The writer takes all waiting requests at once. Bounded: past the limits
+/// callers are rejected at once, because a queue that only grows serves no caller in time.
 final class WriteQueue: Sendable {
-    /// At most this much goes into one transaction, so that no batch makes its callers wait long.
+    /// The maximum content of one transaction, so that no batch makes its callers wait long.
     fileprivate static let batchDrafts = 2000
     fileprivate static let batchBytes = 4 * 1024 * 1024
-    /// The callers of the last batch have just been answered, and many of them come again at once: a commit for the first
-    /// few of them would make the others wait for the disk twice. So the writer lets three quarters of those gather that were
-    /// there when it was done, answered or waiting, for at most this long; one caller alone never waits.
+    /// How long the writer waits for more requests. The callers of the last batch have just been answered, and many of
+    /// them send their next request at once; a commit for the first few would make the others wait for the disk twice.
+    /// So the writer waits at most this long until three quarters as many callers have gathered as were present when it
+    /// finished, answered or waiting. A single caller never waits.
     private static let gatherNanoseconds: UInt64 = 200_000
 
-    /// What the writer is to do next.
+    /// The writer's next task.
     enum Order: Sendable {
         case batch([any WriteRequest])
         case reads([ReadJob])
         case housekeeping
-        /// Everything accepted is done; write the last things down.
+        /// All accepted requests are done; the writer saves its final state.
         case drained
         case finish
     }
@@ -27,16 +28,17 @@ final class WriteQueue: Sendable {
         var reads: [ReadJob] = []
         var drafts = 0
         var bytes = 0
-        /// The batch being worked on, and since when; nil between batches.
+        /// The batch in progress and its start; nil between batches.
         var flight: Flight?
         var isWatched = false
         var phase = Phase.open
-        /// More than so many are waited for.
+        /// The writer stops gathering when more requests than this wait.
         var enough = 0
-        /// Uptime of the machine at which the writer stops gathering; zero: it is not.
+        /// The machine's uptime at which the writer stops gathering; zero when it is not gathering.
         var gatherUntil: UInt64 = 0
-        /// More wishes than these wake the sleeping writer: a wake costs both threads system calls, and while it lets
-        /// wishes gather most would only send it back to sleep. None do while it works, for it looks here before it sleeps.
+        /// The sleeping writer is woken when more requests than this wait. A wake-up costs both threads system calls,
+        /// and while the writer gathers most of them would only send it back to sleep. While it works none is needed,
+        /// because it checks the queue before it sleeps.
         var wakesAbove = Int.max
     }
 
@@ -55,10 +57,14 @@ final class WriteQueue: Sendable {
 
     // MARK: Callers
 
-    /// - Returns: why the wish was not taken; nil if it was. `isFirst`: nobody watches the deadlines yet.
+    /// Adds a request.
     ///
-    /// Wishes without drafts come from the engine's own parts (deliveries, cursors), whose number is bounded by leases and
-    /// planners; refusing them would repeat what has already been sent.
+    /// Requests without drafts come from the engine's own parts (deliveries, cursors), whose number is bounded by
+    /// leases and planners. They are never rejected for lack of room, because that would repeat what has already been
+    /// sent.
+    ///
+    /// - Returns: the reason why the request was rejected, nil when it was accepted; and `isFirst`, true when no
+    ///   deadline check is scheduled yet.
     func offer(_ request: any WriteRequest) -> (refusal: ChatError?, isFirst: Bool) {
         let answer: (refusal: ChatError?, isFirst: Bool, wakes: Bool) = monitor.withLock { state in
             guard state.phase == .open else { return (.closing, false, false) }
@@ -77,7 +83,7 @@ final class WriteQueue: Sendable {
         return (answer.refusal, answer.isFirst)
     }
 
-    /// A read for the writer's own connection: in memory there is no other.
+    /// Adds a read for the writer's connection, the only one of a store in memory.
     func offer(_ read: ReadJob) -> ChatError? {
         let refusal: ChatError? = monitor.withLock { state in
             guard state.phase == .open || state.phase == .draining else { return .closing }
@@ -89,13 +95,13 @@ final class WriteQueue: Sendable {
         return refusal
     }
 
-    /// No new wishes; the writer is told `.drained` when the accepted ones are done.
+    /// Accepts no new requests. The writer gets `.drained` when the accepted ones are done.
     func drain() {
         monitor.withLock { if $0.phase == .open { $0.phase = .draining } }
         monitor.wakeOne()
     }
 
-    /// Nothing more will be asked of the writer.
+    /// Ends the writer; no requests will follow.
     func finish() {
         monitor.withLock { $0.phase = .finishing }
         monitor.wakeOne()
@@ -103,9 +109,10 @@ final class WriteQueue: Sendable {
 
     // MARK: The writer
 
-    /// Sleeps until there is something to do. Wishes go before housekeeping, unless that is overdue.
+    /// Sleeps until there is a task. Requests go before housekeeping, unless that is overdue.
     ///
-    /// - Parameter housekeepingAt: uptime of the next turn; overdue by `patience` it goes first.
+    /// - Parameter housekeepingAt: the uptime of the next housekeeping turn; when it is overdue by `patience`, it goes
+    ///   first.
     func next(housekeepingAt: UInt64, patience: UInt64) -> Order {
         monitor.wait { state in
             let now = uptimeNanoseconds()
@@ -134,8 +141,8 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// The writer is about to commit. False if the batch was given up: then it must be rolled back, because its callers
-    /// were told that nothing is stored.
+    /// Called before the commit. Returns false when the batch was given up: it must then be rolled back, because its
+    /// callers received the answer that nothing was stored.
     func mayCommit() -> Bool {
         monitor.withLock { state in
             guard state.flight?.isGivenUp != true else { return false }
@@ -144,22 +151,23 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// The batch is done, and nobody answered yet: counts who is there, to know how many may come together next.
+    /// Called when the batch is done and before its callers are answered. Counts the callers, to know how many may
+    /// gather for the next batch.
     func countCallers() {
         monitor.withLock { state in
             state.enough = ((state.flight?.requests.count ?? 0) + state.requests.count) * 3 / 4
         }
     }
 
-    /// The batch is over, one way or the other.
+    /// Called when the batch has ended, whatever its outcome.
     func land() { monitor.withLock { $0.flight = nil } }
 
-    // MARK: The clerk
+    // MARK: The deadline thread
 
-    /// Takes back what has waited since before `moment`.
+    /// Removes requests that have waited since before `moment`.
     ///
-    /// - Returns: wishes that were not begun or whose commit was not sent; wishes whose commit is under way; and whether
-    ///   anything still waits, so that the clerk looks again.
+    /// - Returns: requests that were not begun or whose commit was not started; requests whose commit is under way; and
+    ///   true when anything still waits, so that the deadline thread checks again.
     func overdue(since moment: UInt64) -> (unstored: [any WriteRequest], unknown: [any WriteRequest], isBusy: Bool) {
         monitor.withLock { state in
             var unstored: [any WriteRequest] = []
@@ -183,12 +191,12 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Wishes waiting now, for health and figures.
+    /// The waiting requests, for health and statistics.
     var waiting: (drafts: Int, bytes: Int) { monitor.withLock { ($0.drafts, $0.bytes) } }
 }
 
 extension WriteQueue.State {
-    /// Whether more wishes are worth waiting for.
+    /// True when the writer should wait for more requests.
     fileprivate mutating func mustGather(_ now: UInt64, _ patience: UInt64) -> Bool {
         guard phase == .open, requests.count <= enough else { return false }
         if gatherUntil == 0 { gatherUntil = now + patience }
@@ -197,7 +205,7 @@ extension WriteQueue.State {
         return true
     }
 
-    /// Whether the wish that has just come is the one the writer sleeps for.
+    /// True when the request that has just arrived is the one that wakes the writer.
     fileprivate mutating func wakesWriter() -> Bool {
         guard requests.count > wakesAbove else { return false }
         wakesAbove = .max

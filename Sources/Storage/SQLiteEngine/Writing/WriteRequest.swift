@@ -1,23 +1,23 @@
 import ChatModel
 import SQLite
 
-/// What somebody wants written, waiting for the writer. Handed over whole; nobody touches it in between.
+/// A request that waits for the writer. The caller hands it over completely and does not touch it until it is answered.
 protocol WriteRequest: AnyObject, Sendable {
-    /// Against the bounds of the intake and of one batch.
+    /// Its size, which counts against the limits of the write queue and of one batch.
     var drafts: Int { get }
     var bytes: Int { get }
-    /// When it came, on the engine's uptime clock.
+    /// The time at which it was made, on the engine's uptime clock.
     var since: UInt64 { get }
-    /// False if memory alone changes: a batch of such wishes costs no commit.
+    /// False when only memory changes: a batch of such requests needs no commit.
     var needsTransaction: Bool { get }
-    /// Does the work inside the batch's transaction. Answers through `writer.answers`, never before the commit. May run twice:
-    /// a batch that one wish spoiled is rolled back and its wishes run one by one.
+    /// Does the work inside the batch's transaction. Answers through `writer.answers`, never before the commit. May run
+    /// twice: when one request makes a batch fail, the batch is rolled back and its requests run one by one.
     func perform(on writer: Writer) throws(SQLiteFailure)
     /// Answers with an error, unless an answer was given.
     func fail(_ error: ChatError)
 }
 
-/// Drafts to append.
+/// A request to append drafts.
 final class AppendRequest: WriteRequest {
     let draftsToPlace: [EventDraft]
     let claim: Claim?
@@ -50,7 +50,7 @@ final class AppendRequest: WriteRequest {
     func fail(_ error: ChatError) { completion.answer(.failure(error)) }
 }
 
-/// Any other piece of work for the writer.
+/// A request with any other work for the writer.
 final class WriteJob<Value: Sendable>: WriteRequest {
     let drafts: Int
     let bytes: Int
@@ -79,7 +79,7 @@ final class WriteJob<Value: Sendable>: WriteRequest {
     func fail(_ error: ChatError) { completion.answer(.failure(error)) }
 }
 
-/// The way to the writer's thread.
+/// The interface to the writer's thread.
 struct WriterHandle: Sendable {
     let writeQueue: WriteQueue
     let deadlineThread: DeadlineThread
@@ -91,9 +91,9 @@ struct WriterHandle: Sendable {
         if isFirst { deadlineThread.watch() }
     }
 
-    /// Runs `body` on the writer, in the next batch's transaction; returns after its commit.
+    /// Runs `body` on the writer, in the next batch's transaction. Returns after its commit.
     ///
-    /// - Parameter drafts: counts against the intake's bounds; zero is for the engine's own parts.
+    /// - Parameter drafts: counts against the limits of the write queue; zero is for the engine's own parts.
     func run<Value: Sendable>(
         drafts: Int = 0, bytes: Int = 0, needsTransaction: Bool = true,
         _ body: @escaping @Sendable (Writer) throws(SQLiteFailure) -> Result<Value, ChatError>

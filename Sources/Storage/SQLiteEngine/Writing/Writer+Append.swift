@@ -3,7 +3,8 @@ import JSON
 import SQLite
 
 extension Writer {
-    /// Gives the drafts their places, all of them or, when the claim or a changed record speaks against it, none.
+    /// Assigns timetokens to all the drafts and stores them, or stores none when the claim or a changed record forbids
+    /// it.
     func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision? = nil
     ) throws(SQLiteFailure) -> Result<AppendOutcome, ChatError> {
@@ -42,10 +43,12 @@ extension Writer {
         return Appended(event: event, isDuplicate: false)
     }
 
-    /// Where it happened, unless another event is there: of two sources, or of two channels of one, both may have one place.
+    /// Stores an imported event at its original timetoken, unless another event has it: events of two sources, or of
+    /// two channels of one source, may have the same timetoken.
     private func place(_ draft: EventDraft, in past: Timetoken) throws(SQLiteFailure) -> Appended {
         var place = past
-        // Retention has passed it already: it would never be looked at again, not to be removed either.
+        // Retention has already passed this timetoken. An event stored here would never be examined again, not even to
+        // remove it.
         guard past > engineState.retention.cutoff(of: draft.channel.app, now: now) else {
             return Appended(event: Event(timetoken: past, draft: draft), isDuplicate: false)
         }
@@ -59,7 +62,7 @@ extension Writer {
         return Appended(event: Event(timetoken: place, draft: draft), isDuplicate: false)
     }
 
-    /// What lies at a place, of whatever app.
+    /// The event with this timetoken, in any app.
     private func event(at timetoken: Timetoken) throws(SQLiteFailure) -> Event? {
         if let event = events.event(at: timetoken) ?? engineState.tail.event(at: timetoken) { return event }
         statements.findEvent.bind(Int64(timetoken.rawValue), at: 1)
@@ -77,7 +80,8 @@ extension Writer {
 
     // MARK: Repeats
 
-    /// Notes the key with its timetoken, unless it was seen within the window: then the first one's timetoken.
+    /// Stores the key with its timetoken, unless it was seen within the window: then returns the timetoken of the first
+    /// use.
     private func firstSighting(
         of key: String, _ channel: ChannelID, _ timetoken: UInt64
     ) throws(SQLiteFailure) -> Timetoken? {
@@ -94,8 +98,8 @@ extension Writer {
         return try statements.findSeen.firstInteger().map { Timetoken(UInt64($0)) }
     }
 
-    /// The first event of a repeat. One that is gone (deleted, expired, a passing one of long ago) is told with its
-    /// timetoken and the repeat's content: the sender asks where it is, not what it said.
+    /// The first event of a repeat. When it is gone (deleted, expired, or an old ephemeral one), the result has its
+    /// timetoken and the repeat's content: the sender asks for the position, not for the content.
     private func event(at timetoken: Timetoken, insteadOf draft: EventDraft) throws(SQLiteFailure) -> Event {
         try event(at: timetoken, in: draft.channel.app) ?? Event(timetoken: timetoken, draft: draft)
     }
@@ -124,7 +128,7 @@ extension Writer {
             note: JSONText(trusted: find.bytes(2)))
     }
 
-    /// What was stored under the claim's key, if anything was.
+    /// The result stored under the claim's key, if there is one.
     func earlier(_ claim: Claim) throws(SQLiteFailure) -> Result<RepeatedAppend?, ChatError> {
         guard let earlier = try find(claim) else { return .success(nil) }
         guard earlier.fingerprint == claim.fingerprint else { return .failure(.claimConflict) }
@@ -144,7 +148,7 @@ extension Writer {
         try insert.run()
     }
 
-    /// The same request again: its drafts stand in for events that are gone.
+    /// The result of a repeated request. Its drafts take the place of events that are gone.
     private func repeated(_ claim: EarlierClaim, _ drafts: [EventDraft]) throws(SQLiteFailure) -> AppendOutcome {
         var events: [Appended] = []
         for (timetoken, draft) in zip(claim.timetokens, drafts) {
@@ -155,7 +159,7 @@ extension Writer {
 
     // MARK: Names
 
-    /// The number of a channel, made if the channel is new.
+    /// The number of a channel; assigns one to a new channel.
     func id(of channel: ChannelID) throws(SQLiteFailure) -> Int64 {
         if let known = try names.id(of: channel) { return known }
         statements.insertChannel.bind(try id(of: channel.app), at: 1)
@@ -183,7 +187,7 @@ extension Writer {
 }
 
 extension [Timetoken] {
-    /// Eight bytes each, lowest first.
+    /// Eight bytes per value, least significant first.
     fileprivate var packed: [UInt8] {
         flatMap { timetoken in (0..<8).map { UInt8(truncatingIfNeeded: timetoken.rawValue >> (8 * $0)) } }
     }

@@ -2,19 +2,19 @@ import ChatModel
 import SQLite
 
 extension Writer {
-    /// One stretch of a deletion.
+    /// The result of one batch of a deletion.
     struct DeletionBatch: Sendable {
-        /// Of the rows removed, those a reader could have seen.
+        /// The number of removed rows that a reader could have seen.
         var visible = 0
-        /// Where to go on; nil when all is done.
+        /// The position from which to continue; nil when all is done.
         var next: Timetoken?
     }
 
-    /// Rows removed in one turn: others wait for it.
+    /// The maximum number of rows removed in one turn, since other requests wait for it.
     static let turnRows = 2000
 
-    /// Removes the first events of a channel between the bounds. The rows go at once: a mark on them would have to be asked
-    /// for by every read, and a second pass would have to remove them anyway.
+    /// Removes the first events of a channel between the bounds. The rows are deleted at once: a deletion mark would
+    /// have to be checked by every read, and a second pass would have to remove the rows anyway.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> DeletionBatch {
         guard let id = try names.id(of: channel) else { return DeletionBatch() }
         let cutoff = engineState.retention.cutoff(of: channel.app, now: now)
@@ -45,8 +45,8 @@ extension Writer {
         return stretch
     }
 
-    /// Removes kept events, and every copy of them that waits to be delivered again: such a delivery dies for want of its
-    /// event.
+    /// Removes kept events and every stored copy in waiting deliveries. Such a delivery later dies because its event is
+    /// gone.
     func remove(_ removals: [(channel: ChannelID, timetoken: Timetoken)]) throws(SQLiteFailure) {
         var gone: Set<Timetoken> = []
         for removal in removals {
@@ -66,7 +66,7 @@ extension Writer {
         }
     }
 
-    /// Whether a kept event lies at this place in a channel, earlier in this turn included.
+    /// True when a kept event of the channel has this timetoken, including one stored earlier in this turn.
     func isKept(_ timetoken: Timetoken, in channel: ChannelID) throws(SQLiteFailure) -> Bool {
         guard let id = try names.id(of: channel) else { return false }
         let find = statements.findPlace
@@ -76,7 +76,7 @@ extension Writer {
         return try find.step()
     }
 
-    /// Notes how long a space's events are kept; readers hold to it from the commit on.
+    /// Sets how long an app's events are kept. Readers apply it from the commit on.
     func setRetention(_ age: Duration?, of app: AppID) throws(SQLiteFailure) {
         statements.setRetention.bind(age?.timetokenTicks, at: 1)
         statements.setRetention.bind(try id(of: app), at: 2)

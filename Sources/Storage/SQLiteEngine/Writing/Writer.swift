@@ -2,11 +2,12 @@ import ChatModel
 import Logging
 import SQLite
 
-/// The one connection that writes, on a thread of its own. Each turn takes all that waits into one transaction: while a
-/// commit waits for the disk the next batch gathers, so a busy store pays for the disk once per batch (group commit).
+/// The one connection that writes, on a thread of its own. Each turn takes all waiting requests into one transaction.
+/// While a commit waits for the disk the next batch gathers, so a busy store waits for the disk once per batch (group
+/// commit).
 final class Writer {
-    /// Timetokens are reserved this far ahead in the file, so that one that was given out is never given again: not
-    /// after a crash either, with the clock stepped back.
+    /// Timetokens are reserved this far ahead in the file, so that a timetoken is never assigned twice, not even after
+    /// a crash when the clock has stepped back.
     private static let reserve = Timetoken.ticksPerSecond
 
     let database: Database
@@ -18,28 +19,29 @@ final class Writer {
     private let writeQueue: WriteQueue
     private let condition: StoreHealth
 
-    /// The end of the log, as this turn moves it; means something while it is held.
+    /// The end of the log as this turn moves it; valid only while the allocator is held.
     var mark: TimetokenAllocator.Mark
     private var isEndHeld = false
-    /// Whether this turn's end is to be shown though no event came to lie before it.
+    /// True when this turn moves the watermark although no event was stored before it.
     private var showsEnd = false
     private let logPages: SQLiteEngineSettings.LogPages
-    /// How long the write-ahead log was when readers did not let go of it.
+    /// The length of the write-ahead log when readers last did not release it.
     private var pagesWhenBusy = 0
-    /// The last directory revision, uncommitted ones of this turn included.
+    /// The last directory revision, including uncommitted ones of this turn.
     var revision: Revision
 
-    // MARK: One turn's own
+    // MARK: State of one turn
 
     /// The clock, read once per turn.
     private(set) var now: Timetoken = .zero
-    /// What got a place in this turn, in order.
+    /// The events that got a timetoken in this turn, in order.
     private(set) var events: [Event] = []
-    /// What records have changed in this turn, in order: told once it is committed, before its events can be seen.
+    /// The record changes of this turn, in order. They are published after the commit, before its events become
+    /// visible.
     var changed: [RecordChanges] = []
-    /// What changes in memory once the turn is committed, in order, before anyone is answered.
+    /// Changes to memory after the commit, in order, before any caller is answered.
     var effects: [() -> Void] = []
-    /// Wakes the callers, last of all.
+    /// Answers to the callers, run last.
     var answers: [() -> Void] = []
 
     init(
@@ -61,7 +63,7 @@ final class Writer {
         revision = engineState.changes.end
     }
 
-    /// Works until the intake says finish. Calls `drained` when everything it was ever given is done.
+    /// Works until the write queue is finished. Calls `drained` when all accepted requests are done.
     func run(reader: Reader, drained: () -> Void) {
         while true {
             switch writeQueue.next(housekeepingAt: housekeeper.nextTurn, patience: housekeeper.patience) {
@@ -88,7 +90,7 @@ final class Writer {
         checkpointIfLong()
     }
 
-    /// Runs the wishes in one transaction, if any of them needs one, and makes them visible.
+    /// Runs the requests in one transaction, if any of them needs one, and makes their effects visible.
     func turn(_ requests: [any WriteRequest]) throws(TurnFailure) {
         begin()
         let drafts = requests.reduce(0) { $0 + $1.drafts }
@@ -103,7 +105,7 @@ final class Writer {
             } catch {
                 throw TurnFailure(error)
             }
-            // Callers that were told "nothing was stored" must not see their events appear after all.
+            // Events of callers that received "nothing was stored" must not appear later.
             guard writeQueue.mayCommit() else { throw TurnFailure.givenUp }
             writeQueue.countCallers()
             publish()
@@ -123,7 +125,7 @@ final class Writer {
         publish()
     }
 
-    /// A transaction of the engine's own, between batches.
+    /// Runs a transaction of the engine's own, between batches.
     func maintain(_ body: (Writer) throws(SQLiteFailure) -> Void) throws(TurnFailure) {
         begin()
         do throws(TurnFailure) {
@@ -166,7 +168,7 @@ final class Writer {
         condition.note(.works)
     }
 
-    /// Takes the transaction back, with what this side remembers of it.
+    /// Rolls back the transaction and the state of this turn.
     private func abandon() {
         database.rollback()
         names.forget()
@@ -175,7 +177,7 @@ final class Writer {
 
     private func publish() {
         for change in changed { engineState.publish(change) }
-        // Before anybody is answered: who emits again at once may find it free.
+        // Before any caller is answered, so that a caller that emits again at once may find the allocator free.
         releaseEnd(showing: events, evenNone: showsEnd)
         for effect in effects { effect() }
         for answer in answers { answer() }
@@ -185,8 +187,8 @@ final class Writer {
         changed = []
     }
 
-    /// A failure of the store fails everybody; one that a single wish may have caused (a value too large, a constraint)
-    /// makes each wish run alone, so that only the guilty one fails.
+    /// Handles a failed turn. A failure of the store fails all requests. A failure that a single request may have
+    /// caused (a value too large, a constraint) makes each request run alone, so that only the faulty one fails.
     private func recover(from failure: TurnFailure, _ requests: [any WriteRequest]) {
         guard failure.isOneWishesFault, requests.count > 1 else {
             report(failure)
@@ -222,8 +224,8 @@ final class Writer {
         engineState.end.release(mark, showing: events, evenNone: evenNone, now: now)
     }
 
-    /// Takes a place for nobody, behind which the watermark will be: what is put before it can be read then. While the end
-    /// is held.
+    /// Takes a timetoken without an event and moves the watermark past it, so that imported events before it can be
+    /// read. Only while the allocator is held.
     func endMovingOn() -> Timetoken {
         showsEnd = true
         return Timetoken(mark.next(now: now))
@@ -231,10 +233,11 @@ final class Writer {
 
     func add(_ event: Event) { events.append(event) }
 
-    /// What the next event gets; while the end is held.
+    /// The timetoken of the next event. Only while the allocator is held.
     var nextPlace: Timetoken { Timetoken(max(mark.last + 1, now.rawValue)) }
 
-    /// Makes sure that so many more timetokens are reserved: how many a decision takes shows only when it is made.
+    /// Reserves room for this many more timetokens, because the number that a decision takes is known only when it is
+    /// made.
     func reserve(for drafts: Int) throws(SQLiteFailure) {
         let mayReach = nextPlace.rawValue + UInt64(drafts)
         if mayReach > mark.reserved { try reserve(upTo: mayReach + Self.reserve) }
@@ -245,7 +248,7 @@ final class Writer {
         mark.reserved = bound
     }
 
-    /// Notes in the file how far a numbering has come.
+    /// Stores the last value of a numbering in the file.
     func setHead(of numbering: Numbering, to value: UInt64) throws(SQLiteFailure) {
         statements.setHead.bind(Int64(value), at: 1)
         statements.setHead.bind(numbering.rawValue, at: 2)
@@ -255,7 +258,8 @@ final class Writer {
     /// The numberings of one file.
     enum Numbering: Int { case log = 0, directory = -1 }
 
-    /// The last act: the head exactly, so that the next start goes on from here and not from the reserve, and an empty log.
+    /// Stores the exact head as the writer's last step, so that the next start continues from there and not from the
+    /// reserve.
     private func settle() {
         engineState.end.close()
         do throws(TurnFailure) {
@@ -268,18 +272,18 @@ final class Writer {
         }
     }
 
-    /// Writes and takes back as much as the largest event: fails where its append would.
+    /// Writes and rolls back as much as the largest event. Fails where appending that event would fail.
     func probe() throws(SQLiteFailure) {
         try database.execute("INSERT INTO probe VALUES (zeroblob(\(engineState.limits.dataBytes))); DELETE FROM probe")
     }
 
     // MARK: Checkpoints
 
-    /// How long readers are waited for when the log is too long, by everybody who emits.
+    /// How long a checkpoint waits for readers when the log is too long. All emitters wait with it.
     private static let readersWait: Duration = .milliseconds(100)
 
-    /// Here and nowhere else: up to SQLite 3.51.2, two connections that write and copy at the same instant can lose a commit
-    /// (<https://www.sqlite.org/wal.html>, "the WAL-reset bug").
+    /// Checkpoints run here and nowhere else: up to SQLite 3.51.2, two connections that write and copy at the same
+    /// instant can lose a commit (<https://www.sqlite.org/wal.html>, "the WAL-reset bug").
     private func checkpointIfLong() {
         let pages = database.walPages
         guard pages >= logPages.long else { return }
@@ -290,8 +294,8 @@ final class Writer {
             defer { if isTooLong { database.busyTimeout = engineState.limits.storeDeadline } }
             try database.checkpoint(isTooLong ? .restart : .passive)
         } catch  where error.kind == .busy {
-            // A reader holds an old snapshot: one of ours lets go of it within its deadline, a backup once it is made. Not
-            // asked again before the log is twice as long, or every batch would wait.
+            // A reader holds an old snapshot. One of the engine releases it within its deadline, a backup once it is
+            // made. The next attempt is made when the log is twice as long; otherwise every batch would wait.
             if isTooLong { pagesWhenBusy = pages }
         } catch {
             report(TurnFailure(error))
@@ -299,9 +303,9 @@ final class Writer {
     }
 }
 
-/// Why a turn did not become durable.
+/// The reason why a turn did not become durable.
 struct TurnFailure: Error, CustomStringConvertible {
-    /// What its callers are told.
+    /// The error that its callers receive.
     let answer: ChatError
     let isOneWishesFault: Bool
     let description: String

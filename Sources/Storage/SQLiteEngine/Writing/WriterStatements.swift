@@ -36,7 +36,7 @@ struct WriterStatements {
         insertType = try database.prepare("INSERT INTO type(name) VALUES (?)")
         insertEvent = try database.prepare(EventRow.insert)
         findEvent = try database.prepare("SELECT \(EventRow.columns) FROM event WHERE tt=?")
-        // Touches nothing while the first sighting holds; after its window the key is free again.
+        // Changes nothing while the first use of the key is within its window; afterwards the key can be used again.
         see = try database.prepare(
             """
             INSERT INTO seen(ch, key, tt, until) VALUES (?1,?2,?3,?4)
