@@ -4,28 +4,28 @@ public import HTTPClient
 import Locking
 public import Logging
 
-/// Outbound delivery: tells webhooks of committed events, out of the log, through the durable queue.
+/// Outbound delivery: posts committed events from the log to webhooks through the durable queue.
 ///
-/// Nothing here is in the path of a request: an emit returns when its event is durable, and the planner finds it in the
-/// log (`layout.md`, walk 2).
+/// No part of it is in the path of a request: an emit returns when its event is durable, and the planner finds it in
+/// the log.
 public final class WebhookService: Sendable {
     /// Administration of webhooks.
     public let registry: WebhookRegistry
-    /// What became of deliveries.
+    /// The deliveries and their outcomes.
     public let deliveries: Deliveries
-    /// Replays, redrives and purges of many.
+    /// Replays, redrives and purges of many deliveries.
     public let jobs: Jobs
     private let runner: JobRunner
-    /// Consumers that ask instead of being told.
+    /// Subscriptions, from which consumers pull deliveries.
     public let subscriptions: Subscriptions
-    /// Asking receivers for their consent.
+    /// Requests for the consent of receivers.
     public let verification: ReceiverVerification
     private let planner: Planner
     private let sender: Sender
     private let counters = DeliveryCounters()
 
     /// - Parameters:
-    ///   - client: its address guard is what protects the network at connect time; pass the same guard in `options`.
+    ///   - client: its address guard protects the network when connections are made; pass the same guard in `options`.
     public init(service: ChatService, client: Client, options: WebhookOptions = WebhookOptions(), logger: Logger) {
         let recent = RecentEvents()
         registry = WebhookRegistry(
@@ -43,11 +43,13 @@ public final class WebhookService: Sendable {
             logger: logger)
     }
 
-    /// Plans and sends until cancelled or until the engine closes. The chat service must be running (its keyring loaded).
+    /// Plans and sends until cancelled or until the engine closes. The chat service must be running (its keyring
+    /// loaded).
     ///
-    /// Cancelling aborts attempts under way: they are not recorded and are made again, with the same id, by whoever runs
-    /// next. Call ``drain()`` first to let them end.
-    /// - Parameter whenReady: called once, when webhooks are loaded and every app is caught up with its log.
+    /// Cancelling aborts attempts under way. They are not recorded, and the next run makes them again with the same id.
+    /// Call ``drain()`` first to let them end.
+    ///
+    /// - Parameter whenReady: called once, when webhooks are loaded and every app is planned up to the end of its log.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         let revision = try await registry.load()
         let subscribed = try await subscriptions.load()
@@ -62,14 +64,14 @@ public final class WebhookService: Sendable {
         }
     }
 
-    /// Begins no more attempts and returns when none is under way: at most the client's deadline for one later, or when
-    /// cancelled. For a stop that leaves nothing to be sent twice.
+    /// Begins no more attempts and returns when none is under way: at most one client deadline later, or when
+    /// cancelled. For a stop after which nothing has to be sent twice.
     public func drain() async {
         subscriptions.stop()
         await sender.inFlightAttempts.drain()
     }
 
-    /// Counters since the start, and how things stand.
+    /// Counters since the start, and present values.
     public var metrics: WebhookMetrics {
         var metrics = WebhookMetrics()
         counters.fill(&metrics)
@@ -83,13 +85,13 @@ public final class WebhookService: Sendable {
     }
 }
 
-/// What is counted while planning and sending.
+/// The counters of planning and sending.
 final class DeliveryCounters: Sendable {
     private struct State {
         var attempts: [String: UInt64] = [:]
         var planned: UInt64 = 0
         var dead: UInt64 = 0
-        /// By app: the newest commit heard of, and how far planning has come.
+        /// By app: the newest commit reported, and the position that planning has reached.
         var heardOf: [AppID: Timetoken] = [:]
         var reached: [AppID: Timetoken] = [:]
     }
@@ -127,25 +129,27 @@ final class DeliveryCounters: Sendable {
     }
 }
 
-/// How outbound delivery stands.
+/// The state of outbound delivery.
 public struct WebhookMetrics: Sendable {
-    /// Attempts since the start by how they ended: `delivered`, or an error class of `conventions.md` 10.
+    /// Attempts since the start by result: `delivered`, or an error class.
     public var attempts: [String: UInt64] = [:]
     /// Attempts under way.
     public var inFlight = 0
     /// Deliveries put into the queue since the start.
     public var planned: UInt64 = 0
-    /// Deliveries given up since the start: at the end of their attempts, or as too many were waiting already.
+    /// Deliveries given up since the start: after their last attempt, or because too many were waiting.
     public var dead: UInt64 = 0
-    /// How far the planner is behind the newest commit it has heard of, in 100 ns ticks; the greatest of all apps.
+    /// How far the planner is behind the newest reported commit, in 100 ns ticks; the largest value of all apps.
     public var plannerLagTicks: UInt64 = 0
-    /// Registered webhooks, and those of them that are disabled.
+    /// Registered webhooks.
     public var webhooks = 0
+    /// Webhooks that are disabled.
     public var disabledWebhooks = 0
-    /// Webhooks whose circuit is open or half open: attempts fail on end.
+    /// Webhooks whose circuit is open or half open because of consecutive failures.
     public var openCircuits = 0
     /// Webhooks whose stored record cannot be read; their deliveries are held.
     public var unreadableWebhooks = 0
 
+    /// Creates metrics with zero values.
     public init() {}
 }

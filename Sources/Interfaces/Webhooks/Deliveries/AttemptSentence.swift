@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 extension DeliveryAttempt {
-    /// What happened, in a sentence for people; nil when it went well.
+    /// The failure in one sentence for people; nil when the attempt succeeded.
     var sentence: String? {
         guard let error else { return nil }
         switch (error, status) {
@@ -16,7 +16,7 @@ extension DeliveryAttempt {
         }
     }
 
-    /// Known where the attempt ended before anything was sent.
+    /// The recorded cause of an attempt that ended before anything was sent.
     private var cause: String? {
         details.flatMap { try? JSONDocument($0) }?.root["cause"]?.string
     }

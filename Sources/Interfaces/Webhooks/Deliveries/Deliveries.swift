@@ -4,8 +4,8 @@ import HTTPClient
 public import JSON
 import Locking
 
-/// What became of what was owed to webhooks. Every verb demands the scope `manage`; deliveries of events beyond the
-/// caller's channels and types are not there for it.
+/// The deliveries to webhooks and their outcomes. Every method requires the scope `manage`. Deliveries of events
+/// outside the caller's channels and types are treated as nonexistent.
 public struct Deliveries: Sendable {
     let registry: WebhookRegistry
     private let tokens: PostTokens
@@ -17,25 +17,29 @@ public struct Deliveries: Sendable {
 
     var queue: any DeliveryQueue { registry.queue }
 
-    /// Which deliveries to list, the newest event first unless asked otherwise.
+    /// Selects the deliveries to list. The newest event is first unless the list asks for another order.
     public struct Query: Sendable {
-        /// The id of a webhook or a subscription.
+        /// The id of a webhook or a subscription; nil for all.
         public var subscriber: String?
-        /// Empty for all.
+        /// Selects deliveries with one of these statuses; empty for all.
         public var statuses: Set<DeliveryStatus> = []
+        /// Selects deliveries of the event with this timetoken; nil for all.
         public var event: Timetoken?
-        /// Of their events; empty for all.
+        /// Selects deliveries of events with a matching type; empty for all.
         public var types: [NamePattern] = []
+        /// Selects deliveries of events in a matching channel; empty for all.
         public var channels: [NamePattern] = []
-        /// Its times are those of the events.
+        /// The page and its order. Its time bounds apply to the events.
         public var list: RecordList
 
+        /// Selects all deliveries of the app.
         public init(_ list: RecordList) { self.list = list }
     }
 
-    /// The app's deliveries by event, strictly between the bounds. A page may hold fewer than `limit` and still have a
-    /// next one.
-    /// - Throws: `.malformed` for a cursor that is none of ours.
+    /// The app's deliveries in the order of their events, strictly between the bounds. A page may have fewer than
+    /// `limit` deliveries although a next page follows.
+    ///
+    /// - Throws: `.forbidden` without the scope `manage`; `.malformed` for an invalid cursor.
     public func list(_ wanted: Query, by caller: Caller) async throws(ChatError) -> Page<Delivery> {
         try caller.demand(.manage)
         let list = wanted.list
@@ -70,7 +74,8 @@ public struct Deliveries: Sendable {
     }
 
     /// One delivery with its attempts, oldest first.
-    /// - Throws: `.notFound`.
+    ///
+    /// - Throws: `.notFound`; `.forbidden` without the scope `manage`.
     public func delivery(
         _ id: String, by caller: Caller
     ) async throws(ChatError) -> (delivery: Delivery, attempts: [DeliveryAttempt]) {
@@ -81,16 +86,17 @@ public struct Deliveries: Sendable {
         return (found.0, found.1)
     }
 
-    /// Makes a delivery due now, whatever became of it; its id stays, a pending retry is brought forward. That of a
-    /// disabled webhook goes out when the webhook is enabled.
-    /// - Throws: `.notFound`; `.conflict` when an attempt is under way, and when it cannot be due: its webhook is deleted, or
-    ///   holds as much as it may.
+    /// Makes a delivery due now, whatever its state. Its id stays the same, and a pending retry is brought forward. A
+    /// delivery of a disabled webhook is sent when the webhook is enabled.
+    ///
+    /// - Throws: `.notFound`; `.conflict` when an attempt is under way, when the webhook is deleted, and when the
+    ///   webhook holds as many deliveries as it may.
     public func retry(_ id: String, by caller: Caller) async throws(ChatError) -> Delivery {
         let found = try await delivery(id, by: caller).delivery
         guard try await queue.replay(.ids([id], in: caller.app), isDryRun: false) > 0 else {
             throw unrepeatable(found)
         }
-        // Who asks by hand wants to see now how the receiver is.
+        // A retry by hand is meant to show the receiver's present state at once.
         await registry.circuits.reset(found.subscriber)
         return try await delivery(id, by: caller).delivery
     }
@@ -106,9 +112,11 @@ public struct Deliveries: Sendable {
         return ChatError(.conflict, "an attempt of this delivery is under way; ask again", retryAfter: .seconds(1))
     }
 
-    /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the answer. Not queued, not
-    /// repeated, not in the list; what it shows is the way a delivery takes.
-    /// - Throws: `.notFound`; `.conflict` before a receiver that must consent has; `.tooMany` while others are under way.
+    /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the response. The post is not
+    /// queued, not repeated and not listed; otherwise it is made like a delivery.
+    ///
+    /// - Throws: `.notFound`; `.conflict` when the receiver has to consent first; `.tooMany` while too many such posts
+    ///   are under way.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
@@ -143,10 +151,10 @@ public struct Deliveries: Sendable {
             guard let unsent = batch.unsent.first else { throw ChatError(.unavailable, "nothing to send") }
             answered = unsent
         }
-        // A table without a second attempt: a test is not repeated.
+        // A retry table without a second attempt: a test is not repeated.
         var state = DeliveryState(attempts: 0, table: RetryTable(delays: [], spread: 0))
         let decision = state.record(DeliveryState.AttemptEvent(answered.result, now: start), draw: 0)
-        // It is well: what waits for it need not wait for a probe.
+        // The receiver works, so waiting deliveries need no attempt that tests it.
         if decision.errorClass == nil { await registry.circuits.reset(webhook.subscriber) }
         return DeliveryAttempt(
             answered.result, at: start, error: decision.errorClass, isManual: true,
@@ -172,7 +180,8 @@ extension Caller {
 
 extension Delivery {
     /// Prints the delivery as the native API lists it, as the next value of `writer`.
-    /// - Parameter attempts: added as `attempt_log` when given.
+    ///
+    /// - Parameter attempts: printed as `attempt_log` when given.
     public func print(to writer: inout JSONWriter, attempts: [DeliveryAttempt]? = nil) {
         writer.beginObject()
         writer.member("id", id)
@@ -195,9 +204,9 @@ extension Delivery {
 }
 
 extension DeliveryAttempt {
-    /// Prints the attempt as it stands in `attempt_log`, as the next value of `writer`.
+    /// Prints the attempt as an element of `attempt_log`, as the next value of `writer`.
     ///
-    /// The answer's body is shown as text; bytes that are not UTF-8 are replaced.
+    /// The response's body is shown as text; bytes that are not valid UTF-8 are replaced.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("at", at.timestamp)

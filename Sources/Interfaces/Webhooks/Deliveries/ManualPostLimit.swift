@@ -1,15 +1,17 @@
 import ChatModel
 import Locking
 
-/// Lets few posts be made by hand at once: they take the connections of deliveries, and are in no queue that would share them.
+/// Limits the posts that are requested by hand. They use the same connections as deliveries, but no queue shares those
+/// fairly between them.
 final class ManualPostLimit: Sendable {
-    /// For one app, each to another webhook.
+    /// The maximum number of posts at once for one app, each to another webhook.
     static let most = 4
 
-    /// Webhooks that are posted to, by app.
+    /// The webhooks with a post under way, by app.
     private let underWay = Lock<[AppID: Set<String>]>([:])
 
-    /// Runs `body` if the app may have one more.
+    /// Runs `body` when the app may have one more post under way.
+    ///
     /// - Throws: `.tooMany`; what `body` throws.
     func pass<Result: Sendable>(
         _ subscriber: SubscriberID, _ body: () async throws(ChatError) -> Result

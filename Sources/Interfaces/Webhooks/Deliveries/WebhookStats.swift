@@ -2,21 +2,21 @@ import ChatCore
 public import ChatModel
 public import JSON
 
-/// How a webhook is doing: what is owed to it, and how its attempts went lately.
+/// The state of a webhook: its waiting deliveries and the results of its latest attempts.
 public struct WebhookStats: Sendable {
-    /// Counted up to here; more is a lower bound.
+    /// The maximum count; a count that reaches it is a lower bound.
     static let mostCounted = 100_000
 
     var webhook: String
     var counts: [(status: DeliveryStatus, count: Int)]
-    /// Nil also when whoever asked does not reach its event.
+    /// The oldest waiting delivery. Also nil when the caller may not read its event.
     var oldestWaiting: Delivery?
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?)
-    /// Nil when nothing was attempted since the start.
+    /// Nil when no attempt was made since the start of the gateway.
     var figures: AttemptStatistics?
     var now: Timetoken
 
-    /// Prints it as the next value of `writer`.
+    /// Prints the statistics as the next value of `writer`.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("webhook", webhook)
@@ -67,6 +67,8 @@ extension JSONWriter {
 }
 
 extension Deliveries {
+    /// The statistics of a webhook.
+    ///
     /// - Throws: `.notFound`; `.forbidden`.
     public func stats(of id: String, by caller: Caller) async throws(ChatError) -> WebhookStats {
         let webhook = try await registry.webhook(id, by: caller)
@@ -87,8 +89,9 @@ extension Deliveries {
             figures: registry.figures.figures(of: webhook.subscriber), now: now)
     }
 
-    /// The newest event that was delivered to a webhook, as long as deliveries are kept. Without one where the webhook
-    /// begins: what happened before was never meant for it.
+    /// The newest event that was delivered to a webhook, as long as deliveries are kept. When there is none, the
+    /// position from which the webhook receives events.
+    ///
     /// - Throws: `.notFound`; `.forbidden`.
     public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken {
         let webhook = try await registry.webhook(id, by: caller)

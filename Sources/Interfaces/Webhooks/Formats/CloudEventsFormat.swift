@@ -2,11 +2,11 @@ import ChatModel
 import JSON
 import Signing
 
-/// CloudEvents 1.0 over HTTP (`conventions.md` 4).
+/// CloudEvents 1.0 over HTTP.
 ///
-/// Attributes: `id` and `type` of the envelope, `source` from app and channel, `time`, `subject` and `partitionkey` (the
-/// channel), `dataschema` (the address of the exact version) where a schema accepted the event; as extensions `user`, and
-/// `traceparent` and `tracestate` of whoever emitted the event, where that is known.
+/// Attributes: `id` and `type` of the envelope, `source` from app and channel, `time`, `subject` and `partitionkey`
+/// (the channel), `dataschema` (the address of the exact version) when a schema accepted the event. Extensions: `user`,
+/// and the emitter's `traceparent` and `tracestate` when they are known.
 struct CloudEventsFormat: WebhookFormat {
     enum Mode: Sendable { case structured, binary, batch }
 
@@ -72,7 +72,7 @@ struct CloudEventsFormat: WebhookFormat {
     }
 }
 
-/// The members of a printed envelope, each with its bytes.
+/// The members of a printed envelope, each as bytes.
 struct EnvelopeParts {
     let members: [(name: String, value: JSONText)]
 
@@ -85,27 +85,28 @@ struct EnvelopeParts {
 
     subscript(name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
-    /// A member that is a text; nil where there is none.
+    /// The value of a text member; nil when there is none.
     func text(_ name: String) -> String? {
         guard let bytes = self[name]?.bytes, bytes.count >= 2, bytes[0] == UInt8(ascii: "\"") else { return nil }
-        // Most have nothing to unescape, and parsing costs ten times as much.
+        // Most texts need no unescaping, and parsing costs ten times as much.
         if !bytes.contains(UInt8(ascii: "\\")) { return String(decoding: bytes[1..<bytes.count - 1], as: UTF8.self) }
-        // It was printed by us, so it parses; if not, the member counts as absent.
+        // The gateway printed this text, so it parses; otherwise the member counts as absent.
         return (try? JSONDocument(bytes))?.root.string
     }
 }
 
-/// Percent-encoding of names, which are any UTF-8.
+/// Percent-encoding of names, which may contain any UTF-8.
 enum Percent {
-    /// A field value: what is not visible ASCII, `"` and `%` itself are encoded (CloudEvents HTTP binding 3.1.3.2).
+    /// Encodes a header field value: everything except visible ASCII, and `"` and `%` themselves, is encoded
+    /// (CloudEvents HTTP binding 3.1.3.2).
     static func headerValue(_ text: String) -> String {
         encode(text) { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "\"") }
     }
 
-    /// A path segment: unreserved characters stay (RFC 3986, 2.3).
+    /// Encodes a path segment: unreserved characters stay (RFC 3986, 2.3).
     static func segment(_ text: String) -> String { encode(text, isUnreserved) }
 
-    /// A value in a form body; the same, as a space may be written `%20` there too.
+    /// Encodes a value for a form body. The encoding is the same, because a space may be written as `%20` there too.
     static func form(_ text: String) -> String { encode(text, isUnreserved) }
 
     private static func isUnreserved(_ byte: UInt8) -> Bool {

@@ -4,29 +4,35 @@ import JSON
 
 /// A header field.
 public struct HeaderField: Sendable, Hashable {
+    /// The field's name.
     public var name: String
+    /// The field's value.
     public var value: String
 
+    /// Creates a field.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
     }
 }
 
-/// What one event becomes on the wire, without what changes from attempt to attempt.
+/// The form of one event on the wire, without the parts that change from attempt to attempt.
 public struct PostContent: Sendable, Equatable {
+    /// The content type of JSON bodies.
     public static let json = "application/json"
     static let cloudEvent = "application/cloudevents+json"
     static let cloudEventBatch = "application/cloudevents-batch+json"
 
+    /// The value of `content-type`.
     public var contentType: String
     /// Fields that belong to the event, such as the attributes of a CloudEvent in binary mode.
     public var headers: [HeaderField]
-    /// UTF-8: several verifiers of signatures break on anything else.
+    /// The body in UTF-8: several libraries that verify signatures fail on anything else.
     public var body: [UInt8]
-    /// Where the event stands in a trace, as it is kept (`TraceContext.stored`).
+    /// The trace context of the event, in its stored form (`TraceContext.stored`).
     var trace: String?
 
+    /// Creates content.
     public init(contentType: String = Self.json, headers: [HeaderField] = [], body: [UInt8]) {
         self.contentType = contentType
         self.headers = headers
@@ -35,8 +41,8 @@ public struct PostContent: Sendable, Equatable {
 }
 
 extension PostContent {
-    /// The bytes the queue keeps of what was sent: fields, an empty line and the body. The planner stores plain envelopes;
-    /// those begin with a brace, and no field does.
+    /// The bytes that the queue stores of what was sent: the fields, an empty line and the body. The planner stores
+    /// plain envelopes instead; those begin with a brace, which no field does.
     var stored: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(body.count + 64 + headers.count * 48)
@@ -52,16 +58,16 @@ extension PostContent {
 
     private static let traceNames = ["traceparent", "tracestate"]
 
-    /// The lines of `trace`, each under its name.
+    /// The lines of `trace` as fields, each under its name.
     private var traceFields: [HeaderField] {
         let lines = trace?.split(separator: "\n").map(String.init) ?? []
         return zip(Self.traceNames, lines).map { HeaderField($0, $1) }
     }
 
-    /// Whether bytes are a plain envelope, and not what `stored` made.
+    /// True when the bytes are a plain envelope and not the form made by `stored`.
     static func isEnvelope(_ stored: [UInt8]) -> Bool { stored.first == UInt8(ascii: "{") }
 
-    /// Reads what `stored` made; nil for other bytes.
+    /// Reads the bytes made by `stored`; nil for other bytes.
     init?(stored: [UInt8]) {
         var fields: [HeaderField] = []
         var start = stored.startIndex
@@ -87,7 +93,7 @@ extension PostContent {
         return nil
     }
 
-    /// Several in one: an array of their bodies. They must be of one content type.
+    /// Combines several contents into a JSON array of their bodies. All must have the same content type.
     init(batch: [PostContent]) {
         var body: [UInt8] = [UInt8(ascii: "[")]
         body.reserveCapacity(batch.reduce(2) { $0 + $1.body.count + 1 })
@@ -102,10 +108,10 @@ extension PostContent {
 }
 
 extension ChatService {
-    /// Envelopes with the objects beside their events, read now.
+    /// Adds to envelopes the objects included beside their events, as they are now.
     ///
     /// - Parameters:
-    ///   - envelopes: plain envelopes of one app's events, with their places.
+    ///   - envelopes: plain envelopes of one app's events, with their timetokens.
     /// - Throws: what the store throws.
     func including(
         _ inclusion: IncludePolicy, in envelopes: [(event: Timetoken, envelope: [UInt8])], of app: AppID
@@ -121,8 +127,8 @@ extension ChatService {
         }
     }
 
-    /// As much of an event that the log does not hold any more as says which objects stand beside it. It is a passing one, and so
-    /// in no thread.
+    /// The parts of an event, no longer in the log, that determine the objects included beside it. Only an ephemeral
+    /// event can be missing from the log, so it is in no thread.
     private static func event(at timetoken: Timetoken, printed envelope: [UInt8], in app: AppID) -> Event {
         func text(_ name: String) -> String? {
             JSONText(trusted: envelope).rawMember(name).flatMap { try? JSONDocument($0).root.string }
@@ -135,7 +141,8 @@ extension ChatService {
 }
 
 extension PreparedDelivery {
-    /// The same with the objects beside its event, as they are now; itself where an attempt before has stored what it sent.
+    /// The content with the objects included beside its event, as they are now. Unchanged when an earlier attempt has
+    /// stored what it sent.
     ///
     /// - Throws: what the store throws.
     func including(

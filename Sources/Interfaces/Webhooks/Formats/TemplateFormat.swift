@@ -2,10 +2,11 @@ import ChatModel
 import JSON
 import Templates
 
-/// A body the webhook's owner has declared: `event` is the envelope, `webhook` has the webhook's `id`.
+/// A body defined by the webhook's owner. In the template, `event` is the envelope and `webhook` has the webhook's
+/// `id`.
 struct TemplateFormat: WebhookFormat {
     static let roots = ["event", "webhook"]
-    /// A few references to a large payload could otherwise make it many times its size.
+    /// The maximum size of a body. A few references to a large payload could otherwise multiply its size.
     static let limitBytes = 256 * 1024
 
     private struct Context: TemplateContext {

@@ -1,32 +1,38 @@
 public import ChatModel
 import JSON
 
-/// How an event becomes the body of a post.
+/// Converts an event into the body of a post.
 ///
-/// A wire language that webhooks are to speak registers its own under a name (``WebhookOptions/formats``); it stays out of
-/// queue, retries and signatures.
+/// An interface that defines another format registers it under a name (``WebhookOptions/formats``). Formats do not deal
+/// with the queue, retries or signatures.
 public protocol WebhookFormat: Sendable {
-    /// Whether several events may go in one post, as a JSON array of what each becomes.
+    /// True when several events may be sent in one post, as a JSON array of their bodies.
     var isBatchable: Bool { get }
 
-    /// What an event becomes. The same event must always give the same bytes: a retry that comes after a crash is made anew.
+    /// Converts an event. The same event must always give the same bytes: a retry after a crash converts the event
+    /// again.
+    ///
     /// - Parameters:
     ///   - envelope: the event as `Event.envelope` prints it.
-    ///   - trace: where the event stands in a trace, which no envelope tells; nil for one that is not traced.
+    ///   - trace: the trace context of the event, which the envelope does not contain; nil when the event is not
+    ///     traced.
+    /// - Throws: ``FormatError`` when the event has no form in this format.
     func content(
         of envelope: [UInt8], trace: TraceContext?, for subscriber: SubscriberID
     ) throws(FormatError) -> PostContent
 }
 
-/// Why an event has no form in a format. The attempt fails with it, and is repeated: the webhook may be mended meanwhile.
+/// The reason why an event has no form in a format. The attempt fails with it and is repeated, because the webhook may
+/// be corrected in the meantime.
 public struct FormatError: Error, Sendable {
-    /// For the attempt log; names no secrets.
+    /// The text for the attempt log; contains no secrets.
     public var text: String
 
+    /// Creates an error with a text for the attempt log.
     public init(_ text: String) { self.text = text }
 }
 
-/// The names of the formats that are always there.
+/// The names of the formats that are always available.
 public enum BuiltInFormat: String, Sendable, CaseIterable {
     case envelope, flat, cloudevents
     case cloudeventsBinary = "cloudevents_binary"
@@ -37,11 +43,11 @@ public enum BuiltInFormat: String, Sendable, CaseIterable {
     static let reserved: Set<String> = ["sendbird"]
 }
 
-/// Every format a webhook may choose, by its name.
+/// All formats that a webhook may use, by name.
 struct FormatTable: Sendable {
     private let formats: [String: any WebhookFormat]
 
-    /// - Parameter publicURL: begins the addresses of schemas; empty when it is unknown, and then none are named.
+    /// - Parameter publicURL: the prefix of the addresses of schemas. When it is empty, bodies name no schemas.
     init(publicURL: String, others: [String: any WebhookFormat] = [:]) {
         let builtIn: [String: any WebhookFormat] = [
             BuiltInFormat.envelope.rawValue: EnvelopeFormat(),
@@ -53,14 +59,14 @@ struct FormatTable: Sendable {
         formats = others.merging(builtIn) { _, builtIn in builtIn }
     }
 
-    /// Nil for a name nobody has registered.
+    /// The format of a webhook; nil for a name that is not registered.
     func format(of settings: WebhookSettings) -> (any WebhookFormat)? {
         if let template = settings.template { return TemplateFormat(template.compiled) }
         return formats[settings.format]
     }
 }
 
-/// The native envelope as it is: the default, and what Standard Webhooks asks for.
+/// The unchanged native envelope: the default, and the form that Standard Webhooks recommends.
 struct EnvelopeFormat: WebhookFormat {
     var isBatchable: Bool { true }
 
@@ -71,10 +77,11 @@ struct EnvelopeFormat: WebhookFormat {
     }
 }
 
-/// The payload's members at the top, and five facts of the event beside them: for receivers that read flat rows.
+/// The payload's members at the top level with five properties of the event beside them, for receivers that read flat
+/// rows.
 ///
-/// The facts win over members of the same name: a receiver must be able to trust them. A payload that is no object stands
-/// under `data`.
+/// The event's properties replace members of the same name, so that a receiver can trust them. A payload that is not an
+/// object is printed under `data`.
 struct FlatFormat: WebhookFormat {
     private static let facts = [
         ("event_id", "id"), ("event_type", "type"), ("channel", "channel"), ("user", "user"),

@@ -44,7 +44,7 @@ extension DeliveryJob {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is no job of ours.
+    /// Reads the record made by `body`; nil for a record that is not a valid job.
     ///
     /// - Parameter compilesFilter: false for a record that is only shown or changed.
     init?(_ record: Record, compilesFilter: Bool = true) {
@@ -73,7 +73,7 @@ extension DeliveryJob {
 }
 
 extension DeliveryScope {
-    /// Prints its members into an object that is open.
+    /// Prints the scope's members into an open object.
     func print(to writer: inout JSONWriter) {
         if let webhook { writer.member("webhook", webhook) } else { writer.nullMember("webhook") }
         writer.member("only", only.rawValue)
@@ -85,7 +85,8 @@ extension DeliveryScope {
         if let filter { writer.member("filter", filter.text) } else { writer.nullMember("filter") }
     }
 
-    /// Reads what was printed; nil when a condition cannot be read: left out, it would select more than was meant.
+    /// Reads a printed scope. Nil when a condition cannot be read: without it the scope would select more than was
+    /// meant.
     init?(_ root: JSONValue, compilesFilter: Bool) {
         guard let only = root["only"]?.string.flatMap(Only.init(rawValue:)),
             let after = root["after"]?.string.flatMap({ Timetoken(text: $0) }),

@@ -1,35 +1,42 @@
 public import ChatCore
 public import ChatModel
 
-/// Which deliveries a job is about.
+/// Selects the deliveries of a job.
 public struct DeliveryScope: Sendable {
+    /// Selects by state.
     public enum Only: String, Sendable, CaseIterable {
-        /// What has not been delivered: given up, or waiting for a retry.
+        /// Deliveries that have failed: given up, or waiting for a retry.
         case failed
-        /// What was given up.
+        /// Deliveries that were given up.
         case dead
-        /// Every event the webhook asks for now, found in the log: also what was delivered, and what was never planned.
+        /// All events of the log that the webhook now selects, including those that were delivered and those that were
+        /// never planned.
         case all
     }
 
-    /// Of this webhook; nil: of every webhook of the app.
+    /// The webhook whose deliveries are selected; nil for every webhook of the app.
     public var webhook: String?
+    /// The states selected.
     public var only: Only
-    /// Events strictly between these.
+    /// The bounds of the events, both exclusive: later than this.
     public var after: Timetoken
+    /// The upper bound of the events, exclusive.
     public var before: Timetoken
-    /// Narrow further; nil: any.
+    /// Patterns of event types; nil for any type.
     public var types: [NamePattern]?
+    /// Patterns of channels; nil for any channel.
     public var channels: [NamePattern]?
+    /// A filter on the events; nil for any event.
     public var filter: Filter?
-    /// What of it whoever asked may have: a webhook may still be owed events it was told of under wider settings. Nil: all.
+    /// The part that the caller may read. A webhook may still have deliveries planned under wider settings. Nil for
+    /// all.
     var reach: Reach?
 
-    /// How far a credential reaches.
+    /// The channels and types that a credential covers.
     struct Reach: Sendable {
         var channels: [NamePattern]
         var types: [NamePattern]
-        /// `$system` too.
+        /// True when `$system` is covered too.
         var isAdmin: Bool
 
         init(channels: [NamePattern], types: [NamePattern], isAdmin: Bool) {
@@ -50,6 +57,7 @@ public struct DeliveryScope: Sendable {
         }
     }
 
+    /// Creates a scope.
     public init(
         webhook: String? = nil, only: Only = .failed, after: Timetoken = .zero, before: Timetoken = .distantFuture,
         types: [NamePattern]? = nil, channels: [NamePattern]? = nil, filter: Filter? = nil
@@ -63,7 +71,7 @@ public struct DeliveryScope: Sendable {
         self.filter = filter
     }
 
-    /// Whether every delivery of the queue's page belongs to it.
+    /// True when every delivery of a page of the queue belongs to the scope.
     var isWhole: Bool { types == nil && channels == nil && filter == nil && reach?.isEverything ?? true }
 
     var statuses: Set<DeliveryStatus> { only == .dead ? [.dead] : [.dead, .failed] }

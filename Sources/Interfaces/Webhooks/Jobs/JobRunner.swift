@@ -4,16 +4,16 @@ import JSON
 import Locking
 import Logging
 
-/// Does the steps of jobs, one job after the other. A step is bounded; its progress is written down before the next, so
-/// that after a crash at most one step is done again, which deliveries bear: they keep their ids.
+/// Runs the steps of jobs, alternating between jobs. A step is bounded, and its progress is stored before the next step
+/// begins. After a crash at most one step is repeated, which is harmless because deliveries keep their ids.
 final class JobRunner: Sendable {
     let selection: JobSelection
     private let registry: WebhookRegistry
     private let logger: Logger
-    /// When each job's next step is due; ``stepping`` while one is made.
+    /// The due time of each job's next step; ``stepping`` while a step runs.
     private let alive = Lock<[RecordKey: Timetoken]>([:])
     private static let stepping = Timetoken.distantFuture
-    /// A step that comes later than this after it was due is not made up for: what follows would be a burst.
+    /// A step that starts later than this after its due time is not made up for, because that would cause a burst.
     private static let mostLate: Duration = .seconds(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
@@ -28,13 +28,13 @@ final class JobRunner: Sendable {
     private var directory: any Directory { registry.directory }
     private var clock: WallClock { registry.service.clock }
 
-    /// Looks at a job again: it is new, or was changed.
+    /// Schedules a job that is new or was changed.
     func wake(_ key: RecordKey) {
         alive.withLock { $0[key] = .zero }
         waker.yield()
     }
 
-    /// Works until cancelled. For one task.
+    /// Runs until cancelled. Only one task may call it.
     func run() async {
         await loadUnfinished()
         for await _ in wakes {
@@ -42,13 +42,13 @@ final class JobRunner: Sendable {
                 let now = clock.now
                 let due = alive.withLock { $0.filter { $0.value <= now }.map(\.key) }
                 for key in due { await step(key) }
-                // Cancellation shows at the loop's head; the pause carries no other news.
+                // The head of the loop checks for cancellation.
                 if due.isEmpty { try? await Task.sleep(for: pause(at: now)) }
             }
         }
     }
 
-    /// Until the next step is due, but no longer than it takes to see a job that was woken.
+    /// The time until the next step is due, but at most the time within which a woken job must be seen.
     private func pause(at now: Timetoken) -> Duration {
         let next = alive.withLock { $0.values.min() } ?? .distantFuture
         guard next < now.adding(registry.options.jobPause) else { return registry.options.jobPause }
@@ -67,14 +67,14 @@ final class JobRunner: Sendable {
                     break
                 } catch {
                     logger.warning("jobs not read", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
-                    // Cancellation shows at the loop's head.
+                    // The head of the loop checks for cancellation.
                     try? await Task.sleep(for: registry.options.jobPause)
                 }
             }
         }
     }
 
-    /// Does the next part of a job, or forgets one that is not to run.
+    /// Runs the next step of a job, or removes a job that is not to run.
     private func step(_ key: RecordKey) async {
         let begun = clock.now
         let wasDue = alive.withLock { $0.updateValue(Self.stepping, forKey: key) } ?? .zero
@@ -86,7 +86,8 @@ final class JobRunner: Sendable {
             let part = try await selection.part(
                 of: job.scope, in: job.app, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
             let done = try await perform(part, of: job)
-            // Next round, or when the rate allows: counted from when this step was due, or its own time would be missing.
+            // The next step runs in the next round, or when the rate allows it. The time counts from when this step was
+            // due; otherwise the duration of the step would be lost.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
             due = (wasDue.adding(Self.mostLate) < begun ? begun : wasDue).adding(pause)
             try await note(part, done, key)
@@ -98,8 +99,8 @@ final class JobRunner: Sendable {
 
     private func perform(_ part: JobSelection.Part, of job: DeliveryJob) async throws(ChatError) -> Int {
         let queue = registry.queue
-        // As with a retry by hand: who asks has reason to think that the receiver is well again. Once, or one that is still
-        // sick would be asked with every page.
+        // As with a retry by hand, the request suggests that the receiver works again. The circuit is reset once only;
+        // otherwise a receiver that still fails would be tried with every page.
         if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
             await registry.circuits.reset(SubscriberID(webhook, in: job.app))
         }
@@ -122,21 +123,23 @@ final class JobRunner: Sendable {
         }
     }
 
-    /// What cannot be done is over; what could not be done now is tried again.
+    /// Ends a job that cannot be done, and schedules the step again after a temporary failure.
     private func recover(from error: ChatError, _ key: RecordKey) async {
         logger.warning("job's step failed", metadata: ["job": "\(key.id)", "error": "\(error.message)"])
         let now = clock.now
-        // A conflict is a webhook whose record cannot be read: that takes another version of the gateway.
+        // A conflict means that the webhook's record cannot be read; that needs another version of the gateway.
         if [.notFound, .malformed, .conflict].contains(error.code) {
-            // Not written down: the next step fails the same way.
+            // When this is not stored, the next step fails in the same way.
             _ = try? await change(key) { if !$0.state.isOver { $0.end(.failed, reason: error.message, at: now) } }
         }
-        // Cancellation shows in the caller's loop.
+        // The caller's loop checks for cancellation.
         try? await Task.sleep(for: registry.options.jobPause)
     }
 
-    /// - Parameter due: when the next step is; nil: there is none. A job that was woken meanwhile is looked at again: what
-    ///   this step has read of it may be no longer so.
+    /// Ends a step.
+    ///
+    /// - Parameter due: the time of the next step; nil when there is none. A job that was woken in the meantime is
+    ///   examined again, because the record that this step has read may be outdated.
     private func end(_ key: RecordKey, due: Timetoken?) {
         alive.withLock { if $0[key] == Self.stepping { $0[key] = due } }
     }
@@ -147,7 +150,8 @@ final class JobRunner: Sendable {
         try await directory.read(key).flatMap { DeliveryJob($0, compilesFilter: compilesFilter) }
     }
 
-    /// Reads, alters and writes a job, and again when another write came between. Nil when it is gone.
+    /// Reads, changes and writes a job; repeats this when another write came in between. Returns nil when the job does
+    /// not exist.
     func change(_ key: RecordKey, _ alter: (inout DeliveryJob) -> Void) async throws(ChatError) -> DeliveryJob? {
         while true {
             guard var job = try await read(key, compilesFilter: false) else { return nil }
@@ -157,7 +161,7 @@ final class JobRunner: Sendable {
                 let record = try await directory.write([RecordChange(key, body: job.body, demand: .etag(etag))])[0]
                 return DeliveryJob(record, compilesFilter: false)
             } catch {
-                // Somebody else wrote in between.
+                // The record was changed by another write.
                 if error.code == .notFound { return nil }
                 if error.code != .stale { throw error }
             }

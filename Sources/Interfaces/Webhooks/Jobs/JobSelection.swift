@@ -3,13 +3,13 @@ import ChatModel
 import JSON
 import Locking
 
-/// Finds the deliveries of a scope, page by page: constant memory, however many there are.
+/// Finds the deliveries of a scope page by page. Memory use is constant, however many there are.
 struct JobSelection: Sendable {
-    /// Deliveries or events looked at in one step.
+    /// The number of deliveries or events examined in one step.
     static let pageSize = 250
-    /// Deliveries counted, where the store can count them.
+    /// The maximum count when the store can count the deliveries.
     static let mostCounted = 1_000_000
-    /// Looked at one by one to count them.
+    /// The maximum number of deliveries examined one by one to count them.
     static let mostLookedAt = 20_000
 
     let registry: WebhookRegistry
@@ -17,14 +17,14 @@ struct JobSelection: Sendable {
     private var queue: any DeliveryQueue { registry.queue }
     private var log: any EventLog { registry.service.engine.log }
 
-    /// What a page has for a job.
+    /// A page's result for a job.
     struct Part: Sendable {
-        /// Deliveries of the queue that belong to it.
+        /// The deliveries of the queue that belong to the scope.
         var ids: [String] = []
-        /// What the log has for it.
+        /// The events of the log that belong to the scope, as deliveries.
         var items: [PlannedDelivery] = []
         var examined = 0
-        /// Where the next page begins; nil at the end.
+        /// The position of the next page; nil at the end.
         var position: String?
 
         var count: Int { ids.count + items.count }
@@ -47,7 +47,7 @@ struct JobSelection: Sendable {
         var part = Part(examined: page.items.count, position: page.cursor)
         for delivery in page.items where scope.admits(type: delivery.type, channel: delivery.channel) {
             if let filter = scope.filter {
-                // What is no longer kept cannot be looked at; it does not pass for a match.
+                // An event that is no longer kept cannot be examined, so it does not match.
                 guard let event = try await log.event(at: delivery.event, in: app), filter.accepts(event) else {
                     continue
                 }
@@ -57,7 +57,7 @@ struct JobSelection: Sendable {
         return part
     }
 
-    /// Out of the log: every event that the webhook asks for now, whenever it was made.
+    /// A page from the log: every event that the webhook now selects, whatever its age.
     private func eventsPart(
         of scope: DeliveryScope, in app: AppID, at position: String?, limit: Int
     ) async throws(ChatError) -> Part {
@@ -79,7 +79,7 @@ struct JobSelection: Sendable {
         return part
     }
 
-    /// How many there are, counted up to some point.
+    /// The number of deliveries in the scope, counted up to a limit.
     func count(_ scope: DeliveryScope, in app: AppID) async throws(ChatError) -> (count: Int, isExact: Bool) {
         if scope.only != .all, scope.isWhole {
             let count = try await queue.count(scope.query(in: app, limit: 1), most: Self.mostCounted)
@@ -98,12 +98,12 @@ struct JobSelection: Sendable {
 }
 
 extension PlannedDelivery {
-    /// - Parameter printed: the event's body, if there is one already.
+    /// - Parameter printed: the event's body, when it is available already.
     init(_ event: Event, to webhook: String, printed: [UInt8]? = nil) {
         self.init(
             id: deliveryID(of: event.timetoken, to: webhook), subscriber: SubscriberID(webhook, in: event.channel.app),
             event: event.timetoken, type: event.type, channel: event.channel.name,
-            // A passing event cannot be read later.
+            // An ephemeral event cannot be read later.
             body: event.retention == .passing ? printed ?? event.forCopies.envelope.bytes : nil)
     }
 }

@@ -3,12 +3,13 @@ public import ChatModel
 import JSON
 import Locking
 
-/// Replays, redrives and purges of many deliveries. Every verb demands the scope `manage`; a job of a webhook beyond the
-/// caller's reach is not there for it, and one that is about all webhooks is for callers who reach everything.
+/// Replays, redrives and purges of many deliveries. Every method requires the scope `manage`. A job of a webhook that
+/// the caller may not read is treated as nonexistent. A job for all webhooks requires a caller that may read
+/// everything.
 public struct Jobs: Sendable {
-    /// Jobs of an app that are not over.
+    /// The maximum number of an app's jobs that are not over.
     static let mostAlive = 20
-    /// Jobs that are over and can still be seen.
+    /// The number of finished jobs that are kept.
     static let mostKept = 100
 
     private let registry: WebhookRegistry
@@ -21,22 +22,24 @@ public struct Jobs: Sendable {
 
     private var directory: any Directory { registry.directory }
 
-    /// How many deliveries a scope has now; counted up to some point, exact below it.
-    /// - Throws: `.notFound` for a webhook that is not there; `.forbidden`.
+    /// The number of deliveries in a scope now: exact up to a limit, a lower bound above it.
+    ///
+    /// - Throws: `.notFound` when the webhook does not exist; `.forbidden`.
     public func count(
         _ scope: DeliveryScope, by caller: Caller
     ) async throws(ChatError) -> (count: Int, isExact: Bool) {
         try await demandReach(of: scope, by: caller)
-        // Off the loop: its filter may look at thousands of events.
+        // Runs off the loop, because a filter may examine thousands of events.
         return try await asLongWork { () async throws(ChatError) in
             try await runner.selection.count(bounded(scope, by: caller), in: caller.app)
         }
     }
 
-    /// Begins a job. What comes later than this moment is not part of it.
-    /// - Parameter rate: deliveries per second at most; nil: as fast as it goes.
-    /// - Throws: `.notFound` for a webhook that is not there; `.forbidden`; `.malformed` for a scope the kind cannot have;
-    ///   `.invalid` when too many jobs are not over.
+    /// Starts a job. Events and deliveries after this moment are not part of it.
+    ///
+    /// - Parameter rate: the maximum number of deliveries per second; nil for no limit.
+    /// - Throws: `.notFound` when the webhook does not exist; `.forbidden`; `.malformed` for a scope that the kind does
+    ///   not support; `.invalid` when too many jobs are not over.
     public func begin(
         _ kind: DeliveryJob.Kind, _ scope: DeliveryScope, rate: Int? = nil, by caller: Caller
     ) async throws(ChatError) -> DeliveryJob {
@@ -44,7 +47,8 @@ public struct Jobs: Sendable {
         if kind == .purge, scope.only != .dead { throw ChatError(.malformed, "only dead deliveries can be purged") }
         try await makeRoom(in: caller.app)
         let now = registry.service.clock.now
-        // Named by the moment, so that jobs are listed in their order; a repeated moment is refused by the directory.
+        // The id contains the time, so that jobs are listed in the order of creation. The directory rejects a repeated
+        // id.
         var job = DeliveryJob(
             id: "job_\(now.rawValue)", app: caller.app, kind: kind, scope: bounded(scope, by: caller), rate: rate,
             created: now)
@@ -65,9 +69,10 @@ public struct Jobs: Sendable {
         return stored
     }
 
-    /// The app's jobs, newest first unless asked otherwise. A page may hold fewer than its limit and still have a next one.
+    /// The app's jobs, newest first unless the list asks for another order. A page may have fewer jobs than its limit
+    /// although a next page follows.
     ///
-    /// - Parameter states: those of the jobs to list; empty for all.
+    /// - Parameter states: lists jobs in one of these states; empty for all.
     public func list(
         _ list: RecordList, states: Set<DeliveryJob.State> = [], by caller: Caller
     ) async throws(ChatError) -> Page<DeliveryJob> {
@@ -88,7 +93,9 @@ public struct Jobs: Sendable {
         }
     }
 
-    /// - Throws: `.notFound`.
+    /// One job.
+    ///
+    /// - Throws: `.notFound`; `.forbidden` without the scope `manage`.
     public func job(_ id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob {
         try caller.demand(.manage)
         let record = try await directory.read(RecordKey(.job, id, in: caller.app))
@@ -98,8 +105,9 @@ public struct Jobs: Sendable {
         return job
     }
 
-    /// Pauses, resumes or cancels a job. What it has done stays done.
-    /// - Throws: `.notFound`; `.conflict` for one that is over.
+    /// Pauses, resumes or cancels a job. Completed work is not undone.
+    ///
+    /// - Throws: `.notFound`; `.conflict` when the job is over.
     public func set(_ state: DeliveryJob.State, of id: String, by caller: Caller) async throws(ChatError) -> DeliveryJob
     {
         let job = try await job(id, by: caller)
@@ -117,7 +125,7 @@ public struct Jobs: Sendable {
         return changed
     }
 
-    // MARK: Who may
+    // MARK: Permissions
 
     private func demandReach(of scope: DeliveryScope, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
@@ -134,15 +142,15 @@ public struct Jobs: Sendable {
             try await demandReach(of: job.scope, by: caller)
             return true
         } catch {
-            // Its webhook is gone: what is left of it tells nothing of events.
+            // The job's webhook does not exist any more; the job that remains reveals nothing about events.
             return error.code == .notFound
         }
     }
 
     // MARK: Bounds
 
-    /// Nothing that happens while it runs belongs to it: a delivery it made due could come up again for ever. Nor does what
-    /// the caller could not have read.
+    /// The scope limited to the present and to what the caller may read. Without the limit in time, a delivery that the
+    /// job makes due could be selected again without end.
     private func bounded(_ scope: DeliveryScope, by caller: Caller) -> DeliveryScope {
         var scope = scope
         scope.reach = DeliveryScope.Reach(caller)

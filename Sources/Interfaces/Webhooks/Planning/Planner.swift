@@ -4,18 +4,19 @@ import JSON
 import Locking
 import Logging
 
-/// Turns committed events into deliveries: reads the log after a durable position, finds the webhooks that are told, and
-/// stores what is owed to them together with the new position (`layout.md`, walk 2).
+/// Makes deliveries from committed events. It reads the log after a stored position, finds the matching webhooks and
+/// subscriptions, and stores their deliveries together with the new position.
 ///
-/// One position for each app, since the log is read by app. Two planners may work on one app: the queue compares the
-/// position it moves, so one of them loses and reads on from where the other came to.
+/// Each app has its own position, since the log is read by app. Two planners may work on one app: the queue compares
+/// the position before it moves it, so one of them fails and continues from the other's position.
 final class Planner: Sendable {
-    /// Events read at a time.
+    /// The number of events read at a time.
     static let pageSize = 500
-    /// Deliveries stored at a time, give or take those of one event: a commit must not hold up those of the emitters.
+    /// The approximate number of deliveries stored at a time; those of one event are not split. A larger commit would
+    /// delay the commits of emitted events.
     static let itemsPerPlan = 2000
-    /// Events without a delivery after which the durable position is moved all the same. Until then it stays behind,
-    /// which costs reading them again after a restart, and saves a commit for each batch nobody is told of.
+    /// The number of events without a delivery after which the stored position is moved anyway. Until then it stays
+    /// behind: the events are read again after a restart, which saves a commit for each batch that matches no webhook.
     static let silentEventsTolerated = 4096
 
     private let service: ChatService
@@ -36,19 +37,21 @@ final class Planner: Sendable {
         self.logger = logger
     }
 
-    /// Where planning of one app stands.
+    /// The planner's position in one app.
     private struct Position {
-        /// As the queue has it.
+        /// The position stored in the queue.
         var durable: Timetoken
-        /// Everything up to here has been looked at; nothing between `durable` and here is owed to anyone.
+        /// The position up to which all events were examined. No event between `durable` and here has a delivery.
         var reached: Timetoken
         var silentEvents = 0
     }
 
-    /// - Parameter whenReady: called once, when every app is caught up with its log.
+    /// Plans until cancelled.
+    ///
+    /// - Parameter whenReady: called once, when every app is planned up to the end of its log.
     func run(whenReady: @Sendable () -> Void) async throws {
         let wake = registry.plannerWake
-        // Before the positions are read: what is committed in between is then heard of twice rather than never.
+        // Subscribes before the positions are read: a commit in between is then seen twice rather than never.
         let commits = await service.engine.log.committed()
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, wake) }
@@ -66,7 +69,8 @@ final class Planner: Sendable {
         }
     }
 
-    /// Where the hub runs, which every commit wakes in any case: where no webhook wants to know, it wakes nobody else.
+    /// Listens on the hub's executor, which every commit wakes anyway. When no webhook matches, it wakes no other
+    /// thread.
     private func listen(to commits: CommitSequence, _ wake: PlannerSignal) async {
         for await commit in commits {
             var last: AppID?
@@ -80,7 +84,7 @@ final class Planner: Sendable {
         wake.finish()
     }
 
-    /// Plans one app up to its watermark. Tries again until it succeeds: the log does not forget, so neither does this.
+    /// Plans one app up to its watermark. Retries until it succeeds: the log keeps the events.
     private func catchUp(_ app: AppID, _ positions: inout [AppID: Position]) async {
         var failures = 0
         while !Task.isCancelled {
@@ -88,19 +92,20 @@ final class Planner: Sendable {
                 if try await step(app, &positions) { return }
                 failures = 0
             } catch {
-                // Somebody else moved the position, or whether we did is unknown: the queue says where it is.
+                // Another planner moved the position, or the outcome of the write is unknown: the queue has the current
+                // position.
                 positions[app] = nil
                 if error.code == .conflict { continue }
                 failures += 1
                 logger.warning(
                     "planning failed, trying again", metadata: ["app": "\(app)", "error": "\(error.message)"])
-                // Cancellation shows at the loop's head; the pause carries no other news.
+                // The head of the loop checks for cancellation.
                 try? await Task.sleep(for: min(.milliseconds(50 * failures), .seconds(2)))
             }
         }
     }
 
-    /// Reads a page and plans what it gives. True when the app's watermark is reached.
+    /// Reads a page and plans its deliveries. Returns true when the app's watermark is reached.
     private func step(_ app: AppID, _ positions: inout [AppID: Position]) async throws(ChatError) -> Bool {
         guard let since = registry.snapshot.withLock({ $0.earliestSince(in: app) }) else { return true }
         var position: Position
@@ -110,13 +115,13 @@ final class Planner: Sendable {
             let durable = try await service.engine.deliveries.cursor(Self.cursorName(app))
             position = Position(durable: durable, reached: durable)
         }
-        // Nothing before the first webhook was made can be owed to one; an app may have years of it.
+        // Events before the creation of the first webhook match none; an app may have years of them.
         position.reached = max(position.reached, since)
         let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         let deletions = service.deletions
         let page = try await service.engine.log.events(in: channels, after: position.reached, limit: Self.pageSize)
-        // After the page was read, never before. A webhook stands in the snapshot before its creation is answered, so for
-        // an event committed after that answer the webhook has won the race: whoever can read the event finds it here.
+        // Taken after the page was read, never before. A webhook is in the snapshot before the response to its creation
+        // is sent, so every event committed after that response is matched against it here.
         guard let matcher = registry.snapshot.withLock({ $0.matcher(for: app) }) else { return true }
         try await plan(page, read: deletions, matcher, app, &position)
         positions[app] = position
@@ -171,7 +176,7 @@ final class Planner: Sendable {
         for (subscriber, count) in overflowing { await tell(subscriber, hasLost: count) }
     }
 
-    /// Tells the app's operators and the log that what an endpoint should have been told is lost.
+    /// Reports to the app's operators and in the log that deliveries of a webhook or subscription were lost.
     private func tell(_ subscriber: SubscriberID, hasLost count: Int) async {
         guard let lost = overflow.add(count, of: subscriber, at: service.clock.now) else { return }
         logger.error(
@@ -181,7 +186,7 @@ final class Planner: Sendable {
         do throws(ChatError) {
             try await service.report("webhook.overflowing", data: data, in: subscriber.app)
         } catch {
-            // The line above is written, and the next notice will have the count of what comes until then.
+            // The line above is logged, and the next notice contains the count until then.
             logger.warning(
                 "webhook.overflowing not reported", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
         }
@@ -195,7 +200,7 @@ extension WebhookRegistry {
         planned.withLock { $0[app] = max($0[app] ?? .zero, position) }
     }
 
-    /// Returns when everything committed up to a position is planned: none of it can come to the queue later.
+    /// Returns when every event committed up to a position is planned: none of them can enter the queue later.
     func waitUntilPlanned(_ app: AppID, through position: Timetoken) async throws(ChatError) {
         plannerWake.mark(app, at: position)
         let deadline = ContinuousClock.now + .seconds(5)
@@ -203,7 +208,7 @@ extension WebhookRegistry {
             guard ContinuousClock.now < deadline, !Task.isCancelled else {
                 throw ChatError(.unavailable, "the webhooks' planner is behind; ask again", retryAfter: .seconds(1))
             }
-            // Cancellation shows at the loop's head.
+            // The head of the loop checks for cancellation.
             try? await Task.sleep(for: .milliseconds(5))
         }
     }

@@ -1,10 +1,10 @@
 import ChatModel
 import Locking
 
-/// Apps with news for the planner. Marks gather while it works, so what has piled up is planned in one go.
+/// The apps with new events for the planner. Marks accumulate while it works, so that a backlog is planned together.
 final class PlannerSignal: Sendable {
     private struct State {
-        /// Apps to look at, with the newest position they were heard of.
+        /// The marked apps, each with the newest position reported for it.
         var apps: [AppID: Timetoken] = [:]
         var sleeper: CheckedContinuation<Void, Never>?
         var isOver = false
@@ -24,7 +24,7 @@ final class PlannerSignal: Sendable {
         }?.resume()
     }
 
-    /// No more marks will come.
+    /// Ends the signal; no more marks follow.
     func finish() {
         state.withLock { state in
             state.isOver = true
@@ -32,7 +32,8 @@ final class PlannerSignal: Sendable {
         }?.resume()
     }
 
-    /// The apps marked since the last call; waits for one. Nil when it is over, or the task was cancelled. For one task.
+    /// The apps marked since the last call; waits for at least one. Nil when the signal has ended or the task was
+    /// cancelled. Only one task may call it.
     func next() async -> [AppID: Timetoken]? {
         while !Task.isCancelled {
             let (apps, isOver) = state.withLock { state in

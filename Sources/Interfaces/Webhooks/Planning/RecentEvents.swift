@@ -1,13 +1,13 @@
 import ChatModel
 import Locking
 
-/// Bodies of events that were planned a moment ago, so that sending does not read the log again, and an event owed to
-/// many webhooks is printed once.
+/// The bodies of recently planned events, so that sending does not read the log again and an event for many webhooks is
+/// printed once.
 ///
-/// Bounded by bytes; the oldest goes first. What is not here is read from the log. A deletion of events empties it
-/// (`ChatService.deletions`), so that no delivery carries what the log does not hold any more.
+/// Limited in bytes; the oldest body is removed first, and is then read from the log. A deletion of events empties the
+/// cache (`ChatService.deletions`), so that no delivery carries an event that the log no longer has.
 final class RecentEvents: Sendable {
-    /// An event as it is sent, and where it stands in a trace.
+    /// An event's body and trace context.
     struct Entry {
         let body: [UInt8]
         let trace: String?
@@ -15,14 +15,14 @@ final class RecentEvents: Sendable {
 
     private struct State {
         var entries: [Timetoken: Entry] = [:]
-        /// In the order they came; `first` is the oldest still held.
+        /// The timetokens in the order of insertion; `first` is the index of the oldest one held.
         var order: [Timetoken] = []
         var first = 0
         var bytes = 0
-        /// How many deletions there had been when the oldest entry's event was read.
+        /// The number of deletions when the oldest entry's event was read.
         var deletions: UInt64 = 0
 
-        /// Empties it where events were deleted since. False where `deletions` is an older number.
+        /// Empties the cache when events were deleted since. Returns false when `deletions` is an older number.
         mutating func keepUp(with deletions: UInt64) -> Bool {
             guard deletions >= self.deletions else { return false }
             if deletions > self.deletions { self = State(deletions: deletions) }
@@ -30,7 +30,7 @@ final class RecentEvents: Sendable {
         }
     }
 
-    /// What an entry costs beside its body: two table entries and an array's header.
+    /// The cost of an entry beside its body: two dictionary entries and an array header.
     private static let overhead = 128
 
     private let state = Lock(State())
@@ -38,7 +38,7 @@ final class RecentEvents: Sendable {
 
     init(capacityBytes: Int = 16 * 1024 * 1024) { capacity = capacityBytes }
 
-    /// - Parameter deletions: how many there had been before the event was read.
+    /// - Parameter deletions: the number of deletions before the event was read.
     func insert(_ body: [UInt8], trace: String?, at timetoken: Timetoken, deletions: UInt64) {
         state.withLock { state in
             guard state.keepUp(with: deletions),
@@ -60,18 +60,18 @@ final class RecentEvents: Sendable {
         }
     }
 
-    /// - Parameter deletions: how many there have been by now.
+    /// - Parameter deletions: the current number of deletions.
     func entry(at timetoken: Timetoken, deletions: UInt64) -> Entry? {
         state.withLock { $0.keepUp(with: deletions) ? $0.entries[timetoken] : nil }
     }
 }
 
-/// When operators are told of an endpoint that has as many deliveries waiting as it may: at the first that is lost, then once
-/// in a while with what was lost since.
+/// Decides when operators are notified of a webhook or subscription that has reached its limit of waiting deliveries:
+/// at the first lost delivery, then at intervals with the number lost since.
 final class OverflowAlerts: Sendable {
-    /// An endpoint that overflows does so with each event.
+    /// The interval between two notices. A queue at its limit loses a delivery with each event.
     static let interval: Duration = .seconds(3600)
-    /// Beyond it all are forgotten, and told of anew.
+    /// The maximum number of entries. Beyond it all are discarded, and notices begin anew.
     private static let most = 4096
 
     private struct Entry {
@@ -81,7 +81,7 @@ final class OverflowAlerts: Sendable {
 
     private let entries = Lock<[SubscriberID: Entry]>([:])
 
-    /// Counts what was lost. Returns how much there is to tell of; nil while it is too early.
+    /// Counts lost deliveries. Returns the number to report; nil while the last notice is too recent.
     func add(_ count: Int, of subscriber: SubscriberID, at now: Timetoken) -> Int? {
         entries.withLock { entries in
             let known = entries[subscriber]

@@ -2,17 +2,19 @@ import ChatCore
 import ChatModel
 
 extension WebhookMatcher {
-    /// Of a filter that is told of: an answer may name a hundred thousand.
+    /// The maximum number of characters shown of a filter: an explanation may name a hundred thousand.
     private static let shownFilterCharacters = 200
 
-    /// Every webhook with the first condition that did not hold, or with the patterns that led to it, by its present settings.
-    /// - Parameter mayShow: whether the filter of such settings may be told.
+    /// Every webhook with the first condition that did not hold, or with the patterns that matched, by its present
+    /// settings.
+    ///
+    /// - Parameter mayShow: returns true when the filter of such settings may be shown.
     func explain(_ event: Event, mayShow: (WebhookSettings) -> Bool = { _ in true }) -> [WebhookMatch] {
         let subject = FilterSubject(event)
         let isChatty = BuiltInTypes.isChatty(event.type)
         return entries.map { entry in
             let obstacle = Self.obstacle(entry, event, subject, isChatty, mayShow)
-            // What it was then is kept nowhere.
+            // The settings at the time of the event are not stored.
             let isChanged = entry.since < event.timetoken && event.timetoken < entry.updated
             let why = obstacle ?? Self.way(entry, event, isChatty)
             return WebhookMatch(

@@ -1,19 +1,20 @@
 import ChatCore
 import ChatModel
 
-/// Finds the webhooks and subscriptions of one app that are told of an event, without asking each of them.
+/// Finds the webhooks and subscriptions of one app that match an event, without testing each of them.
 ///
-/// Immutable: made anew when a webhook of the app changes. Who may be told is looked up as the feeds of streams are.
+/// Immutable: rebuilt when a webhook of the app changes. Candidates are looked up in the same index as the feeds of
+/// streams.
 struct WebhookMatcher: Sendable {
-    /// A class, so that looking at one copies nothing.
+    /// A class, so that reading an entry copies nothing.
     final class Entry: Sendable {
         let id: String
         let settings: WebhookSettings
         let since: Timetoken
-        /// When it was last changed.
+        /// The time of the last change.
         let updated: Timetoken
 
-        /// - Parameter id: a webhook's or a subscription's.
+        /// - Parameter id: the id of a webhook or a subscription.
         init(_ id: String, _ settings: WebhookSettings, since: Timetoken, updated: Timetoken) {
             self.id = id
             self.settings = settings
@@ -21,8 +22,8 @@ struct WebhookMatcher: Sendable {
             self.updated = updated
         }
 
-        /// Whether the channels it names include this one. Written out: the generic search of a sequence costs five times
-        /// as much, and this is what is asked most often.
+        /// True when the channel is among the named channels. Written as a loop: the generic search of a sequence costs
+        /// five times as much, and this is the most frequent test.
         func admits(channel: String) -> Bool {
             for pattern in settings.channels where pattern.matches(channel) { return true }
             return false
@@ -30,7 +31,7 @@ struct WebhookMatcher: Sendable {
     }
 
     let entries: [Entry]
-    /// By their places among the entries.
+    /// An index of the entries by their positions.
     private var index = SelectionIndex()
 
     init(_ webhooks: some Collection<Webhook>, _ subscriptions: some Collection<Subscription> = []) {
@@ -38,7 +39,7 @@ struct WebhookMatcher: Sendable {
             webhooks.map { Entry($0.id, $0.settings, since: $0.since, updated: $0.updated) }
             + subscriptions.map { Entry($0.id, $0.settings.selection, since: $0.since, updated: $0.updated) }
         entries = told.sorted { $0.id < $1.id }
-        // Of one app, and whose it is does not matter for finding them.
+        // All entries are of one app, and lookups do not depend on which.
         let app = webhooks.first?.app ?? subscriptions.first?.app ?? .gateway
         for (place, entry) in entries.enumerated() {
             let settings = entry.settings
@@ -48,9 +49,9 @@ struct WebhookMatcher: Sendable {
         }
     }
 
-    /// Calls `body` with the id of each webhook and subscription that is told of the event, each once.
+    /// Calls `body` once with the id of each webhook and subscription that matches the event.
     func visit(_ event: Event, _ body: (String) -> Void) {
-        // Another event says the same to webhooks.
+        // Another event carries the same content to webhooks.
         guard event.audience != .wire else { return }
         let subject = FilterSubject(event)
         let channel = event.channel.name
@@ -66,8 +67,8 @@ struct WebhookMatcher: Sendable {
         }
     }
 
-    /// Whether the types a webhook names include this one. `*` leaves out the chatty ones (`product.md` 6), and every pattern
-    /// those that must be named.
+    /// True when one of the patterns matches the type. `*` excludes chatty types, and every pattern excludes types that
+    /// must be named.
     static func admits(_ patterns: [NamePattern], _ type: String, isChatty: @autoclosure () -> Bool) -> Bool {
         for pattern in patterns {
             if case .all = pattern {

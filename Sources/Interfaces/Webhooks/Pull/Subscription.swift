@@ -2,29 +2,37 @@ public import ChatCore
 public import ChatModel
 public import JSON
 
-/// What a consumer without a public address takes from the queue itself, instead of being told: the same deliveries, asked for.
+/// A queue from which a consumer without a public address pulls deliveries. They are the same as those of a webhook.
 public struct Subscription: Sendable {
-    /// `sub_…`, never used again.
+    /// `sub_…`, never reused.
     public var id: String
+    /// The app of the subscription.
     public var app: AppID
+    /// The settings that its owner chooses.
     public var settings: SubscriptionSettings
-    /// Only later events are matched: the watermark when the subscription was made.
+    /// Only events after this position are matched: the watermark when the subscription was created.
     public var since: Timetoken
+    /// The time of creation.
     public var created: Timetoken
+    /// The time of the last change.
     public var updated: Timetoken
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
     public var etag = ""
-    /// Deliveries that wait to be pulled or acknowledged, counted up to ``mostBacklog``. Not stored: read with the record.
+    /// The deliveries that wait to be pulled or acknowledged, counted up to ``mostBacklog``. Not stored: read with the
+    /// record.
     var backlog = 0
-    /// Nobody sees it any more; its record stays until what waits for it is given up.
+    /// True when the subscription is hidden because it was deleted. The record remains until its waiting deliveries are
+    /// given up.
     var isDeleted = false
 
-    /// A backlog that reaches this is a lower bound: counting more would make lists slow.
+    /// The maximum count of the backlog; a count that reaches it is a lower bound. A larger limit would make lists
+    /// slow.
     static let mostBacklog = 1000
 
+    /// The key of the subscription in the queue.
     public var subscriber: SubscriberID { SubscriberID(id, in: app) }
 
-    /// How the queue is to treat it.
+    /// The settings of its lane in the queue.
     var lane: LaneSettings {
         var lane = LaneSettings(concurrency: settings.outstanding)
         lane.ordering = settings.ordering
@@ -34,31 +42,38 @@ public struct Subscription: Sendable {
     }
 }
 
-/// What the owner of a subscription decides.
+/// The settings that the owner of a subscription chooses.
 public struct SubscriptionSettings: Sendable {
+    /// The permitted `ackDeadline`, in seconds.
     public static let deadlines = 10...600
+    /// The permitted values of `outstanding`.
     public static let outstandingRange = 1...10_000
+    /// The permitted values of `attempts`.
     public static let attemptsRange = 1...100
 
-    /// As a webhook's: `*` leaves out the chatty types.
+    /// The types to match. As with webhooks, `*` excludes the chatty types.
     public var types: [NamePattern] = [.all]
-    /// As a webhook's: `*` leaves out `$system`.
+    /// The channels to match. As with webhooks, `*` excludes `$system`.
     public var channels: [NamePattern] = [.all]
+    /// A filter on the events; nil for all.
     public var filter: Filter?
+    /// A text for people.
     public var description = ""
-    /// How long a delivery that was pulled waits for its acknowledgement before it is given out again.
+    /// The time within which a pulled delivery must be acknowledged before it is handed out again.
     public var ackDeadline: Duration = .seconds(30)
-    /// Deliveries that may be out at once.
+    /// The maximum number of pulled deliveries without an acknowledgement.
     public var outstanding = 1000
+    /// The order in which deliveries are handed out.
     public var ordering = DeliveryOrdering.none
-    /// Times a delivery is given out; then it is dead.
+    /// The number of times a delivery is handed out before it is dead.
     public var attempts = 10
-    /// Objects to hand out beside each event, in the envelope's member `included`.
+    /// The objects to include beside each event, in the envelope's member `included`.
     public var included: Set<IncludedObject> = []
 
+    /// Creates the default settings.
     public init() {}
 
-    /// The part that is matched, as the matcher knows it, and what takes rights to set.
+    /// The part that the matcher uses and for which setting it requires permissions.
     var selection: WebhookSettings {
         var selection = WebhookSettings(url: "", types: types, channels: channels, filter: filter)
         selection.included = included
@@ -71,7 +86,7 @@ extension Subscription {
         RecordKey(.subscription, subscriber.name, in: subscriber.app)
     }
 
-    /// What the directory keeps.
+    /// The stored form in the directory.
     var body: JSONText {
         JSONText(capacity: 512) { writer in
             writer.beginObject()
@@ -83,12 +98,12 @@ extension Subscription {
         }
     }
 
-    /// Nil for a record that is no subscription of ours. A filter that no longer compiles makes it one: without its filter
-    /// it would be told of everything.
+    /// Reads a record; nil when it is not a valid subscription. A filter that no longer compiles makes it invalid,
+    /// because without its filter it would match every event.
     ///
     /// - Parameter compilesFilter: false for a record that is only shown.
     init?(_ record: Record, compilesFilter: Bool = true) {
-        // Damaged or of a newer version: the caller says so.
+        // The record is damaged or of a newer version; the caller reports it.
         guard let root = (try? JSONDocument(record.body))?.root, let types = root["types"]?.strings,
             let channels = root["channels"]?.strings, let since = root["since"]?.string.flatMap(Timetoken.init(text:)),
             let created = root["created"]?.string.flatMap(Timetoken.init(text:))
@@ -113,7 +128,7 @@ extension Subscription {
         isDeleted = root["deleted"]?.boolean ?? false
     }
 
-    /// Prints it as the native API shows it.
+    /// Prints the subscription as the native API shows it.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)

@@ -3,36 +3,41 @@ public import ChatModel
 import JSON
 import Locking
 
-/// A delivery as a consumer gets it.
+/// A delivery as a consumer receives it.
 public struct PulledEvent: Sendable {
-    /// Names this giving-out of the delivery; the next one has another.
+    /// Identifies this hand-out of the delivery; each hand-out has another id.
     public var ackID: String
-    /// Which time it is given out: 1 for the first.
+    /// The number of this hand-out: 1 for the first.
     public var attempt: Int
     /// The event's envelope, as JSON text.
     public var envelope: [UInt8]
 }
 
-/// What ``Subscriptions/seek(_:to:by:)`` did.
+/// The result of ``Subscriptions/seek(_:to:by:)``.
 public struct SeekOutcome: Sendable {
-    /// Deliveries that no longer wait.
+    /// The number of deliveries that no longer wait.
     public var skipped: Int
-    /// Deliveries that are due by it.
+    /// The number of deliveries made due.
     public var replayed: Int
-    /// Where it went on to look; events behind it are not replayed if `isComplete` is false.
+    /// The position up to which events were examined. When `isComplete` is false, later events are not replayed.
     public var reached: Timetoken
+    /// False when the seek stopped before the end of the log.
     public var isComplete: Bool
 }
 
 extension Subscriptions {
-    /// Ids in one acknowledgement.
+    /// The maximum number of ids in one acknowledgement.
     public static let mostIDs = 1000
-    /// Events looked at by one seek.
+    /// The maximum number of events examined by one seek.
     static let seekMost = 100_000
 
-    /// Gives out what is due, waiting for some. Each waits for its acknowledgement until the subscription's deadline.
-    /// - Parameter wait: in whole seconds.
-    /// - Throws: `.notFound`; `.forbidden` for who may not read all that the subscription is told of.
+    /// Hands out due deliveries; waits until there are some. Each must be acknowledged within the subscription's
+    /// deadline.
+    ///
+    /// - Parameters:
+    ///   - most: the maximum number of deliveries.
+    ///   - waitSeconds: the maximum wait in whole seconds.
+    /// - Throws: `.notFound`; `.forbidden` when the caller may not read everything that the subscription matches.
     public func pull(
         _ id: String, most: Int, waitSeconds: Int, by caller: Caller
     ) async throws(ChatError) -> [PulledEvent] {
@@ -40,7 +45,7 @@ extension Subscriptions {
         let included = subscription.settings.included
         var left = waitSeconds
         while true {
-            // In short turns, so that a gateway that stops need not wait for its consumers.
+            // Waits in short turns, so that a gateway that stops need not wait for its consumers.
             let leases = try await queue.take(
                 from: subscription.subscriber, limit: included.isEmpty ? most : min(most, IncludedObject.pageMost),
                 lease: subscription.settings.ackDeadline,
@@ -51,12 +56,12 @@ extension Subscriptions {
         }
     }
 
-    /// Ends deliveries well. False for one whose deadline has passed: it is given out again, or was.
+    /// Marks deliveries as delivered. False for one whose deadline has passed: it is or was handed out again.
     public func acknowledge(_ ids: [String], of id: String, by caller: Caller) async throws(ChatError) -> [Bool] {
         try await finish(ids, of: id, .delivered, error: nil, by: caller)
     }
 
-    /// Gives deliveries back, to be given out again after a while.
+    /// Returns deliveries to the queue, to be handed out again after a delay.
     public func refuse(
         _ ids: [String], of id: String, delay: Duration, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
@@ -64,7 +69,7 @@ extension Subscriptions {
         return try await finish(ids, of: id, .retry(at: due), error: "nack", by: caller)
     }
 
-    /// Moves the deadline of deliveries that take long.
+    /// Extends the deadline of deliveries that take long.
     public func extend(
         _ ids: [String], of id: String, by duration: Duration, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
@@ -74,10 +79,11 @@ extension Subscriptions {
         }
     }
 
-    /// Makes a position the subscription's own: what waits up to it is skipped, what lies behind it is due, whatever became
-    /// of it before. What is out at consumers is left alone.
+    /// Moves the subscription to a position. Deliveries that wait up to it are skipped, and those after it become due,
+    /// whatever their state. Deliveries that are handed out are left alone.
     ///
-    /// Looks at ``seekMost`` events at most, and stops at the first that finds no room.
+    /// Examines ``seekMost`` events at most, and stops at the first delivery for which there is no room.
+    ///
     /// - Throws: `.notFound`, `.forbidden`.
     public func seek(
         _ id: String, to position: Timetoken, by caller: Caller
@@ -95,7 +101,8 @@ extension Subscriptions {
         }
     }
 
-    /// Makes deliveries of the events behind a position due, off the loop of the request: each event costs its filter.
+    /// Makes deliveries of the events after a position due. Runs off the request's loop, because each event costs a
+    /// filter evaluation.
     private func replay(
         into subscription: Subscription, from start: SeekOutcome, upTo end: Timetoken
     ) async throws(ChatError) -> SeekOutcome {
@@ -131,7 +138,7 @@ extension Subscriptions {
         return outcome
     }
 
-    /// The oldest and the newest position there is.
+    /// The oldest and the newest position in the app's log.
     public func bounds(of app: AppID) async throws(ChatError) -> (earliest: Timetoken, latest: Timetoken) {
         (.zero, try await registry.service.engine.log.watermark(of: app))
     }
@@ -147,7 +154,7 @@ extension Subscriptions {
         return subscription
     }
 
-    /// What the leases are about. What cannot be handed out because the store fails is given back.
+    /// The events of the leases. Leases that cannot be handed out because the store fails are returned to the queue.
     private func handedOut(
         _ leases: [Lease], with included: Set<IncludedObject>
     ) async throws(ChatError) -> [PulledEvent] {
@@ -159,7 +166,8 @@ extension Subscriptions {
         }
     }
 
-    /// What the leases are about. An event that is no longer kept has nothing to be given out: its delivery is dead.
+    /// The events of the leases. When an event is no longer kept, there is nothing to hand out and its delivery becomes
+    /// dead.
     private func events(
         _ leases: [Lease], with included: Set<IncludedObject>
     ) async throws(ChatError) -> [PulledEvent] {
@@ -209,7 +217,7 @@ extension Subscriptions {
         }
     }
 
-    /// Does something with the leases the ids name; false for texts that name none.
+    /// Applies `body` to the leases named by the ids; false for texts that name none.
     private func eachKnown(
         _ ids: [String], _ subscription: Subscription,
         _ body: ([(lease: Lease, at: Timetoken)]) async throws(ChatError) -> [Bool]
@@ -221,7 +229,7 @@ extension Subscriptions {
     }
 }
 
-/// What an `ack_id` says. Its fence is what counts: it is given out once in the life of the file.
+/// The content of an `ack_id`. The fence alone identifies the hand-out: it is used only once in the life of the file.
 private struct AckID {
     let event: Timetoken
     let fence: UInt64

@@ -7,15 +7,15 @@ import Synchronization
 
 /// The subscriptions of all apps: their administration, and pulling (`Subscriptions+Pulling.swift`).
 ///
-/// The directory is the truth, the registry's snapshot follows it, so that the planner finds webhooks and subscriptions in
-/// one place. Administration demands the scope `manage`, pulling `read`; both that the caller may read all that the
-/// subscription is told of.
+/// The directory is the authority. The registry's snapshot follows it, so that the planner finds webhooks and
+/// subscriptions in one place. Administration requires the scope `manage` and pulling the scope `read`; both require
+/// that the caller may read everything that the subscription matches.
 public final class Subscriptions: Sendable {
     let registry: WebhookRegistry
     private let mirror: RecordMirror
     private let logger: Logger
     private let isStopping = Atomic(false)
-    /// Those whose deletion is not finished.
+    /// The subscriptions whose deletion is not finished.
     private let deleted = Lock<Set<SubscriberID>>([])
 
     init(registry: WebhookRegistry, logger: Logger) {
@@ -27,9 +27,10 @@ public final class Subscriptions: Sendable {
     var queue: any DeliveryQueue { registry.queue }
     private var directory: any Directory { registry.directory }
 
-    /// Makes a subscription. What is committed after this call returned is kept for it.
-    /// - Throws: `.forbidden` for what the caller may not read; `.invalid` past `Limits.webhooksPerApp`, which webhooks
-    ///   and subscriptions share.
+    /// Creates a subscription. Events committed after this call returned are kept for it.
+    ///
+    /// - Throws: `.forbidden` for events that the caller may not read; `.invalid` past `Limits.webhooksPerApp`, which
+    ///   webhooks and subscriptions share.
     public func create(_ settings: SubscriptionSettings, by caller: Caller) async throws(ChatError) -> Subscription {
         try caller.demand(.manage)
         try registry.demandReach(of: settings.selection, by: caller)
@@ -42,11 +43,13 @@ public final class Subscriptions: Sendable {
         let subscription = Subscription(
             id: registry.options.random.identifier(prefix: "sub_"), app: caller.app, settings: settings,
             since: try await registry.service.engine.log.watermark(of: caller.app), created: now, updated: now)
-        // The lane first: planned into one that is not known to be pulled, an event would be given to the sender.
+        // The lane is set first: in a lane that is not known to be pulled, an event would go to the sender.
         try await queue.set(subscription.lane, of: subscription.subscriber)
         return try await withBacklog(write(subscription, demand: .absent))
     }
 
+    /// One subscription.
+    ///
     /// - Throws: `.notFound`.
     public func subscription(_ id: String, by caller: Caller) async throws(ChatError) -> Subscription {
         try caller.demand(.manage)
@@ -62,8 +65,9 @@ public final class Subscriptions: Sendable {
         return subscription
     }
 
-    /// The app's subscriptions in the order of their ids unless asked otherwise.
-    /// - Throws: `.malformed` for a cursor that is none of ours.
+    /// The app's subscriptions in the order of their ids unless the list asks for another order.
+    ///
+    /// - Throws: `.malformed` for an invalid cursor.
     public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Subscription> {
         try caller.demand(.manage)
         var page = try await list.page(
@@ -78,8 +82,9 @@ public final class Subscriptions: Sendable {
         return page
     }
 
-    /// Changes settings; what waits follows a new ordering.
-    /// - Parameter etag: the demanded version (`If-Match`); nil takes any.
+    /// Changes settings. Waiting deliveries follow a new ordering.
+    ///
+    /// - Parameter etag: the required version (`If-Match`); nil accepts any.
     /// - Throws: `.stale`, `.notFound`, and what `create` throws.
     public func change(
         _ id: String, ifMatch etag: String?, by caller: Caller,
@@ -105,7 +110,8 @@ public final class Subscriptions: Sendable {
         throw ChatError(.conflict, "the subscription is being changed by others; ask again", retryAfter: .seconds(1))
     }
 
-    /// Removes a subscription; what still waited for it turns dead.
+    /// Deletes a subscription; its waiting deliveries become dead.
+    ///
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
@@ -120,8 +126,8 @@ public final class Subscriptions: Sendable {
         try await finishDeletion(of: subscription.subscriber)
     }
 
-    /// Gives up what waits for a deleted subscription, and then forgets it. What is cut short is done again at the next
-    /// start, or by the follower.
+    /// Gives up the waiting deliveries of a deleted subscription, then removes its record. An interrupted deletion is
+    /// completed at the next start, or by the follower.
     private func finishDeletion(of subscriber: SubscriberID) async throws(ChatError) {
         try await queue.set(.closed, of: subscriber, concurrency: 1)
         _ = try await directory.write([RecordChange(Subscription.recordKey(of: subscriber), body: nil)])
@@ -138,16 +144,16 @@ public final class Subscriptions: Sendable {
                     logger.warning(
                         "subscription not closed",
                         metadata: ["subscription": "\(subscriber)", "error": "\(error.message)"])
-                    // Cancellation shows at the loop's head.
+                    // The head of the loop checks for cancellation.
                     try? await Task.sleep(for: registry.options.settlePause)
                 }
             }
         }
     }
 
-    // MARK: What the directory says
+    // MARK: Following the directory
 
-    /// Reads every subscription and brings the lanes in line with them. Returns the revision to follow from.
+    /// Reads every subscription and sets the lanes accordingly. Returns the revision from which to follow.
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in registry.service.keyring.apps {
@@ -160,7 +166,7 @@ public final class Subscriptions: Sendable {
         return revision
     }
 
-    /// Applies what changes in the directory, until cancelled or until the engine closes.
+    /// Applies changes of the directory until cancelled or until the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, take) { key, error in
             logger.warning(
@@ -178,7 +184,7 @@ public final class Subscriptions: Sendable {
         let subscriber = SubscriberID(key.id, in: key.app)
         let subscription = record.flatMap { Subscription($0) }
         if record != nil, subscription == nil {
-            // It stays as it was, if it was known: what is owed to it is planned on.
+            // A known subscription stays as it was, and its events are still planned.
             logger.error("subscription record not understood", metadata: ["subscription": "\(subscriber)"])
             return
         }

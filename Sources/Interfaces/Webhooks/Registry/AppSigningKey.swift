@@ -5,13 +5,13 @@ import Locking
 import Logging
 import Signing
 
-/// The Ed25519 key that signs an app's deliveries where a webhook asks for it.
+/// The Ed25519 key that signs an app's deliveries for webhooks that request it.
 ///
-/// One for each app and not one for the gateway: with a shared key an app could have the gateway sign, for a receiver of
-/// another app, whatever it likes. It is copied into the record of each webhook that uses it, so that all that is needed to
-/// send stands in one place.
+/// Each app has its own key. With a key shared by the gateway, an app could have the gateway sign any content for a
+/// receiver of another app. The key is copied into the record of each webhook that uses it, so that everything needed
+/// to send is in one place.
 struct AppSigningKey: Sendable, Equatable {
-    /// The one before a rotation, which signs beside the present one for a while.
+    /// The key before a rotation, which also signs for a while.
     struct Previous: Sendable {
         let key: Ed25519PrivateKey
         let until: Timetoken
@@ -24,7 +24,7 @@ struct AppSigningKey: Sendable, Equatable {
 
     init(_ key: Ed25519PrivateKey) { self.key = key }
 
-    /// Reads `text`, and that of the previous one where there is one.
+    /// Reads the key from `text`, and the previous key when there is one.
     init?(_ text: String, previous: (text: String, until: Timetoken)? = nil) {
         guard let key = Self.key(text) else { return nil }
         self.key = key
@@ -34,7 +34,7 @@ struct AppSigningKey: Sendable, Equatable {
     }
 
     private static func key(_ text: String) -> Ed25519PrivateKey? {
-        // The only news of a failure is that it is no key of ours.
+        // Any failure means only that the text is not a valid key.
         guard case .ed25519(let key) = try? StandardSigningKey(text) else { return nil }
         return key
     }
@@ -44,14 +44,14 @@ struct AppSigningKey: Sendable, Equatable {
             && left.previous?.until == right.previous?.until
     }
 
-    /// What signs now, the present one first.
+    /// The keys that sign now, the current one first.
     func active(at now: Timetoken) -> [Ed25519PrivateKey] {
         [key] + (previous.map { now < $0.until ? [$0.key] : [] } ?? [])
     }
 
     /// `whsk_…`
     var text: String { StandardSigningKey.ed25519(key).text }
-    /// Names it in the published set.
+    /// The key's id in the published set.
     var id: String { key.publicKey.thumbprint }
     /// `whpk_…`
     var publicText: String { StandardVerificationKey.ed25519(key.publicKey).text }
@@ -64,7 +64,7 @@ struct PublishedKeys: Sendable {
     struct Entry: Sendable {
         let app: AppID
         let etag: String
-        /// Each until the moment beside it; empty: its record is damaged.
+        /// Each key until the time beside it; empty when the record is damaged.
         let jwks: [(text: String, until: Timetoken)]
     }
 
@@ -73,7 +73,7 @@ struct PublishedKeys: Sendable {
 }
 
 extension WebhookRegistry {
-    /// The app's key, made when it is first asked for.
+    /// The app's key, created on first use.
     func signingKey(of app: AppID) async throws(ChatError) -> AppSigningKey {
         let recordKey = Self.signingKeyRecord(of: app)
         for _ in 0..<2 {
@@ -83,18 +83,19 @@ extension WebhookRegistry {
                 try await write(made, to: recordKey, demand: .absent)
                 return made
             } catch {
-                // Made by somebody else in between: theirs counts.
+                // Another caller created the key in the meantime; its key is used.
                 guard error.code == .conflict else { throw error }
             }
         }
         throw ChatError(.unavailable, "the app's signing key cannot be had")
     }
 
-    /// Changes to another key; the present one signs beside it, and is published beside it, for `overlap`. One from before
-    /// the present one ends.
+    /// Replaces the key. The present key also signs and is published for `overlap`; a still older key ends at once.
+    ///
     /// - Parameter overlap: zero to ``longestOverlap``.
-    /// - Throws: `.forbidden` for who does not reach all that webhooks may be told of; `.malformed` for another overlap;
-    ///   `.conflict` when somebody else changes it. What fails after that is made good by the next call or start.
+    /// - Throws: `.forbidden` when the caller may not read everything that webhooks may match; `.malformed` for another
+    ///   overlap; `.conflict` when the key is changed at the same time. If updating the webhooks fails afterwards, the
+    ///   next call or start completes it.
     public func rotateSigningKey(
         overlap: Duration = .seconds(24 * 3600), by caller: Caller
     ) async throws(ChatError) -> RotatedSigningKey {
@@ -118,7 +119,7 @@ extension WebhookRegistry {
         return RotatedSigningKey(made)
     }
 
-    /// Brings the copies that webhooks have of the app's key in line with it.
+    /// Updates the copies of the app's key in its webhooks.
     func handOutSigningKey(of app: AppID) async throws(ChatError) {
         let holders = snapshot.withLock { snapshot in
             snapshot.subscribers(in: app).compactMap { snapshot[$0] }.filter { $0.appKey != nil }
@@ -129,7 +130,7 @@ extension WebhookRegistry {
             do throws(ChatError) {
                 _ = try await change(webhook.subscriber, ifMatch: nil) { if $0.appKey != nil { $0.appKey = key } }
             } catch {
-                // Deleted meanwhile, or no longer to be read: nothing is signed for it.
+                // Deleted in the meantime, or unreadable: nothing is signed for it.
                 if error.code != .notFound, error.code != .conflict { throw error }
             }
         }
@@ -151,8 +152,8 @@ extension WebhookRegistry {
         published.withLock { $0.until = .zero }
     }
 
-    /// The public halves of the keys of all apps, or of one, as JSON Web Keys. Kept in memory: anybody may ask. One made on
-    /// another node is there within ``PublishedKeys/life``.
+    /// The public keys of all apps, or of one, as JSON Web Keys. Kept in memory, because anyone may request them. A key
+    /// created on another node appears within ``PublishedKeys/life``.
     public func publishedKeys(of app: AppID? = nil) async throws(ChatError) -> [String] {
         let kept = published.withLock { [now = service.clock.now] in now < $0.until ? $0 : nil }
         let keys = if let kept { kept } else { try await readPublishedKeys() }
@@ -179,7 +180,7 @@ extension WebhookRegistry {
         return keys
     }
 
-    /// Empty for a damaged one: the keys of other apps are there all the same.
+    /// Empty for a damaged record, so that the keys of other apps are still returned.
     private func jwks(_ record: Record) -> [(text: String, until: Timetoken)] {
         do {
             let key = try open(record)
@@ -198,7 +199,7 @@ extension WebhookRegistry {
             root?[name]?.string.flatMap { try? service.vault.openText($0, context: record.key.vaultContext) }
         }
         let until = root?["previous_until"]?.string.flatMap { Timetoken(text: $0) }
-        // A previous one that cannot be opened is no reason to sign nothing.
+        // When the previous key cannot be opened, the current one still signs.
         let previous = opened("previous_key").flatMap { text in until.map { (text, $0) } }
         guard let key = opened("key").flatMap({ AppSigningKey($0, previous: previous) }) else {
             throw ChatError(.unavailable, "the app's signing key cannot be read; is a key missing in secrets_key?")
@@ -208,18 +209,19 @@ extension WebhookRegistry {
 
     private static let signingKeyPrefix = "webhook-signing-key/"
 
-    /// In the gateway's own space, where sealed settings are kept current.
+    /// Stored in the gateway's own app, where sealed settings are re-encrypted with a new key.
     private static func signingKeyRecord(of app: AppID) -> RecordKey {
         RecordKey(.setting, signingKeyPrefix + app.name, in: .gateway)
     }
 }
 
-/// An app's signing key as it is after a rotation: what is public of it.
+/// The public part of an app's signing key after a rotation.
 public struct RotatedSigningKey: Sendable {
+    /// The key's id in the published set.
     public let id: String
     /// `whpk_…`
     let publicText: String
-    /// The one before, until when it signs too; nil where there was none, or it ended at once.
+    /// The previous key's id and the time until which it also signs; nil when there was none, or it ended at once.
     public let previous: (id: String, until: Timetoken)?
 
     init(_ key: AppSigningKey) {
@@ -228,7 +230,7 @@ public struct RotatedSigningKey: Sendable {
         previous = key.previous.map { ($0.key.publicKey.thumbprint, $0.until) }
     }
 
-    /// Prints it as the next value of `writer`.
+    /// Prints the key as the next value of `writer`.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("key_id", id)

@@ -2,9 +2,9 @@ import HTTPClient
 public import JSON
 import Templates
 
-/// A body of the owner's own (``BuiltInFormat/template``).
+/// A body defined by the webhook's owner (``BuiltInFormat/template``).
 public struct WebhookTemplate: Sendable {
-    /// As it was written.
+    /// The template as it was written.
     public let text: JSONText
     let compiled: Template
 
@@ -14,7 +14,7 @@ public struct WebhookTemplate: Sendable {
     }
 }
 
-/// What a webhook shows its receiver, beside the signature. Its secrets are never printed.
+/// The credentials that a webhook sends to its receiver in addition to the signature. Its secrets are never printed.
 public enum WebhookAuth: Sendable, Equatable {
     case basic(user: String, password: String)
     case bearer(token: String)
@@ -25,21 +25,25 @@ public enum WebhookAuth: Sendable, Equatable {
         var tokenURL: String
         var clientID: String
         var clientSecret: String
+        /// The requested scope; nil for none.
         public var scope: String?
+        /// The requested audience; nil for none.
         public var audience: String?
-        /// Whether id and secret go in the body: some servers do not read the header (RFC 6749, 2.3.1).
+        /// True when id and secret are sent in the body: some servers do not read the header (RFC 6749, 2.3.1).
         var isSentInBody = false
     }
 }
 
-/// What a webhook shows and trusts in the TLS handshake.
+/// The client certificate that a webhook presents and the authorities that it trusts in the TLS handshake.
 public struct WebhookTLS: Sendable {
+    /// The client certificate in PEM; nil for none.
     public var certificate: String?
-    /// Never printed.
+    /// The private key of the certificate; never printed.
     public var privateKey: String?
+    /// The trusted authorities in PEM; nil for the system's.
     public var authorities: String?
     let identity: ClientIdentity
-    /// What trusts its authorities and shows nothing; nil where it has none.
+    /// An identity that trusts the webhook's own authorities and presents no certificate; nil without such authorities.
     let ownAuthorities: ClientIdentity?
 
     init(certificate: String?, privateKey: String?, authorities: String?) throws(ClientIdentityError) {
@@ -55,20 +59,23 @@ public struct WebhookTLS: Sendable {
 
 /// Several events in one post.
 public struct WebhookBatch: Sendable, Equatable {
+    /// The maximum number of events in a post.
     public var events: Int
+    /// The maximum size of a post's body in bytes.
     public var bytes: Int
 
+    /// Creates batch settings.
     public init(events: Int, bytes: Int = 1024 * 1024) {
         self.events = events
         self.bytes = bytes
     }
 }
 
-/// Whether a receiver must consent before anything is sent to it.
+/// The consent required from a receiver before anything is sent to it.
 public enum WebhookVerification: String, Sendable, CaseIterable {
     case none
-    /// A challenge it has to repeat.
+    /// A challenge that the receiver has to repeat.
     case echo
-    /// The handshake of CloudEvents' webhooks (`conventions.md` 4).
+    /// The handshake of the CloudEvents HTTP webhooks specification.
     case cloudevents
 }

@@ -2,13 +2,13 @@ import ChatModel
 import HTTPClient
 import JSON
 
-/// Which header fields a webhook may have of its own.
+/// The rules for a webhook's own header fields.
 enum FieldRules {
     static let count = 20
     static let nameLimitBytes = 128
     static let valueLimitBytes = 4096
 
-    /// What the client or the protocol decides, and what a receiver must be able to take for the gateway's word.
+    /// Fields set by the client or the protocol, and fields that a receiver must be able to attribute to the gateway.
     private static let taken: Set<String> = [
         "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "keep-alive",
         "upgrade", "te", "trailer", "expect", "user-agent", "content-digest", "signature", "signature-input",
@@ -16,7 +16,7 @@ enum FieldRules {
     ]
     private static let takenPrefixes = ["webhook-", "proxy-", "ce-"]
 
-    /// Why a name cannot be used; nil when it can.
+    /// The reason why a name cannot be used; nil when it can.
     static func obstacle(name: String) -> String? {
         guard (1...nameLimitBytes).contains(name.utf8.count), name.utf8.allSatisfy(isToken) else {
             return "a header's name is 1 to \(nameLimitBytes) letters, digits or !#$%&'*+-.^_`|~"
@@ -28,7 +28,8 @@ enum FieldRules {
         return nil
     }
 
-    /// Why a value cannot be used. CR, LF and NUL would end the field and begin another one.
+    /// The reason why a value cannot be used; nil when it can. CR, LF and NUL would end the field and begin another
+    /// one.
     static func obstacle(value: String) -> String? {
         guard value.utf8.count <= valueLimitBytes, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 })
         else { return "a header's value is at most \(valueLimitBytes) printable ASCII characters" }
@@ -48,12 +49,12 @@ enum FieldRules {
     }
 }
 
-/// Members that hold secrets. They are printed without them, and what was printed can be sent back: a secret that is left
-/// out stays.
+/// Members that hold secrets. They are printed without the secrets, and the printed form can be sent back: a secret
+/// that is left out stays.
 extension WebhookSettingsReader {
     static let secretBytes = 1...8192
 
-    /// True when the member is one of these.
+    /// Reads the member when it is one of these; returns true when it was.
     mutating func readCredentials(_ name: String) throws(ChatError) -> Bool {
         switch name {
         case "headers": try readHeaders()
@@ -64,8 +65,9 @@ extension WebhookSettingsReader {
         return true
     }
 
-    /// Secrets cannot be read back, so nobody may have them sent to a host of their choice: they go with the origin they were
-    /// given for, and another one is told only what is given together with it.
+    /// Reports an error when a new URL would send kept secrets to another origin. Secrets cannot be read back, and a
+    /// caller must not have them sent to a host of its choice. So they stay with the origin for which they were given,
+    /// and another origin receives only secrets that are given together with it.
     mutating func checkSecrets(movedFrom former: String) {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
         let remedy = "the url has another origin; give it again with the url, or remove it by null"
@@ -81,7 +83,7 @@ extension WebhookSettingsReader {
         }
     }
 
-    /// Scheme, host and port as they are written, without a port that goes without saying.
+    /// The scheme, host and port as written, without a default port.
     private static func origin(of url: String) -> String {
         let lower = url.lowercased()
         guard let mark = lower.firstRange(of: "://") else { return lower }
@@ -93,8 +95,8 @@ extension WebhookSettingsReader {
 
     // MARK: Headers
 
-    /// `{"X-Name": "value"}`, where null removes one and what is not named stays; or, as it is printed, the names of those
-    /// that are to stay.
+    /// Reads `{"X-Name": "value"}`, where null removes a field and fields not named stay; or, as in the printed form,
+    /// the names of the fields that stay.
     private mutating func readHeaders() throws(ChatError) {
         guard let value = fields.member("headers") else {
             settings.headers = []
@@ -126,7 +128,7 @@ extension WebhookSettingsReader {
         let former = settings.headers.count
         settings.headers.removeAll { $0.name.lowercased() == name.lowercased() }
         let text = try headers.string(name)
-        // One that was taken before its name was the gateway's can be removed.
+        // A field stored before its name was reserved for the gateway can still be removed.
         if text == nil, settings.headers.count < former { return }
         if let obstacle = FieldRules.obstacle(name: name) { throw headers.fault(name, "name", obstacle) }
         guard let text else { return }
@@ -157,7 +159,7 @@ extension WebhookSettingsReader {
         if case .basic(let user, let password) = settings.auth { known = (user, password) }
         let given = try secret("password", auth)
         let user = try required("username", auth, try secret("username", auth), or: known?.user)
-        // A kept password goes with the name it was given for.
+        // A kept password stays with the user name for which it was given.
         let kept = user == known?.user ? known?.password : nil
         let password = try required("password", auth, given, or: kept)
         guard !user.contains(":") else {
@@ -186,7 +188,7 @@ extension WebhookSettingsReader {
         let isSentInBody = try auth.choice("client_auth", [("basic", false), ("body", true)]) ?? false
         let url = try required("token_url", auth, try secret("token_url", auth), or: known?.tokenURL)
         let id = try required("client_id", auth, try secret("client_id", auth), or: known?.clientID)
-        // A kept secret goes to the address it was given for and nowhere else.
+        // A kept secret is sent only to the address for which it was given.
         let isSame = url == known?.tokenURL && id == known?.clientID
         let password = try required("client_secret", auth, given, or: isSame ? known?.clientSecret : nil)
         var credentials = WebhookAuth.ClientCredentials(tokenURL: url, clientID: id, clientSecret: password)
@@ -196,7 +198,7 @@ extension WebhookSettingsReader {
         settings.auth = .oauth2(credentials)
     }
 
-    /// A text that can stand in a header; nil when it was left out.
+    /// A text that may be used in a header; nil when it was left out.
     private func secret(_ name: String, _ auth: Fields) throws(ChatError) -> String? {
         guard let text = try auth.string(name, bytes: Self.secretBytes) else { return nil }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
@@ -205,7 +207,7 @@ extension WebhookSettingsReader {
         return text
     }
 
-    /// The text that was given, or the one there is.
+    /// The given text, or the known one.
     private mutating func required(
         _ name: String, _ auth: Fields, _ given: String?, or known: String?
     ) throws(ChatError) -> String {
@@ -224,7 +226,7 @@ extension WebhookSettingsReader {
         let certificate = try tls.string("certificate")
         let privateKey = try tls.string("private_key")
         let authorities = try tls.string("ca")
-        // A kept key belongs to the certificate it was given with.
+        // A kept private key belongs to the certificate with which it was given.
         let kept = certificate == settings.tls?.certificate ? settings.tls?.privateKey : nil
         do throws(ClientIdentityError) {
             settings.tls = try WebhookTLS(

@@ -3,7 +3,8 @@ import ChatModel
 import JSON
 import Signing
 
-/// Reads a webhook out of its record. Every member but those of the first release may be absent: older records lack it.
+/// Reads a webhook from its record. Every member except those of the first release may be absent, because older records
+/// lack them.
 struct RecordReader {
     private let record: Record
     private let vault: Vault
@@ -17,20 +18,20 @@ struct RecordReader {
         self.compilesFilter = compilesFilter
     }
 
-    /// Nil for a record that is no webhook of ours.
+    /// The webhook; nil for a record that is not a valid webhook.
     mutating func webhook() -> Webhook? {
         do {
             return try read()
         } catch {
-            // Whatever it was: the webhook counts as unreadable, and its deliveries are held.
+            // Whatever the error was, the webhook counts as unreadable, and its deliveries are held.
             return nil
         }
     }
 
-    /// What the webhook is told of, and since when: as much as is needed to plan for it while it cannot be sent to, which is
-    /// not sealed. Nil where not even that can be read.
+    /// The unsealed part of a webhook that cannot be opened: what it selects and since when. That is enough to plan its
+    /// deliveries while nothing can be sent. Nil when not even that can be read.
     func selection() -> Webhook? {
-        // The caller says that the webhook cannot be read; there is no more to be said.
+        // The caller reports that the webhook cannot be read; the error adds nothing.
         guard let root = try? JSONDocument(record.body).root, let settings = try? selection(root) else { return nil }
         return unreadable(settings, root)
     }
@@ -73,7 +74,7 @@ struct RecordReader {
             channels: (root["channels"]?.strings ?? []).compactMap(NamePattern.init),
             description: root["description"]?.string ?? "",
             concurrency: root["concurrency"]?.integer.flatMap { Int(exactly: $0) })
-        // A filter that no longer compiles must not turn into none: that would tell the receiver of everything.
+        // A filter that no longer compiles must not be dropped: the receiver would get every event.
         if let text = root["filter"]?.string {
             guard let filter = Filter(ofRecord: text, compiles: compilesFilter) else { throw UnreadableRecord() }
             settings.filter = filter
@@ -144,7 +145,7 @@ struct RecordReader {
         }
     }
 
-    /// What a stored text opens to; remembers how it was stored.
+    /// Opens a stored text and remembers its stored form.
     private mutating func open(_ stored: String?) throws -> String {
         guard let stored else { throw UnreadableRecord() }
         let clear = try vault.openText(stored, context: record.key.vaultContext)
@@ -158,8 +159,8 @@ struct RecordReader {
 }
 
 extension Webhook {
-    /// What is to be seen of a webhook whose record cannot be read; where not even its selection can be, it has no types, no
-    /// channels and no address.
+    /// The visible part of a webhook whose record cannot be read. When not even its selection can be read, it has no
+    /// types, no channels and no address.
     static func unreadable(_ record: Record, _ vault: Vault) -> Webhook {
         let reader = RecordReader(record, vault, compilesFilter: false)
         return reader.selection() ?? reader.unreadable(WebhookSettings(url: "", types: [], channels: []), nil)

@@ -1,24 +1,24 @@
 import ChatModel
 import Locking
 
-/// The webhooks and subscriptions of all apps in memory, as the directory last said.
+/// The webhooks and subscriptions of all apps in memory, as last read from the directory.
 struct RegistrySnapshot: Sendable {
     private struct App: Sendable {
         var webhooks: [String: CachedWebhook] = [:]
         var subscriptions: [String: Subscription] = [:]
-        /// Webhooks whose record is there and cannot be read. In `webhooks` stands what is known of one all the same, as it
-        /// was before or as much as can be read: what is owed to it is planned on, and held.
+        /// Webhooks whose record exists and cannot be read. `webhooks` still has what is known of one, either its
+        /// earlier state or the readable part: its deliveries are planned and held.
         var unreadable: Set<String> = []
-        /// Made when first asked for after a change: a thousand changes in a row cost one compilation.
+        /// Built on first use after a change: a thousand changes in a row cost one build.
         var compiled: AppSubscribers?
 
         var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
     }
 
-    /// What the planner asks of an app.
+    /// The subscribers of an app, as the planner needs them.
     private struct AppSubscribers: Sendable {
         let matcher: WebhookMatcher
-        /// Before this nothing can match.
+        /// No event before this position can match.
         let since: Timetoken?
     }
 
@@ -28,7 +28,7 @@ struct RegistrySnapshot: Sendable {
 
     func known(_ subscriber: SubscriberID) -> CachedWebhook? { apps[subscriber.app]?.webhooks[subscriber.name] }
 
-    /// A webhook that posts may be made for now.
+    /// A webhook to which posts may be sent now; nil otherwise.
     func enabled(_ subscriber: SubscriberID) -> CachedWebhook? {
         guard let known = known(subscriber), known.webhook.status == .enabled, !isUnreadable(subscriber) else {
             return nil
@@ -36,12 +36,12 @@ struct RegistrySnapshot: Sendable {
         return known
     }
 
-    /// Webhooks and subscriptions.
+    /// The number of webhooks and subscriptions.
     func count(in app: AppID) -> Int {
         apps[app].map { $0.webhooks.count + $0.subscriptions.count } ?? 0
     }
 
-    /// Webhooks of an app, those that cannot be read among them.
+    /// The webhooks of an app, including those that cannot be read.
     func subscribers(in app: AppID) -> [SubscriberID] {
         guard let entry = apps[app] else { return [] }
         return entry.unreadable.union(entry.webhooks.keys).map { SubscriberID($0, in: app) }
@@ -65,15 +65,15 @@ struct RegistrySnapshot: Sendable {
 
     var unreadableCount: Int { apps.values.reduce(0) { $0 + $1.unreadable.count } }
 
-    /// The apps that have subscribers.
+    /// The apps with subscribers.
     var appIDs: [AppID] { Array(apps.keys) }
 
     var all: [Webhook] { apps.values.flatMap { $0.webhooks.values.map(\.webhook) } }
 
-    /// Before this nothing of the app can match; nil where there is nobody to tell.
+    /// No event of the app before this position can match; nil when the app has no subscribers.
     mutating func earliestSince(in app: AppID) -> Timetoken? { compiled(in: app)?.since }
 
-    /// The channels of webhooks that are enabled, and of subscriptions, which have named `channel.activity`.
+    /// The channels of enabled webhooks and of subscriptions that have named `channel.activity`.
     func activityChannels(in app: AppID) -> [ChannelSet] {
         guard let entry = apps[app] else { return [] }
         let webhooks = entry.webhooks.values.map(\.webhook).filter { $0.status == .enabled }.map(\.settings)
@@ -95,7 +95,7 @@ struct RegistrySnapshot: Sendable {
         return subscribers
     }
 
-    /// Takes a webhook as it is now; nil when it was removed.
+    /// Sets a webhook to its current state; nil when it was removed.
     mutating func apply(_ subscriber: SubscriberID, _ webhook: Webhook?) {
         var app = apps[subscriber.app] ?? App()
         app.webhooks[subscriber.name] = webhook.map(CachedWebhook.init)
@@ -104,7 +104,7 @@ struct RegistrySnapshot: Sendable {
         apps[subscriber.app] = app.isEmpty ? nil : app
     }
 
-    /// Takes a subscription as it is now; nil when it was removed.
+    /// Sets a subscription to its current state; nil when it was removed.
     mutating func apply(_ subscriber: SubscriberID, subscription: Subscription?) {
         var app = apps[subscriber.app] ?? App()
         app.subscriptions[subscriber.name] = subscription
@@ -112,8 +112,9 @@ struct RegistrySnapshot: Sendable {
         apps[subscriber.app] = app.isEmpty ? nil : app
     }
 
-    /// The webhook is there, but nobody can say what it is.
-    /// - Parameter selection: what it is told of, for one that is seen for the first time; nil: unknown.
+    /// Marks a webhook as unreadable.
+    ///
+    /// - Parameter selection: the readable part of a webhook that is seen for the first time; nil when it is unknown.
     mutating func setUnreadable(_ subscriber: SubscriberID, _ selection: Webhook?) {
         var app = apps[subscriber.app] ?? App()
         app.unreadable.insert(subscriber.name)
@@ -124,18 +125,18 @@ struct RegistrySnapshot: Sendable {
         apps[subscriber.app] = app
     }
 
-    /// Forgets an app; returns what it had.
+    /// Removes an app; returns its subscribers.
     mutating func drop(_ app: AppID) -> [SubscriberID] {
         defer { apps[app] = nil }
         return subscribers(in: app) + subscriptions(in: app)
     }
 }
 
-/// A webhook as the registry last heard of it, with what its posts have in common. A class: each delivery asks for it, and a
-/// webhook has many parts.
+/// A webhook as the registry last read it, with the parts that all its posts share. A class, because each delivery
+/// reads it and a webhook has many fields.
 final class CachedWebhook: Sendable {
     let webhook: Webhook
-    /// Made when the first post is, and again when one of its secrets has ended.
+    /// Built with the first post, and rebuilt when one of its secrets has ended.
     private let plan = Lock<PostPlan?>(nil)
 
     init(_ webhook: Webhook) { self.webhook = webhook }

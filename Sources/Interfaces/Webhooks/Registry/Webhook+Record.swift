@@ -8,7 +8,7 @@ extension Webhook {
         RecordKey(.webhook, subscriber.name, in: subscriber.app)
     }
 
-    /// What the directory keeps, with secrets sealed.
+    /// The stored form in the directory, with secrets sealed.
     func body(_ vault: Vault) -> JSONText {
         let seal = sealer(vault)
         return JSONText(capacity: 1024) { writer in
@@ -46,7 +46,8 @@ extension Webhook {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is no webhook of ours, or is sealed with a key that is not here.
+    /// Reads the record made by `body`; nil when it is not a valid webhook, or is sealed with a key that is not
+    /// available.
     ///
     /// - Parameter compilesFilter: false for a record that is only shown.
     init?(_ record: Record, _ vault: Vault, compilesFilter: Bool = true) {

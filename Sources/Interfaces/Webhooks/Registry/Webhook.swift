@@ -2,46 +2,52 @@ public import ChatCore
 public import ChatModel
 public import Signing
 
-/// An address of an app that is told of events: what users call a webhook and the queue calls an endpoint.
+/// A registered address to which an app's events are posted. The queue calls it a subscriber.
 public struct Webhook: Sendable {
-    /// Whether deliveries go out. Those of a webhook that is not enabled are held (`product.md` 6).
+    /// The status of a webhook. Deliveries are sent only while it is enabled and are held otherwise (docs/webhooks.md,
+    /// "When it fails").
     public enum Status: String, Sendable, CaseIterable {
         case enabled, disabled
-        /// Its receiver has not consented yet (``WebhookVerification``).
+        /// The receiver has not consented yet (``WebhookVerification``).
         case pendingVerification = "pending_verification"
-        /// Its record is there and cannot be understood: by this version, or without a key it was sealed with. Never stored.
+        /// The record exists but cannot be read by this version, or not without the key it was sealed with. Never
+        /// stored.
         case unreadable
     }
 
-    /// `wh_…`, never used again.
+    /// `wh_…`, never reused.
     public var id: String
+    /// The app of the webhook.
     public var app: AppID
-    /// What its owner decides.
+    /// The settings that its owner chooses.
     public var settings: WebhookSettings
+    /// The status.
     public var status: Status
-    /// Why it is disabled: one sentence; nil otherwise.
+    /// The reason why it is disabled, in one sentence; nil otherwise.
     var statusReason: String?
-    /// The address whose receiver has consented; nil before one has.
+    /// The address whose receiver has consented; nil when none has.
     var verifiedURL: String?
-    /// Posts per minute that the receiver has allowed when it consented; nil: any number.
+    /// The posts per minute that the receiver allowed when it consented; nil for no limit.
     var allowedPerMinute: Int?
-    /// What its deliveries are signed with; the current one first.
+    /// The secrets that sign its deliveries, the current one first.
     var secrets: [WebhookSecret]
-    /// The app's key, while its settings ask for a signature by it.
+    /// The app's key, while the settings request a signature with it.
     var appKey: AppSigningKey?
-    /// Secret texts as they are stored, by what they open to: a text is sealed anew only when it changes, so that a change
-    /// that alters nothing keeps the record's etag.
+    /// The stored forms of secret texts, by their plain text. A text is sealed again only when it changes, so that a
+    /// change without effect keeps the record's etag.
     var seals: [String: String] = [:]
-    /// Only later events are matched: the watermark when the webhook was made.
+    /// Only events after this position are matched: the watermark when the webhook was created.
     public var since: Timetoken
+    /// The time of creation.
     public var created: Timetoken
-    /// When the record last changed; with `etag`, set by the directory.
+    /// The time of the record's last change; like `etag`, set by the directory.
     public var updated: Timetoken
-    /// Nothing has been delivered since, though it was tried; nil while it works. Known once it has lasted a while.
+    /// The time since which every attempt has failed; nil while the webhook works. Known once the failures have lasted
+    /// for a while.
     var failingSince: Timetoken?
     /// The newest failure since the last delivery.
     var lastError: AttemptError?
-    /// Whether its lane is shut for a while because attempts fail, and until when.
+    /// The state of the circuit, and the time until which it stays open.
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?) = (.closed, nil)
     /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
     public var etag: String
@@ -62,52 +68,60 @@ public struct Webhook: Sendable {
         self.etag = etag
     }
 
+    /// The key of the webhook in the queue.
     public var subscriber: SubscriberID { SubscriberID(id, in: app) }
 }
 
-/// What the owner of a webhook decides; a value to create, replace and merge.
+/// The settings that the owner of a webhook chooses; a value to create, replace and merge.
 public struct WebhookSettings: Sendable {
-    /// Where to post; `https`, or what the deployment's address guard permits.
+    /// The URL of the receiver: `https`, or another scheme that the deployment's address guard permits.
     public var url: String
-    /// Types to be told of. `*` leaves out the chatty types, which must be named (`BuiltInTypes.isChatty`).
+    /// The types to match. `*` excludes the chatty types, which must be named (`BuiltInTypes.isChatty`).
     public var types: [NamePattern]
-    /// Channels to be told of. `*` leaves out `$system`, which must be named.
+    /// The channels to match. `*` excludes `$system`, which must be named.
     public var channels: [NamePattern]
-    /// Narrows further.
+    /// A filter that further limits the events; nil for all.
     public var filter: Filter?
+    /// A text for people.
     public var description: String
-    /// Deliveries under way at once, 1...100; nil: the deployment's default (`Limits.deliveryConcurrency`).
+    /// The maximum number of attempts at once, 1...100; nil for the deployment's default
+    /// (`Limits.deliveryConcurrency`).
     public var concurrency: Int?
-    /// The name of what bodies look like: one of ``BuiltInFormat``, or of ``WebhookOptions/formats``.
+    /// The name of the body format: one of ``BuiltInFormat``, or of ``WebhookOptions/formats``.
     public var format = BuiltInFormat.envelope.rawValue
-    /// The body of the format `template`.
+    /// The template of the body, for the format `template`.
     public var template: WebhookTemplate?
-    /// Objects to post beside each event, in the envelope's member `included`.
+    /// The objects to include beside each event, in the envelope's member `included`.
     public var included: Set<IncludedObject> = []
-    /// Fields of the owner's own, sent with every delivery. Their values are never printed.
+    /// The owner's own fields, sent with every delivery. Their values are never printed.
     public var headers: [HeaderField] = []
+    /// The credentials sent to the receiver; nil for none.
     public var auth: WebhookAuth?
+    /// The settings of the TLS handshake; nil for the defaults.
     public var tls: WebhookTLS?
-    /// At least one.
+    /// The signatures; at least one.
     public var signatures: [OutboundSigner.Signature] = [.standard]
-    /// What follows each failed attempt, and so how many there are; nil: the schedule of `conventions.md` 10.
+    /// The delays after failed attempts, which also set the number of attempts; nil for the default schedule
+    /// (docs/webhooks.md, "When it fails").
     var retryDelays: [Duration]?
-    /// The time one attempt may take, 5 to 30 s; nil: ``defaultTimeout``.
+    /// The maximum duration of one attempt, 5 to 30 s; nil for ``defaultTimeout``.
     public var timeout: Duration?
-    /// Attempts begun per second; nil: unlimited.
+    /// The maximum number of attempts begun per second; nil for no limit.
     var ratePerSecond: Double?
+    /// The order of deliveries.
     public var ordering = DeliveryOrdering.none
-    /// Nil: one event a post.
+    /// The batch settings; nil for one event per post.
     public var batch: WebhookBatch?
-    /// Nil: what the deployment demands (``WebhookOptions/verification``).
+    /// The required consent; nil for the deployment's default (``WebhookOptions/verification``).
     public var verification: WebhookVerification?
 
-    /// Whether its posts carry an access token that has to be got first.
+    /// True when its posts carry an access token that has to be fetched first.
     var needsToken: Bool { if case .oauth2 = auth { true } else { false } }
 
-    /// Name lookup to last byte (`conventions.md` 10).
+    /// The time from the name lookup to the last byte of the response.
     static let defaultTimeout: Duration = .seconds(15)
 
+    /// Creates settings with the defaults for everything else.
     public init(
         url: String, types: [NamePattern] = [.all], channels: [NamePattern] = [.all], filter: Filter? = nil,
         description: String = "", concurrency: Int? = nil
@@ -121,15 +135,16 @@ public struct WebhookSettings: Sendable {
     }
 }
 
-/// A webhook with the secret that was just made for it. The only moment the secret is shown.
+/// A webhook with its newly created secret. The secret is shown only here.
 public struct IssuedWebhook: Sendable {
+    /// The webhook.
     public var webhook: Webhook
     /// `whsec_…`
     public var secret: String
 }
 
 extension Webhook {
-    /// From now on its deliveries are held. One that is disabled keeps its reason.
+    /// Disables the webhook, so that its deliveries are held. A disabled webhook keeps its reason.
     mutating func disable(_ reason: String) {
         guard status != .disabled else { return }
         status = .disabled
@@ -137,10 +152,10 @@ extension Webhook {
     }
 }
 
-/// A key deliveries are signed with, and until when.
+/// A secret that signs deliveries, and its end.
 struct WebhookSecret: Sendable {
     var key: StandardSigningKey
-    /// Nil for the current one; a rotated one signs beside it until then, so that receivers can change over.
+    /// Nil for the current secret. A rotated secret also signs until then, so that receivers can switch.
     var until: Timetoken?
 
     func isActive(at now: Timetoken) -> Bool { until.map { now < $0 } ?? true }

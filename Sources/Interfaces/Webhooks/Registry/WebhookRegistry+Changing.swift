@@ -6,9 +6,10 @@ import Locking
 import Signing
 
 extension WebhookRegistry {
-    /// Holds a webhook's deliveries back and says so on `$system`, both in one commit.
+    /// Disables a webhook and emits the event about it on `$system`, both in one commit.
     ///
-    /// - Returns: false when it was changed, or enabled by hand, after the attempt began: the next one shows how it is now.
+    /// - Returns: false when the webhook was changed, or enabled by hand, after the attempt began: the next attempt
+    ///   shows its present state.
     func disable(after attempt: CompletedAttempt, reason: String) async throws(ChatError) -> Bool {
         let webhook = try await change(attempt.subscriber, ifMatch: nil) { webhook in
             guard webhook.updated <= attempt.start, webhook.settings.url == attempt.plan.webhook.settings.url else {
@@ -29,7 +30,7 @@ extension WebhookRegistry {
         }
     }
 
-    /// Reads, alters and writes a webhook, and again when another write came between; then brings its lane in line.
+    /// Reads, changes and writes a webhook; repeats this when another write came in between. Then updates its lane.
     func change(
         _ subscriber: SubscriberID, ifMatch etag: String?, by caller: Caller? = nil,
         _ alter: (inout Webhook) throws(ChatError) -> Void
@@ -48,7 +49,7 @@ extension WebhookRegistry {
                 try await settleLane(of: subscriber)
                 return stored
             } catch {
-                // The demanded etag was the one just read: somebody else wrote in between.
+                // The required etag matched the record just read, so another write came in between.
                 if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
             }
         }
@@ -62,7 +63,7 @@ extension WebhookRegistry {
             RecordChange(Webhook.recordKey(of: webhook.subscriber), body: webhook.body(service.vault), demand: demand)
         ]
         let isRevived = old.map { $0.status != .enabled } == true && webhook.status == .enabled
-        // A webhook that is enabled begins anew: what it failed at before must not disable it at the next failure.
+        // A webhook that is enabled starts afresh: earlier failures must not disable it at the next one.
         if isRevived { changes.append(RecordChange(WebhookHealth.recordKey(of: webhook.subscriber), body: nil)) }
         let events = old.map { news(from: $0, to: webhook) } ?? []
         let record = try await mirror.write(changes, events: events, take)[0]
@@ -74,16 +75,17 @@ extension WebhookRegistry {
         return withHealth(stored)
     }
 
-    /// The webhook as the directory has it now.
-    /// - Throws: `.notFound` when there is none; `.conflict` when there is one that cannot be read.
+    /// The webhook as stored in the directory now.
+    ///
+    /// - Throws: `.notFound` when there is none; `.conflict` when its record cannot be read.
     func current(_ subscriber: SubscriberID) async throws(ChatError) -> Webhook {
         guard let record = try await directory.read(Webhook.recordKey(of: subscriber)) else { throw Self.unknown }
         guard let webhook = Webhook(record, service.vault) else { throw Self.unreadable }
         return withHealth(webhook)
     }
 
-    /// Settles what follows from the settings: the app's key where a signature needs it, and whether the receiver has to
-    /// consent, because it is another one or the demand is new.
+    /// Sets the fields that follow from the settings: the app's key when a signature needs it, and the status when the
+    /// receiver has to consent because it is new or the requirement is.
     func complete(_ new: inout Webhook, from old: Webhook?) async throws(ChatError) {
         if let tls = new.settings.tls, tls.identity != old?.settings.tls?.identity { try await check(tls) }
         if !new.settings.signatures.contains(.standardEd25519) {
@@ -102,22 +104,23 @@ extension WebhookRegistry {
         new.status = hasConsent(new) ? .enabled : .pendingVerification
     }
 
-    /// Whether the receiver may be sent anything.
+    /// True when posts may be sent to the receiver.
     func hasConsent(_ webhook: Webhook) -> Bool {
         options.demands(of: webhook.settings) == .none || webhook.verifiedURL == webhook.settings.url
     }
 
-    /// Opens or pauses the lane as the webhook's status says, with the pace of its settings. What fails is done later.
+    /// Opens or pauses the lane according to the webhook's status and settings. After a failure this is repeated later.
     func settleLane(of subscriber: SubscriberID) async throws(ChatError) {
         try await orLater(subscriber) { () async throws(ChatError) in try await setLane(of: subscriber) }
     }
 
-    /// The webhook is gone: what was owed to it turns dead. What fails is done later.
+    /// Closes the lane of a deleted webhook: its waiting deliveries become dead. After a failure this is repeated
+    /// later.
     func close(_ subscriber: SubscriberID) async throws(ChatError) {
         try await orLater(subscriber) { () async throws(ChatError) in try await closeLane(of: subscriber) }
     }
 
-    /// The record counts by now, whatever becomes of the lane.
+    /// Runs `settle`, and schedules it again after a failure, because the change of the record is already in effect.
     private func orLater(
         _ subscriber: SubscriberID, _ settle: () async throws(ChatError) -> Void
     ) async throws(ChatError) {
@@ -129,13 +132,14 @@ extension WebhookRegistry {
         }
     }
 
-    /// Two changes at once may reach the queue in the other order than the directory. So the status is looked at again
-    /// after the lane was set: whoever sets it last sees the last status.
+    /// Sets the lane until it agrees with the webhook's status. Two concurrent changes may reach the queue in a
+    /// different order than the directory. The status is therefore checked again after the lane was set, so that the
+    /// last writer uses the last status.
     func setLane(of subscriber: SubscriberID) async throws(ChatError) {
         var isSet = false
         while true {
             let lane = snapshot.withLock { self.lane(of: subscriber, in: $0) }
-            // Deleted meanwhile: whoever deleted it may have closed the lane before it was set here.
+            // Deleted in the meantime: the deletion may have closed the lane before it was set here.
             guard let lane else { return isSet ? try await closeLane(of: subscriber) : () }
             try await queue.set(lane, of: subscriber)
             isSet = true
@@ -143,7 +147,7 @@ extension WebhookRegistry {
         }
     }
 
-    /// How the queue is to treat an endpoint; nil for one that is not known.
+    /// The lane settings of a webhook or subscription; nil when it is unknown.
     private func lane(of subscriber: SubscriberID, in snapshot: RegistrySnapshot) -> LaneSettings? {
         if let webhook = snapshot[subscriber] {
             var lane = lane(of: webhook)
@@ -181,7 +185,8 @@ extension WebhookRegistry {
         return webhook
     }
 
-    /// - Throws: `.malformed` for what this deployment does not allow; `.forbidden` for events the caller may not read itself.
+    /// - Throws: `.malformed` for settings that this deployment does not allow; `.forbidden` for events that the caller
+    ///   may not read.
     func check(_ settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         try check(address: settings.url, "url")
         if case .oauth2(let credentials) = settings.auth { try check(address: credentials.tokenURL, "auth/token_url") }
@@ -201,7 +206,7 @@ extension WebhookRegistry {
         try demandReach(of: settings, by: caller)
     }
 
-    /// Away from the loop all requests share: the library may wait in it.
+    /// Runs off the loop that all requests share, because the TLS library may block.
     private func check(_ tls: WebhookTLS) async throws(ChatError) {
         do throws(ClientIdentityError) {
             try await asLongWork { () async throws(ClientIdentityError) in try tls.identity.check() }
@@ -233,8 +238,8 @@ extension WebhookRegistry {
         }
     }
 
-    /// Who may not read what a webhook is told of may neither change it nor see what it is. Objects beside events are read by
-    /// the scope `read`.
+    /// Requires that the caller may read everything that the settings match; otherwise it may neither see nor change
+    /// the webhook. Objects included beside events require the scope `read`.
     func demandReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         if !settings.included.isEmpty { try caller.demand(.read) }
         for pattern in settings.channels {
@@ -250,7 +255,8 @@ extension WebhookRegistry {
         }
     }
 
-    /// The same for one that may be unreadable: what it is told of is unknown then, so only who reaches everything may.
+    /// The same for a webhook that may be unreadable. What it matches is then unknown, so the caller must be able to
+    /// read everything.
     func demandReach(of subscriber: SubscriberID, by caller: Caller) async throws(ChatError) {
         if let subscription = snapshot.withLock({ $0.subscription(subscriber) }) {
             return try demandReach(of: subscription.settings.selection, by: caller)

@@ -4,10 +4,10 @@ import Locking
 import Logging
 
 extension WebhookRegistry {
-    /// Reads every webhook and brings the lanes in line with them, which makes good what a crash between the two writes
-    /// of a change left undone.
+    /// Reads every webhook and sets the lanes accordingly. This completes changes that a crash interrupted between
+    /// their two writes.
     ///
-    /// - Returns: the revision from which `follow` goes on.
+    /// - Returns: the revision from which `follow` continues.
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
@@ -16,11 +16,11 @@ extension WebhookRegistry {
             do throws(ChatError) {
                 try await handOutSigningKey(of: app.id)
             } catch {
-                // They sign as before, and the others are not to wait for it.
+                // They sign as before, and other webhooks must not wait for them.
                 logger.error(
                     "signing key not handed out", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
             }
-            // All at once: the store commits together what waits together.
+            // All at once: the store commits waiting requests together.
             try await withThrowingDiscardingTaskGroup { group in
                 for subscriber in snapshot.withLock({ $0.subscribers(in: app.id) }) {
                     group.addTask { try await self.settleLane(of: subscriber) }
@@ -30,7 +30,7 @@ extension WebhookRegistry {
         return revision
     }
 
-    /// Applies what changes in the directory, until cancelled or until the engine closes.
+    /// Applies changes of the directory until cancelled or until the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, take) { key, error in
             logger.warning(
@@ -38,8 +38,8 @@ extension WebhookRegistry {
         }
     }
 
-    /// Takes a record in as it is now, and notes whose lane is to be brought in line: that of a webhook that became
-    /// unreadable or was, or whose app is gone. For other changes it is done by whoever makes them.
+    /// Applies the current state of a record. Schedules the lane for an update when the webhook became unreadable or
+    /// was, and when its app is gone. For other changes the caller that makes them updates the lane.
     func take(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(AppID(key.id)) : () }
         let subscriber = SubscriberID(key.id, in: key.app)
@@ -64,12 +64,13 @@ extension WebhookRegistry {
         if isUnreadable || wasUnreadable { unsettled.continuation.yield(subscriber) }
     }
 
-    /// Says which channels are to be told of by `channel.activity`. Under the snapshot's lock, so that the newest comes last.
+    /// Sets the channels for which `channel.activity` is emitted. Runs under the snapshot's lock, so that the newest
+    /// state is set last.
     func followActivity(_ snapshot: RegistrySnapshot, of app: AppID) {
         service.followActivity(snapshot.activityChannels(in: app), in: app)
     }
 
-    /// The app is gone: so is what was owed to its webhooks.
+    /// Removes the webhooks of an app that is gone, with their deliveries.
     private func drop(_ app: AppID) {
         let subscribers = snapshot.withLock { snapshot in
             defer { followActivity(snapshot, of: app) }
@@ -78,14 +79,15 @@ extension WebhookRegistry {
         for subscriber in subscribers { unsettled.continuation.yield(subscriber) }
     }
 
-    /// Holds the deliveries of a webhook whose record is there and cannot be read, until it can be.
+    /// Holds the deliveries of a webhook whose record exists and cannot be read, until it can be read.
     func hold(_ subscriber: SubscriberID) async throws(ChatError) {
         try await mirror.refresh(Webhook.recordKey(of: subscriber), take)
         try await settleLane(of: subscriber)
     }
 
-    /// Brings lanes in line that whoever changed their webhooks could not, each until it is done: one left open would go on
-    /// sending, one left paused would never send. Until cancelled; once.
+    /// Updates lanes that could not be updated when their webhook was changed, and retries each until it succeeds: a
+    /// lane left open would continue to send, and one left paused would never send. Runs until cancelled; only one task
+    /// may call it.
     func settleUnsettled() async {
         for await subscriber in unsettled.stream {
             while !Task.isCancelled {
@@ -95,7 +97,7 @@ extension WebhookRegistry {
                     break
                 } catch {
                     logger.warning("lane not set", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
-                    // Cancellation shows at the loop's head; the pause carries no other news.
+                    // The head of the loop checks for cancellation.
                     try? await Task.sleep(for: options.settlePause)
                 }
             }
@@ -104,10 +106,13 @@ extension WebhookRegistry {
 }
 
 extension WebhookRegistry {
-    /// Deliveries looked at, one by one, before somebody who does not reach everything may turn them elsewhere.
+    /// The maximum number of waiting deliveries checked one by one before a caller that may not read everything can
+    /// change the receiver.
     private static let mostLookedAt = 20_000
 
-    /// What waits may be owed under wider settings than the present ones: who leads it elsewhere must reach it too.
+    /// Requires that the caller may read all waiting deliveries before it changes the receiver. They may have been
+    /// planned under wider settings than the present ones.
+    ///
     /// - Throws: `.forbidden`.
     func demandReach(
         ofWhatWaitsFor old: Webhook, turnedTo new: WebhookSettings, by caller: Caller
@@ -131,7 +136,7 @@ extension WebhookRegistry {
 }
 
 extension WebhookSettings {
-    /// Who gets what is posted.
+    /// The settings that determine who receives the posts.
     fileprivate var receiver: Receiver {
         Receiver(url: url, auth: auth, certificate: tls?.certificate, authorities: tls?.authorities)
     }

@@ -6,14 +6,16 @@ import Locking
 import Logging
 import Signing
 
-/// The webhooks of all apps: their administration, and what the planner and the sender read of them without waiting.
+/// The webhooks of all apps: their administration, and the snapshot that the planner and the sender read without
+/// waiting.
 ///
-/// The directory is the truth; this follows it. A change made on this node counts at once, on another within a second.
-/// Every verb demands the scope `manage`; webhooks of other apps are `.notFound`.
+/// The directory is the authority, and the snapshot follows it. A change made on this node takes effect at once, on
+/// another node within a second. Every method requires the scope `manage`; webhooks of other apps are `.notFound`.
 public final class WebhookRegistry: Sendable {
-    /// How long both secrets may sign after a rotation.
+    /// The longest time for which both secrets may sign after a rotation.
     static let longestOverlap: Duration = .seconds(7 * 24 * 3600)
-    /// Secrets that sign at once. A rotation beyond it ends the oldest: each costs an HMAC per attempt.
+    /// The maximum number of secrets that sign at once. A further rotation ends the oldest, because each costs an HMAC
+    /// per attempt.
     static let mostSecrets = 4
 
     let service: ChatService
@@ -26,10 +28,10 @@ public final class WebhookRegistry: Sendable {
     let trials = ManualPostLimit()
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
-    /// Endpoints whose lanes are to be brought in line by ``settleUnsettled()``.
+    /// Subscribers whose lanes ``settleUnsettled()`` has to update.
     let unsettled = AsyncStream<SubscriberID>.makeStream()
     let plannerWake = PlannerSignal()
-    /// How far the planner has come at least, by app.
+    /// A position that the planner has reached at least, by app.
     let planned = Lock<[AppID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
 
@@ -46,12 +48,13 @@ public final class WebhookRegistry: Sendable {
     var directory: any Directory { service.engine.directory }
     var queue: any DeliveryQueue { service.engine.deliveries }
 
-    /// Makes a webhook, enabled unless its receiver must consent first (``ReceiverVerification``). It is told of every event committed after this call returned, and may be of earlier ones committed
-    /// after it began.
+    /// Creates a webhook, enabled unless its receiver must consent first (``ReceiverVerification``). It matches every
+    /// event committed after this call returned, and possibly earlier ones committed after it began.
     ///
-    /// A caller may be told only of what it may read itself: its channel and type patterns must cover the webhook's.
-    /// - Throws: `.malformed` with the slug `url_refused` for a URL the address guard refuses; `.forbidden`; `.invalid`
-    ///   past `Limits.webhooksPerApp`.
+    /// A caller may select only events that it may read itself: its channel and type patterns must cover the webhook's.
+    ///
+    /// - Throws: `.malformed` with the slug `url_refused` for a URL that the address guard rejects; `.forbidden`;
+    ///   `.invalid` past `Limits.webhooksPerApp`.
     public func create(_ settings: WebhookSettings, by caller: Caller) async throws(ChatError) -> IssuedWebhook {
         try caller.demand(.manage)
         try check(settings, by: caller)
@@ -66,13 +69,16 @@ public final class WebhookRegistry: Sendable {
             secrets: [WebhookSecret(key: key)], since: try await service.engine.log.watermark(of: caller.app),
             created: now, updated: now)
         try await complete(&webhook, from: nil)
-        // The lane first: one without a webhook harms nobody, a webhook without its lane would wait for the next start.
+        // The lane is set first: a lane without a webhook is harmless, but a webhook without its lane would wait for
+        // the next start.
         try await queue.set(lane(of: webhook), of: webhook.subscriber)
         let stored = try await write(webhook, demand: .absent)
         return IssuedWebhook(webhook: stored, secret: key.text)
     }
 
-    /// - Throws: `.notFound`; `.forbidden` for one that is told of more than the caller reaches.
+    /// One webhook.
+    ///
+    /// - Throws: `.notFound`; `.forbidden` when it matches more than the caller may read.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
         let webhook = try await current(SubscriberID(id, in: caller.app))
@@ -80,11 +86,12 @@ public final class WebhookRegistry: Sendable {
         return webhook
     }
 
-    /// The app's webhooks that the caller reaches, in the order of their ids unless asked otherwise; of one that cannot be read as
-    /// much as can be, for who reaches everything. A page may hold fewer than its limit and still have a next one.
+    /// The webhooks of the app that the caller may read, in the order of their ids unless the list asks for another
+    /// order. Of a webhook that cannot be read, a caller that may read everything gets the readable part. A page may
+    /// have fewer webhooks than its limit although a next page follows.
     ///
-    /// - Parameter statuses: those of the webhooks to list; empty for all.
-    /// - Throws: `.malformed` for a cursor that is none of ours.
+    /// - Parameter statuses: lists webhooks with one of these statuses; empty for all.
+    /// - Throws: `.malformed` for an invalid cursor.
     public func list(
         _ list: RecordList, statuses: Set<Webhook.Status> = [], by caller: Caller
     ) async throws(ChatError) -> Page<Webhook> {
@@ -105,8 +112,8 @@ public final class WebhookRegistry: Sendable {
         }
     }
 
-    /// A webhook for showing: as it is in memory, or read from its record without compiling its filter. Nil for one that
-    /// cannot be read.
+    /// A webhook for display: from memory, or read from its record without compiling its filter. Nil when it cannot be
+    /// read.
     private func shown(_ record: Record) -> Webhook? {
         let subscriber = SubscriberID(record.key.id, in: record.key.app)
         let (known, isUnreadable) = snapshot.withLock { ($0[subscriber], $0.isUnreadable(subscriber)) }
@@ -116,7 +123,8 @@ public final class WebhookRegistry: Sendable {
     }
 
     /// Changes some settings by a merge patch (RFC 7396).
-    /// - Parameter etag: the demanded version (`If-Match`); nil takes any.
+    ///
+    /// - Parameter etag: the required version (`If-Match`); nil accepts any.
     /// - Throws: `.stale`, `.notFound`, and what `create` throws.
     public func patch(
         _ id: String, with patch: JSONDocument, ifMatch etag: String? = nil, by caller: Caller
@@ -128,7 +136,8 @@ public final class WebhookRegistry: Sendable {
         }
     }
 
-    /// Removes a webhook; what was still owed to it turns dead.
+    /// Deletes a webhook; its waiting deliveries become dead.
+    ///
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
@@ -145,12 +154,14 @@ public final class WebhookRegistry: Sendable {
         try await close(subscriber)
     }
 
-    /// What becomes of held deliveries when a webhook is enabled.
+    /// The handling of held deliveries when a webhook is enabled.
     public enum HeldDeliveryPolicy: Sendable { case deliver, giveUp }
 
-    /// Lets held deliveries go out, or gives them up, once the receiver has consented where that is demanded. Nothing happens
-    /// when the webhook is enabled already.
-    /// - Throws: `.notFound`; `.stale`; `.conflict` when they are to be given up before the receiver has consented.
+    /// Enables a webhook once its receiver has consented, when that is required. Held deliveries are sent or given up.
+    /// Does nothing when the webhook is already enabled.
+    ///
+    /// - Throws: `.notFound`; `.stale`; `.conflict` when held deliveries are to be given up before the receiver has
+    ///   consented.
     public func enable(
         _ id: String, held: HeldDeliveryPolicy = .deliver, ifMatch etag: String? = nil, by caller: Caller
     ) async throws(ChatError) -> Webhook {
@@ -164,19 +175,21 @@ public final class WebhookRegistry: Sendable {
             }
             let now = try await service.engine.log.watermark(of: caller.app)
             try await waitUntilPlanned(caller.app, through: now)
-            // Before it is enabled: none of them may slip out.
+            // Before the webhook is enabled, so that none of them is sent.
             try await queue.skip(present.subscriber, through: now)
         }
         let enabled = try await change(id, ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
             webhook.status = .enabled
             webhook.statusReason = nil
         }
-        // Asked by a person, who knows more than the last failures: also where it was enabled all along.
+        // The request comes from a person, who may know more than the last failures show. So this also applies to a
+        // webhook that was enabled already.
         await circuits.reset(enabled.subscriber)
         return withHealth(enabled)
     }
 
-    /// Holds deliveries back. Nothing happens when it is disabled already.
+    /// Disables a webhook, so that its deliveries are held. Does nothing when it is already disabled.
+    ///
     /// - Parameter reason: shown with the webhook and in `webhook.disabled`.
     /// - Throws: `.notFound`, `.stale`.
     public func disable(
@@ -186,11 +199,13 @@ public final class WebhookRegistry: Sendable {
         return try await change(id, ifMatch: etag, by: caller) { $0.disable(reason) }
     }
 
-    /// Changes to another secret; the present one signs beside it for `overlap`, so that receivers can change over.
+    /// Replaces the secret. The present secret also signs for `overlap`, so that receivers can switch.
+    ///
     /// - Parameters:
-    ///   - secret: `whsec_…`, that of another gateway whose receivers are to stay as they are; nil: a new one.
+    ///   - secret: `whsec_…`, to take over the secret of another gateway whose receivers stay unchanged; nil creates a
+    ///     new one.
     ///   - overlap: zero to ``longestOverlap``.
-    /// - Throws: `.malformed` for another overlap and a secret that cannot be used, `.notFound`, `.stale`.
+    /// - Throws: `.malformed` for another overlap and for a secret that cannot be used, `.notFound`, `.stale`.
     public func rotateSecret(
         of id: String, to secret: String? = nil, overlap: Duration = .seconds(24 * 3600),
         ifMatch etag: String? = nil, by caller: Caller
@@ -220,8 +235,9 @@ public final class WebhookRegistry: Sendable {
             .malformed, "#/secret: expected whsec_ and the base64 of 24 to 64 bytes", slug: "bad_member")
     }
 
-    /// Who would be told of an event, and why or why not: every webhook of the event's app, in the order of their ids.
-    /// For dry runs and explanations; costs a filter evaluation for each webhook. Filters beyond the caller's reach are not told.
+    /// Explains for every webhook of the event's app, in the order of their ids, why it matches the event or not. For
+    /// dry runs and explanations; costs a filter evaluation for each webhook. Filters that the caller may not read are
+    /// not shown.
     public func explain(_ event: Event, to caller: Caller) -> [WebhookMatch] {
         guard let matcher = snapshot.withLock({ $0.matcher(for: event.channel.app) }) else { return [] }
         return matcher.explain(event) { reaches($0, by: caller) }
@@ -232,9 +248,11 @@ public final class WebhookRegistry: Sendable {
         .conflict, "the webhook's stored record cannot be read by this version; its deliveries are held")
 }
 
-/// Whether a webhook is told of an event.
+/// The result of matching a webhook with an event.
 public struct WebhookMatch: Sendable {
+    /// The id of the webhook.
     public var webhook: String
+    /// True when the webhook matches the event.
     public var matches: Bool
     /// One sentence: the patterns that matched, or the first condition that did not hold.
     public var why: String

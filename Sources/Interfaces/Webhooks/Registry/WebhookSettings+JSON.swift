@@ -4,7 +4,7 @@ public import JSON
 import Signing
 
 extension WebhookSettings {
-    /// The members of a document that sets them.
+    /// The members of a document with settings.
     public static let members = [
         "url", "types", "channels", "filter", "description", "format", "template", "include", "signatures", "batch",
         "headers",
@@ -14,17 +14,19 @@ extension WebhookSettings {
 
     /// Reads the body of `POST /v1/webhooks` and `PUT /v1/webhooks/{id}`.
     ///
-    /// Members: `url` (required) and those of `openapi.yaml`, schema `WebhookSettings`. What the gateway itself decides
-    /// (`id`, `status`, …) is ignored, so that a document that was read can be sent back.
-    /// - Throws: `.malformed` with a fault for each mistake; an unknown member is one, since a slip must not become a
-    ///   default.
+    /// Members: `url` (required) and those of `openapi.yaml`, schema `WebhookSettings`. Members that the gateway sets
+    /// (`id`, `status`, …) are ignored, so that a document that was read can be sent back.
+    ///
+    /// - Throws: `.malformed` with an entry for each error. An unknown member is an error, because a misspelled member
+    ///   must not silently become a default.
     public init(_ body: JSONDocument, limits: Limits = Limits()) throws(ChatError) {
         var reader = try WebhookSettingsReader(body, over: WebhookSettings(url: ""), limits: limits, readOnly: .ignored)
         self = try reader.read()
     }
 
-    /// These settings changed by a merge patch (RFC 7396): a member left out stays, null puts the default back.
-    /// - Throws: as `init`; also when the patch names what the gateway itself decides.
+    /// These settings changed by a merge patch (RFC 7396): a member left out stays, and null restores the default.
+    ///
+    /// - Throws: as `init`; also when the patch contains members that the gateway sets.
     public func merging(_ patch: JSONDocument, limits: Limits = Limits()) throws(ChatError) -> WebhookSettings {
         var reader = try WebhookSettingsReader(patch, over: self, limits: limits, readOnly: .refused)
         return try reader.read()
@@ -33,12 +35,13 @@ extension WebhookSettings {
 
 extension Webhook {
     /// The webhook as the native API shows it.
-    /// - Parameter secret: only when it was just made.
+    ///
+    /// - Parameter secret: given only when it was just created.
     public func printed(secret: String? = nil) -> JSONText {
         JSONText(capacity: 1024) { print(to: &$0, secret: secret) }
     }
 
-    /// Prints it as the next value of `writer`.
+    /// Prints the webhook as the next value of `writer`.
     public func print(to writer: inout JSONWriter, secret: String? = nil) {
         writer.beginObject()
         writer.member("id", id)
@@ -111,7 +114,7 @@ extension WebhookSettings {
         }
     }
 
-    /// Everything but the secrets.
+    /// Prints the credentials without their secrets.
     fileprivate func printCredentials(to writer: inout JSONWriter) {
         writer.member("headers", headers.map(\.name))
         if let auth {
@@ -152,7 +155,7 @@ extension WebhookSettings {
 }
 
 extension WebhookAuth {
-    /// - Parameter secret: how a secret is printed; nil leaves it out.
+    /// - Parameter secret: returns the printed form of a secret; nil leaves secrets out.
     func print(to writer: inout JSONWriter, secret: ((String) -> String)?) {
         writer.beginObject()
         switch self {
@@ -177,7 +180,7 @@ extension WebhookAuth {
 }
 
 extension WebhookTLS {
-    /// - Parameter secret: how the key is printed; nil leaves it out.
+    /// - Parameter secret: returns the printed form of the private key; nil leaves it out.
     func print(to writer: inout JSONWriter, secret: ((String) -> String)?) {
         writer.beginObject()
         if let certificate { writer.member("certificate", certificate) }
@@ -192,7 +195,7 @@ extension JSONWriter {
         if let value { member(name, value) } else { nullMember(name) }
     }
 
-    /// A number without needless digits: `5`, `0.5`.
+    /// Prints a number without needless digits: `5`, `0.5`.
     mutating func number(_ value: Double) {
         if let whole = Int64(exactly: value) { integer(whole) } else { raw(JSONText(trusted: Array("\(value)".utf8))) }
     }
@@ -203,7 +206,8 @@ extension Duration {
 }
 
 extension Limits {
-    /// For filters of records: what was accepted once stays, though the limits for new ones may have become narrower.
+    /// The limits for filters in records: a filter that was accepted once stays valid, even when the limits for new
+    /// ones have become narrower.
     static let ofStored: Limits = {
         var limits = Limits()
         limits.filterBytes = .max
@@ -214,16 +218,16 @@ extension Limits {
 }
 
 extension Filter {
-    /// The filter of a stored record; nil for one that no longer compiles.
+    /// The filter of a stored record; nil when it no longer compiles.
     ///
-    /// - Parameter compiles: false for a record that is only shown: a page of them would hold up everybody else for as long
-    ///   as all their filters take to compile.
+    /// - Parameter compiles: false for a record that is only shown. Compiling all filters of a page would delay every
+    ///   other request.
     init?(ofRecord text: String, compiles: Bool) {
         guard compiles else {
             self.init(uncompiled: text)
             return
         }
-        // Why it does not compile is nothing that a reader of the record can act on.
+        // The reason does not help a reader of the record.
         guard let filter = try? Filter(text, limits: .ofStored) else { return nil }
         self = filter
     }

@@ -4,7 +4,7 @@ import JSON
 import Signing
 import Templates
 
-/// How deliveries look and when they are made.
+/// The members for the form of deliveries and their schedule.
 extension WebhookSettingsReader {
     static let timeoutSeconds = 5.0...30.0
     static let mostRetries = 30
@@ -14,7 +14,7 @@ extension WebhookSettingsReader {
     static let batchBytes = 1024...8 * 1024 * 1024
     static let formatBytes = 1...64
 
-    /// True when the member is one of these.
+    /// Reads the member when it is one of these; returns true when it was.
     mutating func readDelivery(_ name: String) throws(ChatError) -> Bool {
         switch name {
         case "format": try readFormat()
@@ -33,14 +33,14 @@ extension WebhookSettingsReader {
         return true
     }
 
-    /// What one member cannot know of another.
+    /// Checks members that depend on each other.
     mutating func checkTogether() {
         let isTemplate = settings.format == BuiltInFormat.template.rawValue
         if isTemplate, settings.template == nil {
             fault("template", "required", "the format 'template' needs the member template", slug: "member_missing")
         }
         if !isTemplate, settings.template != nil {
-            // Another format was chosen: the template it had is of no use any more.
+            // Another format was chosen, so the earlier template is dropped.
             if !givesTemplate {
                 settings.template = nil
             } else {
@@ -134,12 +134,12 @@ extension DeliveryOrdering {
         ("none", .none), ("per_channel", .perChannel), ("strict", .strict),
     ]
 
-    /// Nil for a word there is none of.
+    /// Nil for an unknown word.
     public init?(word: String) {
         guard let known = Self.words.first(where: { $0.word == word }) else { return nil }
         self = known.value
     }
 
-    /// As the API spells it.
+    /// The word used in the API.
     var word: String { Self.words.first { $0.value == self }?.word ?? "none" }
 }

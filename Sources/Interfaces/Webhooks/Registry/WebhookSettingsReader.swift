@@ -2,13 +2,14 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Reads the members of a webhook's document one by one and gathers every mistake, so that a sender learns of all at
-/// once. `null` puts a member's default back.
+/// Reads the members of a webhook's document one by one and collects every error, so that a sender gets all of them at
+/// once. `null` restores a member's default.
 struct WebhookSettingsReader {
-    /// What a document can do to the members the gateway itself decides.
+    /// The treatment of members that the gateway sets.
     enum ReadOnlyMembers { case ignored, refused }
 
-    /// As far as a receiver's address goes in practice; longer is a mistake or an attack.
+    /// The permitted length of a URL. Addresses of receivers are no longer in practice; a longer one is a mistake or an
+    /// attack.
     static let urlBytes = 1...2048
     static let descriptionBytes = 0...1000
     static let concurrencyRange = 1...100
@@ -22,16 +23,17 @@ struct WebhookSettingsReader {
     private let limits: Limits
     private let readOnlyMembers: ReadOnlyMembers
     var settings: WebhookSettings
-    /// Whether the document itself has a template.
+    /// True when the document itself has a template.
     var givesTemplate = false
-    /// Whether it gives every secret of `auth` itself, and the headers, in lower case, whose values it gives.
+    /// `givesAuth` is true when the document has every secret of `auth`; `givenHeaders` are the headers, in lower case,
+    /// whose values it has.
     var givesAuth = false
     var givenHeaders: Set<String> = []
-    /// The address before the document was read.
+    /// The URL before the document was read.
     private let formerURL: String
     private var faults = ValidationErrors()
 
-    /// - Throws: `.malformed` for what is no object.
+    /// - Throws: `.malformed` when the document is not an object.
     init(
         _ document: JSONDocument, over settings: WebhookSettings, limits: Limits, readOnly: ReadOnlyMembers
     ) throws(ChatError) {
@@ -42,7 +44,7 @@ struct WebhookSettingsReader {
         readOnlyMembers = readOnly
     }
 
-    /// - Throws: `.malformed` with a fault for each mistake.
+    /// - Throws: `.malformed` with an entry for each error.
     mutating func read() throws(ChatError) -> WebhookSettings {
         for member in fields.members {
             do throws(ChatError) { try read(member.name) } catch { faults.add(error) }
@@ -74,7 +76,8 @@ struct WebhookSettingsReader {
     }
 
     private func refuseReadOnly(_ name: String) throws(ChatError) {
-        // A secret that was sent and is not used would break every signature; the others come with a copied document.
+        // A secret that was sent but not used would break every signature. The other members come with a copied
+        // document.
         if name == "secret" {
             throw fields.fault(name, "readOnly", "a secret of your own is given to /v1/webhooks/{id}/rotate-secret")
         }

@@ -5,7 +5,7 @@ import JSON
 import Locking
 import Logging
 
-/// Writes down how attempts ended, and does what follows for their webhooks.
+/// Records the results of attempts and applies their consequences for the webhooks.
 struct AttemptRecorder: Sendable {
     private let service: ChatService
     private let registry: WebhookRegistry
@@ -21,7 +21,7 @@ struct AttemptRecorder: Sendable {
         table = RetryTable.standard.limited(toAttempts: service.limits.deliveryAttempts)
     }
 
-    /// A delivery of an attempt, and what was decided upon it. A class for the same reason as ``PreparedDelivery``.
+    /// A delivery of an attempt with the decision about it. A class for the same reason as ``PreparedDelivery``.
     private final class AttemptDecision: Sendable {
         let lease: Lease
         let decision: DeliveryState.Decision
@@ -34,12 +34,14 @@ struct AttemptRecorder: Sendable {
         var isDead: Bool { if case .dead = decision.next { true } else { false } }
     }
 
-    /// Records until no more answers come.
-    /// - Parameter end: called when everything that follows from these attempts is done.
+    /// Records until no more results come.
+    ///
+    /// - Parameter end: called when all consequences of these attempts are applied.
     func run(_ answers: ResultQueue, end: @escaping @Sendable ([Lease]) -> Void) async {
         await withDiscardingTaskGroup { group in
             while let answered = await answers.next() {
-                // Runs here up to where it waits for the commit: its endpoints are free for the next at once.
+                // Runs here until it waits for the commit, so that its subscribers may begin their next attempts at
+                // once.
                 group.addImmediateTask {
                     await settle(answered)
                     end(answered.flatMap { $0.sent.map(\.lease) })
@@ -55,7 +57,8 @@ struct AttemptRecorder: Sendable {
         if !answered.isEmpty { await conclude(answered) }
     }
 
-    /// Nothing was sent, and the receiver has no part in it: no attempt was made. Their leases run out in a moment.
+    /// Shortens the leases of attempts that were not made: nothing was sent because the gateway lacked resources, and
+    /// the receiver has no part in it.
     private func rest(_ short: [CompletedAttempt]) async {
         let leases = short.flatMap { $0.sent.map(\.lease) }
         logger.warning(
@@ -65,7 +68,7 @@ struct AttemptRecorder: Sendable {
         do throws(ChatError) {
             _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
         } catch {
-            // They run out as they would have, later.
+            // The leases run out later, at their usual time.
             logger.warning("leases not shortened", metadata: ["error": "\(error.message)"])
         }
     }
@@ -73,7 +76,7 @@ struct AttemptRecorder: Sendable {
     private func conclude(_ answered: [CompletedAttempt]) async {
         let now = service.clock.now
         let ended = answered.map { decide($0, now) }
-        // Before the attempts are over for the queue, which would begin the next ones at once.
+        // Before the queue ends the attempts, because it would begin the next ones at once.
         for (attempt, ended) in zip(answered, ended) where isOfPresent(attempt) {
             await registry.circuits.record(
                 ended[0].decision, of: attempt.subscriber, begun: attempt.start, at: now, registry.options.draw)
@@ -93,14 +96,14 @@ struct AttemptRecorder: Sendable {
         }
     }
 
-    /// Whether an answer tells of the webhook as it is: not one that came late from an address it had before, nor one for a
-    /// webhook that is gone. Of these the delivery alone learns.
+    /// True when a result concerns the webhook as it is now. A late result from the webhook's previous address, or of a
+    /// deleted webhook, counts for the delivery alone.
     private func isOfPresent(_ attempt: CompletedAttempt) -> Bool {
         let known = registry.snapshot.withLock { $0.known(attempt.subscriber) }
         return known?.webhook.settings.url == attempt.plan.webhook.settings.url
     }
 
-    /// Each delivery of an attempt on its own: they may be at different places of their schedules.
+    /// Decides each delivery of an attempt separately, because they may be at different points of their schedules.
     private func decide(_ answered: CompletedAttempt, _ now: Timetoken) -> [AttemptDecision] {
         let happening = DeliveryState.AttemptEvent(answered.result, now: now)
         let table = answered.plan.retries ?? table
@@ -135,12 +138,12 @@ struct AttemptRecorder: Sendable {
         counters.addAttempts(ended.lazy.map { $0.decision.errorClass ?? "delivered" })
         let recorded = try await service.engine.deliveries.finish(ended.map { ($0.lease, $0.outcome) })
         for (one, isRecorded) in zip(ended, recorded) {
-            // False when the lease was lost: somebody else has it, and what they record counts.
+            // False when the lease was lost: it has another holder, whose result counts.
             if isRecorded, one.isDead { counters.addDead() }
         }
     }
 
-    // MARK: What follows for the webhook
+    // MARK: Consequences for the webhook
 
     private func follow(_ attempt: CompletedAttempt, _ ended: [AttemptDecision], _ now: Timetoken) async {
         let subscriber = attempt.subscriber
@@ -170,7 +173,7 @@ struct AttemptRecorder: Sendable {
             do throws(ChatError) {
                 try await perform(effect, attempt, decision)
             } catch {
-                // Each attempt asks again for what is not done.
+                // Each later attempt repeats what is not done.
                 guard error.code != .notFound else { return }
                 logger.warning(
                     "webhook's state not written",
@@ -224,6 +227,6 @@ struct AttemptRecorder: Sendable {
 }
 
 extension OutboundResult {
-    /// Whether nothing was sent because the gateway lacked something: connections to wait for, descriptors, memory.
+    /// True when nothing was sent because the gateway lacked something: connections to wait for, descriptors, memory.
     fileprivate var isOurShortage: Bool { status == nil && failure?.reason == .overloaded }
 }

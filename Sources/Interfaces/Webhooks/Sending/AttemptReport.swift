@@ -3,7 +3,8 @@ import HTTPClient
 import JSON
 
 extension DeliveryState.AttemptEvent {
-    /// What an outbound call came to. An answer counts as soon as its header is complete, whatever became of the body.
+    /// Converts the result of an outbound call. A response counts as soon as its header is complete, whatever happens
+    /// to the body.
     init(_ result: OutboundResult, now: Timetoken) {
         if let status = result.status {
             let seconds = Int64(now.rawValue / Timetoken.ticksPerSecond)
@@ -16,7 +17,7 @@ extension DeliveryState.AttemptEvent {
 }
 
 extension DeliveryAttempt {
-    /// - Parameter error: a class of `conventions.md` 10; nil on success.
+    /// - Parameter error: the error class; nil on success.
     init(_ result: OutboundResult, at start: Timetoken, error: String?, isManual: Bool, details: JSONText?) {
         self.init(
             at: start, status: result.status, error: error,
@@ -24,8 +25,9 @@ extension DeliveryAttempt {
             responseBody: result.body, isTruncated: result.truncated, details: details)
     }
 
-    /// Where the time went, which address answered, and both headers. The request's only as far as the gateway itself wrote
-    /// it: what the owner added are secrets, so their names stand alone.
+    /// The details of an attempt: its timings, the address that answered, and both headers. Of the request's fields
+    /// only those that the gateway itself wrote are shown in full. The owner's fields are secrets, so only their names
+    /// are shown.
     static func details(_ answered: CompletedAttempt, _ error: String?) -> JSONText {
         let result = answered.result
         return JSONText(capacity: 1024) { writer in
@@ -49,20 +51,20 @@ extension DeliveryAttempt {
         }
     }
 
-    /// Stands for a value nobody is to read in a log.
+    /// Replaces a value that must not appear in a log.
     static let masked = "(masked)"
-    /// Kept of each header, in bytes.
+    /// The maximum number of bytes kept of each header.
     private static let headerLimitBytes = 4096
 
-    /// What the gateway itself puts into a request.
+    /// True for the fields that the gateway itself adds to a request.
     static func isShown(_ name: String) -> Bool {
-        // Ours are in lower case as they are.
+        // The gateway's own names are already in lower case.
         let hasCapitals = name.utf8.contains { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
         let name = hasCapitals ? name.lowercased() : name
         return name.hasPrefix("webhook-") || name.hasPrefix("ce-") || shown.contains(name)
     }
 
-    /// A list, as a digest of the name costs more than looking through it.
+    /// A list, because hashing the name costs more than searching it.
     private static let shown = [
         "content-type", "user-agent", "traceparent", "x-hub-signature-256", "stripe-signature", "signature",
         "signature-input", "content-digest",
@@ -84,7 +86,7 @@ extension DeliveryAttempt {
         writer.endArray()
     }
 
-    /// Out of the bytes that came: strings of all of them would cost more than the rest of the report.
+    /// Prints the received bytes directly: making strings of all fields would cost more than the rest of the report.
     private static func print(_ fields: HeaderFields, to writer: inout JSONWriter) {
         writer.key("response_headers")
         writer.beginArray()

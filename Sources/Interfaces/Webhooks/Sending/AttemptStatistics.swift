@@ -1,13 +1,13 @@
 import ChatModel
 import Locking
 
-/// How attempts of one endpoint went lately, in a fixed number of bytes; performs nothing itself.
+/// The recent results of one webhook's attempts, in a fixed number of bytes. Performs no I/O.
 struct AttemptStatistics: Sendable {
-    /// What happened in a stretch of time.
+    /// The counts of one interval.
     struct Tally: Sendable {
         var delivered = 0
         var failed = 0
-        /// Attempts by duration: up to a millisecond, up to two, up to four, …; the last one has no bound.
+        /// Attempts by duration: up to 1 ms, 2 ms, 4 ms and so on; the last one has no bound.
         private var durations = [UInt32](repeating: 0, count: 17)
 
         var attempts: Int { delivered + failed }
@@ -24,7 +24,8 @@ struct AttemptStatistics: Sendable {
             for index in durations.indices { durations[index] &+= other.durations[index] }
         }
 
-        /// The duration that the given share of attempts did not exceed, to the next power of two; nil without attempts.
+        /// The duration that the given share of attempts did not exceed, rounded up to a power of two; nil without
+        /// attempts.
         func milliseconds(ofShare share: Double) -> Int? {
             guard attempts > 0 else { return nil }
             var rest = Double(attempts) * share
@@ -36,7 +37,7 @@ struct AttemptStatistics: Sendable {
         }
     }
 
-    /// Stretches of one length; an old one is used again.
+    /// Intervals of one length; the oldest is reused.
     private struct Ring: Sendable {
         let seconds: UInt64
         private var tallies: [(stretch: UInt64, tally: Tally)]
@@ -51,7 +52,7 @@ struct AttemptStatistics: Sendable {
         mutating func add(at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
             let stretch = stretch(of: now)
             let index = Int(stretch % UInt64(tallies.count))
-            // Changed where it lies: a copy of a tally is a copy of its counts.
+            // Changed in place: copying a tally copies its counts.
             if tallies[index].stretch != stretch { tallies[index] = (stretch, Tally()) }
             tallies[index].tally.add(isDelivered: isDelivered, milliseconds: milliseconds)
         }
@@ -79,7 +80,7 @@ struct AttemptStatistics: Sendable {
         if isDelivered { lastSuccess = now } else { lastFailure = now }
     }
 
-    /// The last five minutes, hour and day, the present stretch among them.
+    /// The last five minutes, hour and day, including the current interval.
     func windows(at now: Timetoken) -> [(name: String, seconds: Int, tally: Tally)] {
         [
             ("5m", 300, minutes.sum(at: now)), ("1h", 3600, quarters.sum(at: now)),
@@ -88,7 +89,7 @@ struct AttemptStatistics: Sendable {
     }
 }
 
-/// The figures of every endpoint that was attempted since the start.
+/// The statistics of every webhook with an attempt since the start of the gateway.
 final class WebhookCounters: Sendable {
     private let entries = Lock<[SubscriberID: AttemptStatistics]>([:])
 

@@ -1,45 +1,47 @@
 import ChatModel
 
-/// Whether an endpoint is worth an attempt, judged by how the last ones ended; performs nothing itself.
+/// Decides from the results of recent attempts whether a webhook may begin another. Performs no I/O.
 ///
-/// A receiver that is down would use up the attempts of everything owed to it. So after some failures on end its lane is
-/// shut for a while, then a single attempt shows how it is; deliveries that wait lose none of theirs.
+/// A receiver that is down would use up the attempts of all its deliveries. After some consecutive failures the lane is
+/// therefore closed for a while, then a single attempt tests the receiver. Deliveries that wait lose none of their
+/// attempts.
 struct CircuitBreaker: Sendable {
-    /// As users see it.
+    /// The condition as the API shows it.
     enum Condition: String, Sendable {
         case closed, open
-        /// One attempt at a time, until one ends well.
+        /// One attempt at a time, until one succeeds.
         case halfOpen = "half_open"
     }
 
-    /// What the queue is to be told. Nil: as the webhook's settings have it.
+    /// The limits to set in the queue. Nil: as in the webhook's settings.
     struct LanePacing: Sendable, Equatable {
         var concurrency: Int?
         var notBefore: Timetoken?
     }
 
-    /// Failures on end that say nothing yet: as many as begin together by default.
+    /// The number of consecutive failures that open the circuit: as many as may begin together by default.
     static let failuresTolerated = 10
     static let shortestPause: Duration = .seconds(10)
     static let longestPause: Duration = .seconds(300)
-    /// A receiver may ask for a moment, but not for a storm of requests.
+    /// The minimum pause for `Retry-After`: a receiver may ask for a short pause, but not for a burst of requests.
     static let shortestRetryAfter: Duration = .seconds(1)
-    /// The share of a pause by which it is spread to either side.
+    /// The share of a pause by which it is randomly lengthened or shortened.
     static let spread = 0.2
-    /// Answers of a receiver that is overwhelmed after which its endpoint gets one attempt at a time; each good one makes up
-    /// for one of them.
+    /// The number of responses from an overwhelmed receiver after which its webhook gets one attempt at a time. Each
+    /// good response cancels one of them.
     static let slowAnswersTolerated = 3
-    /// An endpoint that may have so many attempts under way again is as its settings have it.
+    /// The number of attempts at once at which the limit is removed and the webhook's settings apply again.
     static let fullPace = 64
 
     private var failures = 0
     private var slowAnswers = 0
-    /// Attempts under way at once while the receiver recovers from having been overwhelmed; nil: as the settings have it.
+    /// The maximum number of attempts at once while the receiver recovers from being overwhelmed; nil: as in the
+    /// settings.
     private var room: Int?
-    /// Good answers since there is as much room.
+    /// Good responses since `room` last changed.
     private var answers = 0
     private var pause = shortestPause
-    /// No attempt begins earlier; nil while it is closed.
+    /// No attempt begins before this time; nil while the circuit is closed.
     private(set) var openUntil: Timetoken?
 
     var isUntroubled: Bool { failures == 0 && slowAnswers == 0 && room == nil && openUntil == nil }
@@ -52,14 +54,15 @@ struct CircuitBreaker: Sendable {
     }
 
     /// - Parameters:
-    ///   - begun: when the attempt began. What began before the pause tells nothing about what comes after it.
-    ///   - retryAfter: what the receiver asked for; goes before the pause of ours.
-    ///   - isSlow: the receiver is overwhelmed. If it says for how long, it is let alone at once.
-    ///   - draw: a number in 0..<1 that spreads the pause.
+    ///   - begun: the start of the attempt. An attempt that began before the pause says nothing about the time after
+    ///     it.
+    ///   - retryAfter: the delay that the receiver requested; it replaces the circuit's own pause.
+    ///   - isSlow: true when the receiver is overwhelmed. With `retryAfter`, attempts pause at once.
+    ///   - draw: a number in 0..<1 that randomizes the pause.
     mutating func recordFailure(
         begun: Timetoken, at now: Timetoken, retryAfter: Duration?, isSlow: Bool, draw: Double
     ) {
-        // One answer is no reason to let everything wait for a day.
+        // A single response must not delay everything for a day.
         let longest = failures + 1 < Self.failuresTolerated ? Self.longestPause : RetryTable.longestRetryAfter
         let wish = retryAfter.map { min(max($0, Self.shortestRetryAfter), longest) }
         if let openUntil, begun < openUntil {
@@ -84,8 +87,8 @@ struct CircuitBreaker: Sendable {
         (slowAnswers, answers) = (0, 0)
     }
 
-    /// The receiver does its work, or has at least looked at what was sent. What it was overwhelmed by it does not get again
-    /// at once: the room doubles each time that many answers have come.
+    /// Records a response of a working receiver, even one that rejects the event. The load that overwhelmed the
+    /// receiver is not restored at once: `room` doubles each time that as many responses have come.
     mutating func recordAnswer() {
         (failures, openUntil, pause) = (0, nil, Self.shortestPause)
         slowAnswers = max(0, slowAnswers - 1)

@@ -1,12 +1,12 @@
 import ChatModel
 import Locking
 
-/// The circuit breakers of endpoints that fail, and what the queue was told of them. In memory: after a restart each
-/// endpoint is given another chance.
+/// The circuit breakers of failing webhooks, and the limits set in the queue for them. Kept in memory: a restart resets
+/// them.
 final class CircuitBreakers: Sendable {
     private struct Entry: Sendable {
         var breaker = CircuitBreaker()
-        /// What the queue goes by.
+        /// The limits that the queue uses at present.
         var told = CircuitBreaker.LanePacing()
         var isTelling = false
     }
@@ -16,7 +16,7 @@ final class CircuitBreakers: Sendable {
 
     init(queue: any DeliveryQueue) { self.queue = queue }
 
-    /// How an endpoint stands; `until` while no attempt may begin.
+    /// The condition of a webhook's circuit; `until` is set while no attempt may begin.
     func state(
         of subscriber: SubscriberID, at now: Timetoken
     ) -> (condition: CircuitBreaker.Condition, until: Timetoken?) {
@@ -25,10 +25,10 @@ final class CircuitBreakers: Sendable {
         return (condition, condition == .open ? breaker.openUntil : nil)
     }
 
-    /// Endpoints that get no attempt or only a single one for trial.
+    /// The number of webhooks that get no attempt, or only a single test attempt.
     var openCount: Int { entries.withLock { $0.values.count { $0.breaker.openUntil != nil } } }
 
-    /// Takes in how an attempt ended, and tells the queue what follows.
+    /// Records the result of an attempt and updates the limits in the queue.
     func record(
         _ decision: DeliveryState.Decision, of subscriber: SubscriberID, begun: Timetoken, at now: Timetoken,
         _ draw: () -> Double
@@ -49,7 +49,7 @@ final class CircuitBreakers: Sendable {
         await settle(subscriber)
     }
 
-    /// As though nothing had failed: its owner has done something about it, or wants to see at once.
+    /// Resets the circuit, because the webhook's owner has acted or wants to see the present state at once.
     func reset(_ subscriber: SubscriberID) async {
         if isTroubled(subscriber) { await change(subscriber) { $0 = CircuitBreaker() } }
     }
@@ -58,13 +58,13 @@ final class CircuitBreakers: Sendable {
         if isTroubled(subscriber) { await change(subscriber) { $0.recordAnswer() } }
     }
 
-    /// Most often all are well, and this is asked for each delivery.
+    /// A quick test: most often no webhook fails, and this runs for each delivery.
     private func isTroubled(_ subscriber: SubscriberID) -> Bool {
         entries.withLock { !$0.isEmpty && $0[subscriber] != nil }
     }
 
-    /// Tells the queue until it knows. One at a time: two could reach it in the other order, so whoever comes while another
-    /// is at it leaves it to them.
+    /// Updates the limits in the queue until they are current. Only one caller at a time does so, because two updates
+    /// could arrive in the wrong order; a caller that finds another at work leaves the update to it.
     private func settle(_ subscriber: SubscriberID) async {
         var next = entries.withLock { Self.begin(&$0, subscriber) }
         while let pace = next {
@@ -77,7 +77,7 @@ final class CircuitBreakers: Sendable {
         }
     }
 
-    /// What is to be told now; nil when nothing is, or somebody is at it.
+    /// The limits to set now; nil when they are current, or another caller is setting them.
     private static func begin(
         _ entries: inout [SubscriberID: Entry], _ subscriber: SubscriberID
     ) -> CircuitBreaker.LanePacing? {

@@ -1,11 +1,11 @@
 import HTTPClient
 
-/// What follows from an attempt; performs nothing itself.
+/// Decides the consequences of an attempt. Performs no I/O.
 struct DeliveryState {
     enum AttemptEvent: Sendable {
-        /// The status line and the header arrived in time, whatever became of the body.
+        /// The status line and the header arrived in time, whatever happened to the body.
         case answered(status: Int, retryAfter: Duration?)
-        /// No answer came.
+        /// No response arrived.
         case failed(OutboundFailure.Reason)
     }
 
@@ -17,34 +17,34 @@ struct DeliveryState {
 
     struct Decision: Sendable, Equatable {
         var next: Next
-        /// A class of `conventions.md` 10; nil on success.
+        /// The error class; nil on success.
         var errorClass: String?
-        /// The receiver has said that it is gone for good.
+        /// True when the receiver has said that it is gone permanently (410).
         var disablesWebhook = false
-        /// The receiver is overwhelmed or keeps us waiting.
+        /// True when the receiver is overwhelmed or did not respond in time.
         var isSlow = false
-        /// Whether it did its work, whatever it made of what was sent.
+        /// The state of the receiver, whatever it answered to this event.
         var receiver = Receiver.present
     }
 
-    /// What an attempt tells of the receiver, beside the delivery.
+    /// What an attempt shows about the receiver, apart from the delivery.
     enum Receiver: Sendable, Equatable {
-        /// It answered, be it that it does not want this one.
+        /// It answered, even if it rejected this event.
         case present
-        /// It could not be reached, is not where the URL says, does not let us in, or said that it cannot work now: what this
-        /// delivery met, the next will meet.
+        /// It could not be reached, is not at the URL, rejects the credentials, or said that it cannot work now. The
+        /// next delivery would fail in the same way.
         case absent(retryAfter: Duration?)
-        /// The attempt ended on our side.
+        /// The attempt ended on the gateway's side.
         case unknown
     }
 
-    /// Why a delivery is dead, as it is stored; the queue has `webhook_deleted` and `held_too_many` beside.
+    /// Stored reasons for a dead delivery; the queue adds `webhook_deleted` and `held_too_many`.
     static let exhausted = "attempts_exhausted"
     static let eventGone = "event_not_kept"
     static let webhookDeleted = "webhook_deleted"
 
     let table: RetryTable
-    /// Attempts made so far.
+    /// The number of attempts made so far.
     private(set) var attempts: Int
 
     init(attempts: Int, table: RetryTable) {
@@ -52,14 +52,14 @@ struct DeliveryState {
         self.table = table
     }
 
-    /// - Parameter draw: a number in 0..<1 that spreads the next attempt; asked for only if there is one.
+    /// - Parameter draw: a number in 0..<1 that randomizes the next attempt; evaluated only when there is one.
     mutating func record(_ happening: AttemptEvent, draw: @autoclosure () -> Double) -> Decision {
         attempts += 1
         switch happening {
         case .answered(200..<300, _):
             return Decision(next: .delivered, errorClass: nil)
         case .answered(410, _):
-            // Held while the webhook is disabled; goes out again should its owner enable it.
+            // The delivery is held while the webhook is disabled, and sent again when its owner enables it.
             return Decision(
                 next: next(nil, draw()), errorClass: "http_status", disablesWebhook: true)
         case .answered(300..<400, let retryAfter):
@@ -78,12 +78,13 @@ struct DeliveryState {
         }
     }
 
-    /// Not of one event: whoever answers so to one answers so to all. The other 4xx may be about what was sent.
+    /// True for a status that does not depend on the event: the receiver would answer every event with it. The other
+    /// 4xx may concern what was sent.
     private static func isAbsence(_ status: Int) -> Bool {
         status >= 500 || [401, 403, 404, 405, 407, 429].contains(status)
     }
 
-    /// Never before the schedule, also when the receiver would have us back sooner.
+    /// Never earlier than the schedule, even when the receiver asks for an earlier retry.
     private func next(_ retryAfter: Duration?, _ draw: Double) -> Next {
         guard let delay = table.delay(afterAttempt: attempts, draw: draw) else {
             return .dead(reason: Self.exhausted)
@@ -93,16 +94,16 @@ struct DeliveryState {
 }
 
 extension OutboundFailure.Reason {
-    /// Whether it says nothing about the receiver.
+    /// True when the failure says nothing about the receiver.
     fileprivate var isOurs: Bool { [.cancelled, .requestInvalid, .overloaded, .blockedAddress].contains(self) }
 }
 
-/// When a delivery is tried again (`conventions.md` 10; the example of the Standard Webhooks specification).
+/// The schedule of retries. The default follows the example in the Standard Webhooks specification.
 struct RetryTable: Sendable {
-    /// Delays after the first, second, … attempt. When they are used up, the delivery is given up.
+    /// The delays after the first, second, … attempt. When they are used up, the delivery is given up.
     let delays: [Duration]
-    /// The share of a delay by which it is spread to either side, so that a receiver that comes back is not met by
-    /// everything at one moment.
+    /// The share of a delay by which it is randomly lengthened or shortened, so that a receiver that recovers does not
+    /// get all deliveries at the same moment.
     let spread: Double
 
     static let standard = RetryTable(
@@ -111,11 +112,11 @@ struct RetryTable: Sendable {
             .seconds(10 * 3600), .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
         ], spread: 0.2)
 
-    /// A receiver may ask for a later attempt, up to this.
+    /// The longest delay that a receiver may request.
     static let longestRetryAfter: Duration = .seconds(24 * 3600)
 
     /// - Parameters:
-    ///   - attempt: attempts made, from 1.
+    ///   - attempt: the number of attempts made, from 1.
     ///   - draw: a number in 0..<1.
     /// - Returns: nil when no attempt is left.
     func delay(afterAttempt attempt: Int, draw: Double) -> Duration? {
@@ -123,7 +124,7 @@ struct RetryTable: Sendable {
         return delays[attempt - 1] * (1 - spread + 2 * spread * draw)
     }
 
-    /// The table for a number of attempts: cut off, or the last delay repeated.
+    /// The table for a number of attempts: truncated, or with the last delay repeated.
     func limited(toAttempts attempts: Int) -> RetryTable {
         let wanted = max(attempts - 1, 0)
         let more = max(wanted - delays.count, 0)

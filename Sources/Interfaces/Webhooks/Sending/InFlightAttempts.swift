@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// How many attempts are under way, and who waits for the last one to end.
+/// Counts the attempts under way, and lets a caller wait until the last one has ended.
 final class InFlightAttempts: Sendable {
     private struct State {
         var taken = 0
@@ -19,7 +19,7 @@ final class InFlightAttempts: Sendable {
     var taken: Int { state.withLock { $0.taken } }
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    /// Takes slots; false when no more attempts may begin.
+    /// Adds attempts; false when no more attempts may begin.
     func take(_ count: Int) -> Bool {
         state.withLock { state in
             guard !state.isDraining else { return false }
@@ -36,7 +36,7 @@ final class InFlightAttempts: Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
-    /// From now on nobody gets a slot; returns when all have been given back, or when cancelled.
+    /// Permits no further attempts. Returns when all have ended, or when cancelled.
     func drain() async {
         state.withLock { $0.isDraining = true }
         while !Task.isCancelled, taken > 0 { await sleep() }
@@ -53,14 +53,14 @@ final class InFlightAttempts: Sendable {
                 if !mustWait { continuation.resume() }
             }
         } onCancel: {
-            // Everybody is woken: each looks again and sleeps on if it is not meant.
+            // Wakes every waiting task; each checks the count again.
             for sleeper in state.withLock({ $0.takeSleepers() }) { sleeper.resume() }
         }
     }
 }
 
-/// The bytes that posts of several events may have under way. Each is in memory twice until its answer comes, and a thousand
-/// connections would bound that by gigabytes.
+/// Limits the bytes of batch posts under way. Each body is in memory twice until the response comes, and with a
+/// thousand connections these would otherwise take gigabytes.
 final class BatchByteLimit: Sendable {
     private struct State {
         var free: Int
@@ -71,9 +71,9 @@ final class BatchByteLimit: Sendable {
 
     init(bytes: Int) { state = Lock(State(free: bytes)) }
 
-    /// Takes bytes out, if that leaves enough for other apps: who is alone gets seven eighths, as of attempts.
+    /// Reserves bytes when that leaves enough for other apps: an app alone gets seven eighths, as with attempts.
     func take(_ bytes: Int, for app: AppID) -> Bool {
-        // Posts of one event are not counted, and need no room.
+        // Posts of one event are not counted.
         guard bytes > 0 else { return true }
         return state.withLock { state in
             let held = state.held[app, default: 0] + bytes

@@ -8,34 +8,34 @@ import Signing
 struct PostBatch {
     /// A request without its body, which the client has by then and which may be large.
     struct Post: Sendable {
-        /// What it carries.
+        /// The deliveries that it carries.
         let deliveries: [PreparedDelivery]
-        /// What it was made by.
+        /// The plan from which it was made.
         let plan: PostPlan
         let headers: [OutboundRequest.Field]
-        /// What it holds of the ``BatchByteLimit``.
+        /// The bytes that it has reserved in the ``BatchByteLimit``.
         let reserved: Int
     }
 
     let start: Timetoken
     private(set) var requests: [OutboundRequest] = []
-    /// What is remembered of the requests, one element for each.
+    /// One element for each request.
     private(set) var sent: [Post] = []
-    /// Those that could not be made: over before they began.
+    /// Attempts that could not be made and have ended before they began.
     private(set) var unsent: [CompletedAttempt] = []
 
-    /// - Parameter count: how many there are going to be.
+    /// - Parameter count: the expected number of attempts.
     init(at start: Timetoken, count: Int = 1) {
         self.start = start
         requests.reserveCapacity(count)
         sent.reserveCapacity(count)
     }
 
-    /// Adds an attempt at one delivery.
+    /// Adds an attempt with one delivery.
     mutating func add(_ one: PreparedDelivery, _ plan: PostPlan) {
         guard !plan.isArray else {
             var composition = PostComposition(plan)
-            _ = composition.add(one)  // The first has its place always.
+            _ = composition.add(one)  // The first delivery always fits.
             return add(composition)
         }
         do throws(FormatError) {
@@ -46,11 +46,11 @@ struct PostBatch {
         }
     }
 
-    /// Adds an attempt: its post, and those of its deliveries that could not be made into one.
+    /// Adds an attempt: its post, and those of its deliveries that could not be composed.
     mutating func add(_ composition: PostComposition) {
         for (sent, detail) in composition.failed { fail([sent], detail, composition.plan) }
         let (composed, plan) = (composition.composed, composition.plan)
-        // One event in binary mode from before the webhook had batches: nothing to put into an array.
+        // A single event stored in binary mode before the webhook had batches cannot be put into an array.
         if composed.count == 1, let (sent, content) = composed.first, !plan.isArray || !content.headers.isEmpty {
             post([sent], content, plan, reserved: composition.reserved)
         } else if !composed.isEmpty {
@@ -68,7 +68,7 @@ struct PostBatch {
             let request = try plan.request(
                 content, id: id, attempt: (batch.lazy.map(\.lease.delivery.attempts).max() ?? 0) + 1,
                 event: plan.isArray ? nil : (first.type, first.channel), at: start,
-                // An attempt is a span of its own. One that carries several events stands in the first one's trace.
+                // An attempt is a span of its own. An attempt with several events belongs to the first one's trace.
                 trace: trace.child(Tracer.spanID()))
             requests.append(request)
             sent.append(Post(deliveries: batch, plan: plan, headers: request.headers, reserved: reserved))
@@ -84,7 +84,7 @@ struct PostBatch {
         unsent.append(CompletedAttempt(sent: batch, plan, start: start, requestHeaders: [], result: result))
     }
 
-    /// The event's id; of several events a digest of their ids, so that the same set has the same id whenever it is sent.
+    /// The event's id. For several events a digest of their ids, so that the same set always has the same id.
     private static func id(of batch: [PreparedDelivery]) -> String {
         guard batch.count > 1 else { return batch.first?.lease.delivery.event.eventID ?? "" }
         let ids = batch.map(\.lease.delivery.event.eventID)
@@ -93,7 +93,8 @@ struct PostBatch {
 }
 
 extension WebhookRegistry {
-    /// A post of one event that is in no queue. Made away from the loop all requests share: a template may take long.
+    /// A post of one event that is in no queue. Composed off the loop that all requests share, because a template may
+    /// take long.
     ///
     /// - Throws: what the store throws.
     func trial(of event: Event, for webhook: Webhook, at start: Timetoken) async throws(ChatError) -> PostBatch {
@@ -108,14 +109,14 @@ extension WebhookRegistry {
 }
 
 extension TraceContext {
-    /// The trace of what came without one, so that receivers find all attempts under one name: a digest of their
-    /// `webhook-id`. Nobody records it here.
+    /// The trace of an event without one, so that receivers find all attempts under one id: a digest of their
+    /// `webhook-id`. The gateway does not record it.
     fileprivate convenience init(ofUntraced id: String) {
         let digest = sha256(Array(id.utf8))
         let (high, low) = digest.withUnsafeBytes {
             ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
         }
-        // Zero is no span (W3C Trace Context, 3.2.2.4); each attempt takes the place of this one.
+        // Zero is not a valid span id (W3C Trace Context, 3.2.2.4); each attempt replaces this one.
         self.init(traceID: TraceID(high: high, low: low | 1), spanID: 1, isSampled: false)
     }
 }

@@ -1,23 +1,24 @@
 import ChatModel
 
-/// What goes into the one post of an attempt: the first of its deliveries, as many as the webhook allows.
+/// The content of the one post of an attempt: the first of its deliveries, as many as the webhook allows.
 ///
-/// The others are given back and are another attempt: posts that start together would arrive in any order, and count as one.
+/// The others are returned to the queue for another attempt: several posts started together could arrive in any order,
+/// yet would count as one.
 struct PostComposition {
     let plan: PostPlan
     private(set) var composed: [(sent: PreparedDelivery, content: PostContent)] = []
-    /// Those that have no form in the webhook's format, with the reason.
+    /// Deliveries that have no form in the webhook's format, with the reason.
     private(set) var failed: [(sent: PreparedDelivery, detail: String)] = []
     private(set) var bytes = 0
-    /// What it holds of the ``BatchByteLimit``.
+    /// The bytes reserved in the ``BatchByteLimit``.
     var reserved = 0
 
     init(_ plan: PostPlan) { self.plan = plan }
 
-    /// Takes the next one in. False when it has no place in this post: then nothing behind it has.
+    /// Adds the next delivery. False when it does not fit into this post; then no later one may be added.
     mutating func add(_ one: PreparedDelivery) -> Bool {
         let keepsOrder = plan.webhook.settings.ordering != .none
-        // What comes after one that cannot be sent waits, as it does behind one that fails.
+        // Deliveries after one that cannot be sent wait, as they do after one that fails.
         if keepsOrder, !failed.isEmpty { return false }
         do throws(FormatError) {
             let (sent, content) = try plan.compose(one)
@@ -31,9 +32,10 @@ struct PostComposition {
         return true
     }
 
-    /// Puts what the queue has stored in the place of what was composed, so that every attempt sends the same bytes.
+    /// Replaces the composed contents with those stored in the queue, so that every attempt sends the same bytes.
     ///
-    /// - Parameter stored: by the leases' fences. What was to be stored and is not is taken out.
+    /// - Parameter stored: the stored bytes by the leases' fences. A content that was to be stored and is missing is
+    ///   removed.
     mutating func settle(_ stored: [UInt64: [UInt8]]) {
         composed = composed.compactMap { one in
             guard one.sent.kept != nil else { return one }
@@ -45,14 +47,14 @@ struct PostComposition {
 
     private func hasPlace(for content: PostContent) -> Bool {
         guard plan.isArray, let first = composed.first?.content else { return false }
-        // What was sent in another form before stays in it; one that has fields of its own stays alone.
+        // A delivery that was sent in another form before keeps it; one with header fields of its own is sent alone.
         return content.contentType == first.contentType && content.headers.isEmpty && first.headers.isEmpty
             && bytes + content.body.count <= plan.webhook.settings.batch?.bytes ?? .max
     }
 }
 
 extension PostPlan {
-    /// A delivery with what it has become.
+    /// A delivery with its composed content.
     func compose(_ one: PreparedDelivery) throws(FormatError) -> (sent: PreparedDelivery, content: PostContent) {
         var content = try content(of: one)
         if content.trace == nil { content.trace = one.trace }

@@ -2,22 +2,22 @@ import ChatModel
 import HTTPClient
 import Signing
 
-/// What all posts to a webhook have in common, made once for each state of it: the format, the keys set up, the fields that
-/// never change, the schedule of retries. A class, as every post asks for it.
+/// The parts that all posts to a webhook share, built once for each state of the webhook: the format, the prepared
+/// keys, the constant fields, the schedule of retries. A class, because every post reads it.
 final class PostPlan: Sendable {
     typealias Field = OutboundRequest.Field
 
     let webhook: Webhook
     let subscriber: SubscriberID
-    /// The webhook's own schedule; nil: the deployment's.
+    /// The webhook's own schedule; nil for the deployment's.
     let retries: RetryTable?
-    /// Whether a post carries a JSON array of events.
+    /// True when a post carries a JSON array of events.
     let isArray: Bool
-    /// Nil: the format belongs to an interface this gateway does not have.
+    /// Nil when the format belongs to an interface that this gateway does not have.
     private let format: (any WebhookFormat)?
     private let signer: OutboundSigner
     private let fixed: [Field]
-    /// When the first of its secrets and keys ends.
+    /// The time at which the first of its secrets and keys ends.
     private let end: Timetoken?
 
     init(_ webhook: Webhook, at now: Timetoken, _ options: WebhookOptions, _ formats: FormatTable) {
@@ -46,10 +46,10 @@ final class PostPlan: Sendable {
         self.fixed = fixed + settings.headers.map { ($0.name, $0.value) }
     }
 
-    /// Whether its secrets are still those that sign.
+    /// True while the plan's secrets are those that sign.
     func isCurrent(at now: Timetoken) -> Bool { end.map { now < $0 } ?? true }
 
-    /// What one event becomes. What was sent once goes out as it was, whatever the webhook looks like by now.
+    /// The content of one event. What was sent once is sent again unchanged, whatever the webhook's settings are now.
     func content(of sent: PreparedDelivery) throws(FormatError) -> PostContent {
         guard PostContent.isEnvelope(sent.body) else {
             guard let content = PostContent(stored: sent.body) else {
@@ -63,8 +63,8 @@ final class PostPlan: Sendable {
     }
 
     /// - Parameters:
-    ///   - id: the same over all attempts.
-    ///   - event: what the fields of one event say; nil for several.
+    ///   - id: the same for all attempts.
+    ///   - event: the type and channel for the header fields of one event; nil for several.
     func request(
         _ content: PostContent, id: String, attempt: Int, event: (type: String, channel: String)?, at now: Timetoken,
         trace: TraceContext? = nil
@@ -95,7 +95,7 @@ final class PostPlan: Sendable {
     }
 }
 
-/// Makes plans.
+/// Builds plans.
 final class PostPlans: Sendable {
     let options: WebhookOptions
     private let formats: FormatTable
@@ -107,9 +107,9 @@ final class PostPlans: Sendable {
 
     func plan(for webhook: Webhook, at now: Timetoken) -> PostPlan { PostPlan(webhook, at: now, options, formats) }
 
-    /// Whether several events may go in one post.
+    /// True when several events may be sent in one post.
     func isBatchable(_ settings: WebhookSettings) -> Bool { formats.format(of: settings)?.isBatchable ?? false }
 
-    /// Whether a webhook's format is to be had.
+    /// True when the webhook's format is available.
     func knows(formatOf settings: WebhookSettings) -> Bool { formats.format(of: settings) != nil }
 }

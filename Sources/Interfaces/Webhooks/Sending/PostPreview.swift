@@ -3,16 +3,19 @@ public import ChatModel
 import HTTPClient
 public import JSON
 
-/// A post as it would go out now.
+/// A post as it would be sent now.
 public struct PostPreview: Sendable {
+    /// The HTTP method.
     public var method: String
+    /// The URL of the receiver.
     public var url: String
-    /// With the owner's secret values masked, and the signatures: a valid one over what never happened would pass for news
-    /// of the app.
+    /// The header fields. The owner's secret values are masked, and so are the signatures: a valid signature over an
+    /// event that never happened could be used to impersonate the app.
     public var headers: [HeaderField]
+    /// The body; always UTF-8.
     public var body: [UInt8]
 
-    /// Prints it as the next value of `writer`. The body is always UTF-8.
+    /// Prints the post as the next value of `writer`. The body is always UTF-8.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("method", method)
@@ -39,7 +42,8 @@ public struct PostPreview: Sendable {
         return signatures.contains(name) ? withoutSignatures(value) : value
     }
 
-    /// The form stays: a signature is in hexadecimal or Base64, and longer than all else there.
+    /// Masks signatures and keeps the rest of the value. A signature is in hexadecimal or Base64, and longer than
+    /// everything else there.
     private static func withoutSignatures(_ value: String) -> String {
         var shown = ""
         var rest = value[...]
@@ -59,7 +63,8 @@ public struct PostPreview: Sendable {
 }
 
 extension WebhookRegistry {
-    /// What a webhook would be sent for an event, whether it is told of it or not.
+    /// The post that a webhook would receive for an event, whether it matches the event or not.
+    ///
     /// - Throws: `.notFound`; `.forbidden`; `.invalid` with the slug `not_composed` when the event has no form in the
     ///   webhook's format.
     public func preview(_ id: String, of event: Event, by caller: Caller) async throws(ChatError) -> PostPreview {

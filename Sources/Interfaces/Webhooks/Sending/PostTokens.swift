@@ -4,15 +4,16 @@ import JSON
 import Locking
 import Signing
 
-/// Access tokens of webhooks that show one (OAuth 2.0, client credentials), and the posts that carry them.
+/// Fetches access tokens for webhooks that use one (OAuth 2.0, client credentials) and sends the posts that carry them.
 ///
-/// Tokens are kept until shortly before they end. One request for a token at a time per webhook and credentials: whoever
-/// comes meanwhile waits for its outcome.
+/// Tokens are kept until shortly before they expire. Only one token request at a time is made per webhook and
+/// credentials; other callers wait for its result.
 final class PostTokens: Sendable {
     typealias Credentials = WebhookAuth.ClientCredentials
     private typealias Outcome = Result<String, OutboundFailure>
 
-    /// A token is good only for the credentials it was got with: the webhook may have another receiver by now.
+    /// A token is valid only for the credentials with which it was fetched: the webhook may have another receiver by
+    /// now.
     private struct Owner: Hashable {
         let subscriber: SubscriberID
         let credentials: Credentials
@@ -30,14 +31,14 @@ final class PostTokens: Sendable {
         var waiting: [CheckedContinuation<Outcome?, Never>] = []
     }
 
-    /// A token is not used for its last seconds: it must still be good when it arrives.
+    /// A token is not used in its last seconds, because it must still be valid when it arrives.
     private static let leeway: Duration = .seconds(30)
-    /// For servers that do not say how long a token lasts (RFC 6749, 5.1 only recommends it).
+    /// The assumed lifetime when the server does not state one (RFC 6749, 5.1 only recommends it).
     private static let unsaidLifeSeconds = 300.0
-    /// A token that is younger is not replaced when the receiver refuses it: a receiver that refuses every token would have
-    /// the token endpoint asked for one with each post.
+    /// A younger token is not replaced when the receiver rejects it. Otherwise a receiver that rejects every token
+    /// would cause a token request with each post.
     private static let replacedAfter: Duration = .seconds(60)
-    /// Beyond it those that are not in use are forgotten.
+    /// The number of tokens above which those not in use are discarded.
     private static let most = 4096
 
     private let client: Client
@@ -49,8 +50,9 @@ final class PostTokens: Sendable {
         self.clock = clock
     }
 
-    /// Sends a request with the token its webhook needs, if it needs one. A token that the receiver does not take any more is
-    /// replaced, once, within the attempt. Getting it is part of the attempt, and of the time that one may take.
+    /// Sends a request with the token that its webhook needs, if it needs one. A token that the receiver no longer
+    /// accepts is replaced once within the attempt. Fetching the token is part of the attempt and counts against its
+    /// timeout.
     func send(_ request: OutboundRequest, to webhook: Webhook) async -> OutboundResult {
         guard case .oauth2(let credentials) = webhook.settings.auth else { return await client.send(request) }
         let owner = Owner(subscriber: webhook.subscriber, credentials: credentials)
@@ -77,7 +79,8 @@ final class PostTokens: Sendable {
         .timeout, detail: "token endpoint: no time is left for the post",
         sentence: "The token endpoint took all the time of the attempt. Nothing was sent to the receiver.")
 
-    /// Whether another token is to be tried: this one is forgotten, or was by somebody else.
+    /// Discards a token that was rejected. True when another one should be tried, also when another caller has
+    /// discarded it.
     private func drop(_ token: String, of owner: Owner) -> Bool {
         let now = clock.now
         return entries.withLock { entries in
@@ -98,7 +101,8 @@ final class PostTokens: Sendable {
         return outcome
     }
 
-    /// Resumes with the token that is there, later with that which is being fetched, or with nil: it is the caller's to fetch.
+    /// Resumes with the token that is available, later with the one that is being fetched, or with nil: then the caller
+    /// must fetch it.
     private func join(_ owner: Owner, _ continuation: CheckedContinuation<Outcome?, Never>) {
         let now = clock.now
         let known = entries.withLock { entries -> Outcome?? in
@@ -137,7 +141,8 @@ final class PostTokens: Sendable {
         var request = Self.request(credentials)
         request.totalTimeout = max(end - .now, .milliseconds(1))
         var result = await client.send(request)
-        // The endpoint may be the world's or one's own. What neither vouches for is told nothing.
+        // The token endpoint may be public or use the webhook's own authorities. The secret is sent only when one of
+        // these verifies it.
         if result.failure?.reason == .tls, let identity = tls?.ownAuthorities {
             request.tls = identity
             request.totalTimeout = max(end - .now, .milliseconds(1))
@@ -147,7 +152,7 @@ final class PostTokens: Sendable {
             let failure = result.failure ?? OutboundFailure(.reset, detail: "no answer")
             return (Self.failure(failure.reason, "gave no answer: \(failure.reason.rawValue)", failure.detail), .zero)
         }
-        let root = (try? JSONDocument(result.body))?.root  // An answer that is no JSON has no token in it.
+        let root = (try? JSONDocument(result.body))?.root  // A response that is not JSON has no token.
         guard (200..<300).contains(status), let token = root?["access_token"]?.string,
             FieldRules.obstacle(value: token) == nil
         else {
@@ -161,7 +166,7 @@ final class PostTokens: Sendable {
         return (.success(token), life - min(Self.leeway, life / 2))
     }
 
-    /// The receiver is not to blame, so whoever reads of the attempt must learn who is.
+    /// A failure that names the token endpoint in the attempt log, because the receiver is not at fault.
     private static func failure(
         _ reason: OutboundFailure.Reason, _ happening: String, _ detail: String = ""
     ) -> Outcome {

@@ -3,14 +3,14 @@ import ChatModel
 import HTTPClient
 import Locking
 
-/// A delivery in an attempt. A class, as it changes hands often and has many parts.
+/// A delivery in an attempt. A class, because it is passed on often and has many fields.
 final class PreparedDelivery: Sendable {
     let lease: Lease
-    /// The bytes it was made of: the event's envelope, or what an earlier attempt has kept.
+    /// The bytes from which it is composed: the event's envelope, or what an earlier attempt has stored.
     let body: [UInt8]
-    /// What it has become; nil when it could not be composed.
+    /// The composed content; nil when it could not be composed.
     let content: PostContent?
-    /// Where the event stands in a trace, if that is known beside the body.
+    /// The event's trace context, when it is known separately from the body.
     let trace: String?
 
     init(lease: Lease, body: [UInt8], content: PostContent? = nil, trace: String? = nil) {
@@ -20,18 +20,18 @@ final class PreparedDelivery: Sendable {
         self.content = content
     }
 
-    /// What is to be kept, so that a retry repeats it even if the event is deleted or the webhook changed meanwhile. Nil when
-    /// it is kept already.
+    /// The bytes to store, so that a retry repeats them even when the event is deleted or the webhook changed in the
+    /// meantime. Nil when they are stored already.
     var kept: [UInt8]? { PostContent.isEnvelope(body) ? content?.stored : nil }
 }
 
-/// An attempt that is over, and what came of it. A class for the same reason as ``PreparedDelivery``.
+/// A finished attempt with its result. A class for the same reason as ``PreparedDelivery``.
 final class CompletedAttempt: Sendable {
-    /// What it carried: one delivery, or those of a batch; all for the same endpoint.
+    /// The deliveries that it carried: one, or those of a batch; all for the same webhook.
     let sent: [PreparedDelivery]
     let plan: PostPlan
     let start: Timetoken
-    /// As they went on the wire.
+    /// The header fields as they were sent.
     let requestHeaders: [OutboundRequest.Field]
     let result: OutboundResult
 
@@ -49,8 +49,8 @@ final class CompletedAttempt: Sendable {
     var subscriber: SubscriberID { plan.subscriber }
 }
 
-/// Attempts that are over, on their way from the thread that drives all transfers to a task. What ends in one turn of that
-/// thread goes on together.
+/// Passes finished attempts from the thread that drives all transfers to a task. Attempts that end in one turn of that
+/// thread are passed together.
 final class ResultQueue: Sendable {
     private struct State {
         var waiting: [CompletedAttempt] = []
@@ -65,15 +65,15 @@ final class ResultQueue: Sendable {
 
     private let state = Lock(State())
 
-    /// Takes one in; whoever waits for it hears of it by ``announce()``.
+    /// Adds a result; a waiting task is woken only by ``announce()``.
     func append(_ answered: CompletedAttempt) { state.withLock { $0.waiting.append(answered) } }
 
-    /// Wakes whoever waits, if there is something to be had: once for all that came together.
+    /// Wakes the waiting task when there are results: once for all that came together.
     func announce() {
         state.withLock { $0.waiting.isEmpty ? nil : $0.takeSleeper() }?.resume()
     }
 
-    /// No more will come.
+    /// Ends the queue; no more results follow.
     func finish() {
         state.withLock { state in
             state.isOver = true
@@ -81,8 +81,9 @@ final class ResultQueue: Sendable {
         }?.resume()
     }
 
-    /// All there are; waits for one. Nil when it is over and nothing is left: not when the task was cancelled, as what has
-    /// been answered is better recorded than sent again. For one task.
+    /// All available results; waits for at least one. Nil when the queue has ended and is empty. Cancelling the task
+    /// does not end the wait, because an attempt that was answered is better recorded than sent again. Only one task
+    /// may call it.
     func next() async -> [CompletedAttempt]? {
         while true {
             let (answered, isOver) = state.withLock { state in
@@ -104,13 +105,13 @@ final class ResultQueue: Sendable {
 }
 
 extension PreparedDelivery {
-    /// Where the event stands in a trace; nil for one that is not traced.
+    /// The event's trace context; nil when it is not traced.
     var context: TraceContext? { content?.trace.flatMap { TraceContext(stored: $0) } }
 }
 
 extension Span {
-    /// An attempt, in the trace of the event it delivers; of several, in that of the first, with links to the others. Nil
-    /// where that trace is not recorded.
+    /// The span of an attempt in the trace of the event it delivers. For several events, in the first one's trace with
+    /// links to the others. Nil when that trace is not recorded.
     init?(_ answered: CompletedAttempt, _ errorClass: String?) {
         let contexts = answered.sent.compactMap(\.context)
         guard let parent = contexts.first, parent.isSampled,

@@ -5,13 +5,14 @@ import JSON
 import Locking
 import Logging
 
-/// Makes the attempts that are due: signs and posts those leased together.
+/// Makes the attempts that are due: signs and posts the deliveries that were leased together.
 final class Sender: Sendable {
-    /// Leases taken at a time.
+    /// The number of leases taken at a time.
     private static let leasesPerTake = 64
-    /// A lease lasts 60 s; attempts that wait long for a connection keep theirs.
+    /// The interval at which leases are renewed. A lease lasts 60 s; attempts that wait long for a connection keep
+    /// theirs.
     private static let renewalInterval: Duration = .seconds(20)
-    /// Answers that come within this are dealt with together: the threads they cross cost as much as the posts.
+    /// Responses within this time are processed together: handing them between threads costs as much as the posts.
     private static let linger: Duration = .milliseconds(1)
 
     private let service: ChatService
@@ -52,15 +53,15 @@ final class Sender: Sendable {
                 group.addTask { await self.keepLeases() }
                 while !Task.isCancelled, !inFlightAttempts.isDraining {
                     let leases = await take()
-                    // Those that get no slot any more stay leased and are given up with the engine.
+                    // Leases that get no slot stay leased and are given up with the engine.
                     guard !leases.isEmpty, inFlightAttempts.take(leases.count) else { continue }
                     self.leases.insert(leases)
-                    // Nobody waits for what must be looked up first, or costs more.
+                    // Attempts that need no lookup and are cheap do not wait for the others.
                     for (attempt, priority) in attemptAtOnce(leases, outbound) {
                         group.addTask(priority: priority) { await self.attempt(attempt, outbound) }
                     }
                 }
-                // Draining, or cancelled. Attempts under way end first; then the group's other tasks.
+                // Draining, or cancelled. Attempts under way end first, then the group's other tasks.
                 await inFlightAttempts.drain()
                 group.cancelAll()
             }
@@ -74,15 +75,16 @@ final class Sender: Sendable {
     private func take() async -> [Lease] {
         let started = ContinuousClock.now
         do throws(ChatError) {
-            // As many as the client has connections: more would hold a lease and wait there, where nobody shares fairly.
+            // At most as many as the client has connections: further attempts would hold a lease while they wait in the
+            // client, which does not share connections fairly.
             let leases = try await queue.take(
                 Self.leasesPerTake, capacity: client.options.maxConnections, wait: registry.options.takeWait)
             if !leases.isEmpty { return leases }
         } catch {
             logger.warning("no deliveries to be had, trying again", metadata: ["error": "\(error.message)"])
         }
-        // Empty long before the time is over: the queue is closed or out of order. Do not spin until somebody stops us;
-        // a cancelled pause shows at the caller's loop.
+        // An empty result long before the time is over means that the queue is closed or out of order. The pause
+        // prevents a busy loop until this task is stopped; the caller's loop checks for cancellation.
         if ContinuousClock.now - started < registry.options.takeWait / 2 {
             try? await Task.sleep(for: .milliseconds(200))
         }
@@ -91,20 +93,20 @@ final class Sender: Sendable {
 
     private func keepLeases() async {
         while !Task.isCancelled {
-            // Cancellation shows at the loop's head.
+            // The head of the loop checks for cancellation.
             try? await Task.sleep(for: Self.renewalInterval)
             let long = leases.heldAtLeast(Self.renewalInterval)
             guard !long.isEmpty else { continue }
             do {
                 try await queue.renew(long)
             } catch {
-                // The leases run out, and the attempts are made again: at least once, as promised to receivers.
+                // The leases run out, and the attempts are made again: delivery is at least once.
                 logger.warning("leases not renewed", metadata: ["error": "\(error.message)"])
             }
         }
     }
 
-    /// Nothing more is done with these leases.
+    /// Ends the use of these leases.
     private func end(_ ended: [Lease]) {
         leases.remove(ended)
         inFlightAttempts.giveBack(ended.count)
@@ -112,8 +114,8 @@ final class Sender: Sendable {
 
     // MARK: Attempts
 
-    /// Sends those whose webhook and body are in memory and which are soon composed. Returns the others, each with the priority
-    /// it is to have.
+    /// Sends the attempts whose webhook and body are in memory and which are quick to compose. Returns the others, each
+    /// with its priority.
     private func attemptAtOnce(
         _ leases: [Lease], _ outbound: OutboundGroup
     ) -> [(attempt: ArraySlice<Lease>, priority: TaskPriority?)] {
@@ -131,7 +133,7 @@ final class Sender: Sendable {
             {
                 batch.add(sent, known.plan(at: now, registry.plans))
             } else {
-                // A template may take long, and a batch has many: others come first.
+                // A template may take long, and a batch has many events: other attempts come first.
                 rest.append((attempt, isCostly ? .low : nil))
             }
         }
@@ -139,7 +141,8 @@ final class Sender: Sendable {
         return rest
     }
 
-    /// Looks up and composes one after the other, up to where the post is full: no more is in memory than one post carries.
+    /// Looks up and composes deliveries one after the other until the post is full, so that memory holds no more than
+    /// one post carries.
     private func attempt(_ leases: ArraySlice<Lease>, _ outbound: OutboundGroup) async {
         guard let known = await webhook(of: leases) else { return end(Array(leases)) }
         let webhook = known.webhook
@@ -162,7 +165,7 @@ final class Sender: Sendable {
                     break
                 }
             }
-            // Others' turn.
+            // Lets other tasks run.
             await Task.yield()
         }
         if !webhook.settings.included.isEmpty { await keep(&post) }
@@ -178,8 +181,8 @@ final class Sender: Sendable {
         }
     }
 
-    /// Stores what is sent for the first time before it is sent: objects beside an event may be others by the next attempt,
-    /// which sends the same bytes also when nobody learns what became of this one.
+    /// Stores a content that is sent for the first time before it is sent. Included objects may have changed by the
+    /// next attempt, which must send the same bytes even when the outcome of this one is never known.
     private func keep(_ post: inout PostComposition) async {
         let new = post.composed.filter { $0.sent.kept != nil }
         guard !new.isEmpty else { return }
@@ -194,7 +197,7 @@ final class Sender: Sendable {
             return await giveBack(leases[...], after: registry.options.shortagePause)
         }
         post.settle(stored)
-        // What is not stored was deleted since it was looked up.
+        // A content that is not stored was deleted since it was looked up.
         for lease in leases where stored[lease.fence] == nil {
             do throws(ChatError) {
                 try await bury(lease, DeliveryState.eventGone)
@@ -208,12 +211,12 @@ final class Sender: Sendable {
         }
     }
 
-    /// Makes them due for another attempt.
+    /// Makes the deliveries due for another attempt.
     private func giveBack(_ leases: ArraySlice<Lease>, after pause: Duration = .zero) async {
         do throws(ChatError) {
             _ = try await queue.renew(Array(leases), for: pause)
         } catch {
-            // They run out.
+            // The leases run out.
             logger.warning("leases not given back", metadata: ["error": "\(error.message)"])
         }
         end(Array(leases))
@@ -234,7 +237,7 @@ final class Sender: Sendable {
         }
     }
 
-    /// What is over before it began.
+    /// Adds the results of attempts that ended before they began.
     private func answer(_ unsent: [CompletedAttempt]) {
         for answered in unsent { answers.append(answered) }
         answers.announce()
@@ -242,15 +245,16 @@ final class Sender: Sendable {
 
     private func end(_ post: PostBatch.Post, begun start: Timetoken, _ result: OutboundResult) {
         budget.giveBack(post.reserved, for: post.plan.subscriber.app)
-        // Stopped in the middle: whether it arrived is unknown. Nothing is recorded, and it is sent again with its id.
+        // Cancelled in the middle, so whether it arrived is unknown. Nothing is recorded, and it is sent again with the
+        // same id.
         if result.status == nil, result.failure?.reason == .cancelled { return end(post.deliveries.map(\.lease)) }
-        // A failure with a sentence of its own came before anything was sent.
+        // A failure with its own sentence occurred before anything was sent.
         let headers = result.failure?.sentence == nil ? post.headers : []
         answers.append(
             CompletedAttempt(sent: post.deliveries, post.plan, start: start, requestHeaders: headers, result: result))
     }
 
-    /// The webhook, if it may be sent to. Nil: its lane has been brought in line, or the leases run out.
+    /// The webhook, when posts may be sent to it. When nil, its lane has been updated, or the leases run out.
     private func webhook(of attempt: ArraySlice<Lease>) async -> CachedWebhook? {
         let subscriber = attempt[attempt.startIndex].delivery.subscriber
         do throws(ChatError) {
@@ -268,7 +272,7 @@ final class Sender: Sendable {
         return nil
     }
 
-    /// One made a moment ago on another node; nil when it is gone or may not be sent to.
+    /// A webhook that was created a moment ago on another node; nil when it is deleted or posts may not be sent to it.
     private func webhookOutOfSight(
         _ subscriber: SubscriberID, _ attempt: ArraySlice<Lease>
     ) async throws(ChatError) -> CachedWebhook? {
@@ -287,7 +291,7 @@ final class Sender: Sendable {
         }
     }
 
-    /// What to send of a lease, with the objects beside its event; nil when nothing is to be sent.
+    /// The delivery to send for a lease, with the objects included beside its event; nil when nothing is to be sent.
     private func look(up lease: Lease, including objects: Set<IncludedObject>) async -> PreparedDelivery? {
         do throws(ChatError) {
             return try await found(lease)?.including(objects, from: service)
@@ -309,13 +313,13 @@ final class Sender: Sendable {
         return nil
     }
 
-    /// The same without asking the log.
+    /// The same without reading the log.
     private func atHand(_ lease: Lease) -> PreparedDelivery? {
         let recent = recent.entry(at: lease.delivery.event, deletions: service.deletions)
         return (lease.body ?? recent?.body).map { PreparedDelivery(lease: lease, body: $0, trace: recent?.trace) }
     }
 
-    /// Gives a delivery up that cannot be attempted.
+    /// Gives up a delivery that cannot be attempted.
     private func bury(_ lease: Lease, _ reason: String) async throws(ChatError) {
         counters.addDead()
         let attempt = DeliveryAttempt(
@@ -326,7 +330,7 @@ final class Sender: Sendable {
 }
 
 extension [Lease] {
-    /// Those that are attempted together (``Lease/batch``), which stand together.
+    /// The leases grouped by attempt (``Lease/batch``); those of one attempt are adjacent.
     fileprivate var attempts: [ArraySlice<Lease>] {
         var attempts: [ArraySlice<Lease>] = []
         var start = startIndex
@@ -338,9 +342,9 @@ extension [Lease] {
     }
 }
 
-/// Leases of attempts under way, to renew those that take long.
+/// The leases of attempts under way, to renew those that take long.
 final class LeaseTable: Sendable {
-    /// By their fences, of which no two leases have the same.
+    /// The leases by their fences, which are unique.
     private let leases = Lock<[UInt64: (lease: Lease, since: ContinuousClock.Instant)]>([:])
 
     func insert(_ new: [Lease]) {

@@ -1,25 +1,26 @@
 import ChatModel
 
-/// How an endpoint has been doing since its last success, and how much of it is written down; performs nothing itself.
+/// The failures of a webhook since its last success, and how much of that is stored. Performs no I/O.
 ///
-/// What follows from it is asked for by each attempt until it is done, so that a store that fails at one moment costs a
-/// delay. Only endpoints that fail, or of which something is still to be written, have one.
+/// Each attempt returns the effects that are not done yet, so that a temporary failure of the store only delays them.
+/// Only webhooks that fail, or with something left to store, have such a state.
 struct WebhookFailureState: Sendable {
-    /// Failing this long without a success is told on `$system`. Shorter troubles are what retries are for.
+    /// After failing this long without a success, the webhook is reported on `$system`. Retries handle shorter
+    /// failures.
     static let noticeAge: Duration = .seconds(30 * 60)
-    /// Failing this long disables the webhook (`product.md` 6).
+    /// After failing this long, the webhook is disabled.
     static let disableAge: Duration = .seconds(5 * 24 * 3600)
-    /// What an earlier run has written disables a webhook only after it has failed this long before our eyes as well: the
-    /// end of the earlier run may have kept a recovery from being written.
+    /// A failure stored by an earlier run disables a webhook only after it has also failed this long in this run: the
+    /// end of the earlier run may have prevented a recovery from being stored.
     static let confirmationAge: Duration = .seconds(12 * 3600)
 
     enum Effect: Sendable, Equatable {
-        /// The operators are to be told what they do not know, and it is to be remembered over a restart.
+        /// Notify the operators of a change and store it for the next start.
         case tell
         case disable(reason: String)
     }
 
-    /// What the operators are told.
+    /// The content of a notice to the operators.
     enum OperatorNotice: Sendable, Equatable {
         case failing(since: Timetoken)
         case recovered
@@ -28,31 +29,31 @@ struct WebhookFailureState: Sendable {
     private var failingSince: Timetoken?
     /// The first failure of this run since then.
     private var seenSince: Timetoken?
-    /// `failingSince`, once it has lasted long enough to be told.
+    /// `failingSince`, once the failure has lasted long enough to be reported.
     private(set) var noticedSince: Timetoken?
-    /// What is written down of it.
+    /// The stored value of it.
     private var writtenSince: Timetoken?
-    /// One write at a time: two could reach the directory in the other order.
+    /// True while a write is under way. Only one at a time: two could reach the directory in the wrong order.
     private var isWriting = false
     /// Deliveries given up since the last success.
     private var deadOnEnd = 0
-    /// The newest failure since the last success; nil also after a restart, until an attempt fails again.
+    /// The newest failure since the last success; also nil after a restart until an attempt fails again.
     private(set) var lastError: AttemptError?
 
-    /// - Parameter writtenSince: by an earlier run of the gateway.
+    /// - Parameter writtenSince: the value stored by an earlier run of the gateway.
     init(writtenSince: Timetoken? = nil) {
         failingSince = writtenSince
         noticedSince = writtenSince
         self.writtenSince = writtenSince
     }
 
-    /// Well, and nothing is left to be done about it.
+    /// True when the webhook works and nothing is left to store.
     var isOver: Bool { failingSince == nil && writtenSince == nil && !isWriting }
 
     /// - Parameters:
     ///   - dead: deliveries given up with this attempt.
-    ///   - deadTolerated: given up on end, without a success, before the webhook is disabled.
-    ///   - error: what the attempt failed with.
+    ///   - deadTolerated: deliveries given up without a success in between before the webhook is disabled.
+    ///   - error: the failure of the attempt.
     mutating func recordFailure(
         at now: Timetoken, dead: Int = 0, deadTolerated: Int = .max, error: AttemptError? = nil
     ) -> [Effect] {
@@ -77,18 +78,18 @@ struct WebhookFailureState: Sendable {
 
     private var undone: [Effect] { noticedSince != writtenSince ? [.tell] : [] }
 
-    // MARK: What was done
+    // MARK: Storing
 
-    /// What to write next; `endWriting` follows. Nil when there is nothing or somebody is at it.
+    /// The notice to store next; `endWriting` must follow. Nil when there is none or a write is under way.
     mutating func beginWriting() -> OperatorNotice? {
         guard !isWriting, noticedSince != writtenSince else { return nil }
         isWriting = true
-        // An earlier trouble's end comes before the next one.
+        // The end of an earlier failure is reported before the next failure.
         guard writtenSince == nil, let noticedSince else { return .recovered }
         return .failing(since: noticedSince)
     }
 
-    /// - Parameter news: nil when it could not be written.
+    /// - Parameter news: the stored notice; nil when it could not be stored.
     mutating func endWriting(_ news: OperatorNotice?) {
         isWriting = false
         switch news {
@@ -105,6 +106,6 @@ struct AttemptError: Sendable, Equatable {
     let at: Timetoken
     /// The class of the error, as in the delivery's `attempt_log`.
     let error: String
-    /// The receiver's answer, if there was one.
+    /// The response's status, if there was a response.
     let status: Int?
 }

@@ -3,17 +3,17 @@ import ChatModel
 import JSON
 import Locking
 
-/// The health of endpoints that fail, and its durable part: since when, once the operators were told.
+/// The health of failing webhooks, and its stored part: the start of a failure, once the operators were notified.
 ///
-/// Kept beside the webhook's record and not in it, so that trouble of the receiver does not change the etag its owner
-/// holds.
+/// Stored beside the webhook's record and not in it, so that failures of the receiver do not change the etag that its
+/// owner holds.
 final class WebhookHealth: Sendable {
     private let directory: any Directory
     private let entries = Lock<[SubscriberID: WebhookFailureState]>([:])
 
     init(directory: any Directory) { self.directory = directory }
 
-    /// Shown to its owner from the moment the operators are told.
+    /// The start of the failure, from the moment the operators are notified; nil before.
     func failingSince(_ subscriber: SubscriberID) -> Timetoken? { entries.withLock { $0[subscriber]?.noticedSince } }
 
     /// The newest failure since the last success.
@@ -34,11 +34,11 @@ final class WebhookHealth: Sendable {
         change(subscriber) { $0.recordSuccess() } ?? []
     }
 
-    /// Writes down what is not written yet, each time together with the event that tells of it. Whoever comes while another
-    /// is at it leaves it to them.
+    /// Stores each change that is not stored yet, together with the event that reports it. Only one caller at a time
+    /// writes; others leave it to that caller.
     ///
-    /// - Returns: what was written; not what another node or an earlier run had written already.
-    /// - Throws: it is to be done again, after the endpoint's next attempt.
+    /// - Returns: what was stored, without what another node or an earlier run had stored already.
+    /// - Throws: a failure of the store; the write is repeated after the webhook's next attempt.
     func write(
         _ subscriber: SubscriberID, _ event: (WebhookFailureState.OperatorNotice) -> EventDraft
     ) async throws(ChatError) -> [WebhookFailureState.OperatorNotice] {
@@ -81,11 +81,11 @@ final class WebhookHealth: Sendable {
         }
     }
 
-    /// Changes an entry, if there is one; nil if there is none.
+    /// Changes an entry; nil when there is none.
     @discardableResult
     private func change<Result>(_ subscriber: SubscriberID, _ body: (inout WebhookFailureState) -> Result) -> Result? {
         entries.withLock { entries in
-            // Most often all are well, and this is asked for each delivery.
+            // Most often no webhook fails, and this runs for each delivery.
             guard !entries.isEmpty, let index = entries.index(forKey: subscriber) else { return nil }
             let result = body(&entries.values[index])
             if entries.values[index].isOver { entries.remove(at: index) }
@@ -93,7 +93,7 @@ final class WebhookHealth: Sendable {
         }
     }
 
-    /// Reads what earlier runs have written.
+    /// Reads what earlier runs have stored.
     func load(_ app: AppID) async throws(ChatError) {
         var query = RecordQuery(.setting, in: app, limit: 500)
         query.idPrefix = Self.idPrefix
@@ -102,7 +102,7 @@ final class WebhookHealth: Sendable {
             for record in page.items {
                 guard let root = try? JSONDocument(record.body).root,
                     let since = root["failing_since"]?.string.flatMap({ Timetoken(text: $0) })
-                else { continue }  // no record of ours
+                else { continue }  // not a valid record
                 let subscriber = SubscriberID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: app)
                 entries.withLock { $0[subscriber] = WebhookFailureState(writtenSince: since) }
             }

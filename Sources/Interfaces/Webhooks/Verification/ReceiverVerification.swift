@@ -4,15 +4,17 @@ import HTTPClient
 import JSON
 import Signing
 
-/// Asks receivers whether they want what they would be sent, so that a webhook cannot be turned against a stranger.
+/// Asks receivers for their consent, so that a webhook cannot be directed at a third party.
 public struct ReceiverVerification: Sendable {
     let registry: WebhookRegistry
     let tokens: PostTokens
 
-    /// Asks once, and enables the webhook when its receiver consents. One that is disabled stays so, and need not be asked
-    /// again when it is enabled.
-    /// - Throws: `.notFound`, `.forbidden`; `.invalid` with the slug `verification_failed` when it does not consent;
-    ///   `.conflict` when nobody demands consent, or the webhook has changed meanwhile; `.tooMany` while others are asked.
+    /// Asks the receiver once, and enables the webhook when it consents. A disabled webhook stays disabled, and its
+    /// receiver need not be asked again when it is enabled.
+    ///
+    /// - Throws: `.notFound`, `.forbidden`; `.invalid` with the slug `verification_failed` when the receiver does not
+    ///   consent; `.conflict` when no consent is required, or the webhook has changed in the meantime; `.tooMany` while
+    ///   too many receivers are being asked.
     public func verify(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         let webhook = try await registry.webhook(id, by: caller)
         try registry.demandReach(of: webhook.settings, by: caller)
@@ -34,8 +36,8 @@ public struct ReceiverVerification: Sendable {
         }
     }
 
-    /// Posts a challenge, signed as deliveries are. The answer must be a success and repeat it, as its text or as the member
-    /// `challenge`.
+    /// Posts a challenge, signed like a delivery. The response must be a success and repeat the challenge, as its text
+    /// or as the member `challenge`.
     private func demandEcho(from webhook: Webhook) async throws(ChatError) {
         let random = registry.options.random
         let challenge = random.token(prefix: "")
@@ -65,11 +67,12 @@ public struct ReceiverVerification: Sendable {
         }
     }
 
-    /// The handshake of CloudEvents' webhooks: its headers count, not its status.
-    /// - Returns: the posts per minute it takes; nil: any number.
+    /// Performs the handshake of CloudEvents webhooks: its headers count, not its status.
+    ///
+    /// - Returns: the posts per minute that the receiver accepts; nil for no limit.
     private func demandConsent(from webhook: Webhook) async throws(ChatError) -> Int? {
         let origin = registry.options.origin
-        // As many as it would get at its rate; a rate below one a minute is asked for as one.
+        // Requests the webhook's rate; a rate below one per minute is requested as one.
         let rate = webhook.settings.ratePerSecond.map { max(1, Int($0 * 60)) }
         var request = OutboundRequest(
             method: "OPTIONS", url: webhook.settings.url,
@@ -94,7 +97,8 @@ public struct ReceiverVerification: Sendable {
         ChatError(.invalid, "the receiver has not consented: \(why)", slug: "verification_failed")
     }
 
-    /// What the library says of an address inside stays in the log; its class is for everybody.
+    /// The error for a missing response. Details that the library reports about internal addresses stay in the log;
+    /// only the class of the failure is returned.
     private static func unanswered(_ result: OutboundResult) -> ChatError {
         refused("no answer came (\(result.failure?.reason.rawValue ?? "reset"))")
     }
