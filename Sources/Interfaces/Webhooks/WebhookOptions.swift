@@ -18,11 +18,11 @@ public struct WebhookOptions: Sendable {
     public var verification = WebhookVerification.none
     /// Returns numbers in 0..<1 that randomize retries.
     public var draw: @Sendable () -> Double
-    /// How long the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
+    /// The time that the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
     var takeWait: Duration = .seconds(20)
     /// The pause between two attempts to set a lane after a failure of the store.
     var settlePause: Duration = .seconds(1)
-    /// How long jobs pause when none may run. Tests that move the clock shorten it.
+    /// The pause of jobs when none may run. Tests that move the clock shorten it.
     var jobPause: Duration = .milliseconds(200)
     /// The pause before a delivery that could not be sent because the gateway lacked resources. Tests shorten it.
     var shortagePause: Duration = .seconds(2)

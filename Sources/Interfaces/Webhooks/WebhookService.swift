@@ -139,7 +139,7 @@ public struct WebhookMetrics: Sendable {
     public var planned: UInt64 = 0
     /// Deliveries given up since the start: after their last attempt, or because too many were waiting.
     public var dead: UInt64 = 0
-    /// How far the planner is behind the newest reported commit, in 100 ns ticks; the largest value of all apps.
+    /// The planner's distance from the newest reported commit, in 100 ns ticks; the largest value of all apps.
     public var plannerLagTicks: UInt64 = 0
     /// Registered webhooks.
     public var webhooks = 0

@@ -24,7 +24,7 @@ public final class Database {
     /// On the heap because SQLite's callbacks keep its address.
     private let watch: UnsafeMutablePointer<Watch>
 
-    /// How long a statement waits for a lock that another connection holds before it fails with
+    /// The time that a statement waits for another connection's lock before it fails with
     /// ``SQLiteFailure/Kind/busy``.
     public var busyTimeout: Duration {
         didSet { sqlite3_busy_timeout(connection, Int32(clamping: busyTimeout.milliseconds)) }

@@ -27,7 +27,7 @@ struct DeliveryState {
         var receiver = Receiver.present
     }
 
-    /// What an attempt shows about the receiver, apart from the delivery.
+    /// The receiver's state as shown by an attempt, apart from the delivery.
     enum Receiver: Sendable, Equatable {
         /// It answered, even if it rejected this event.
         case present

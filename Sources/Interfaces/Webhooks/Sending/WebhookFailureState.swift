@@ -102,7 +102,7 @@ struct WebhookFailureState: Sendable {
 
 /// The error of a failed delivery attempt.
 struct AttemptError: Sendable, Equatable {
-    /// When the attempt ended.
+    /// The time at which the attempt ended.
     let at: Timetoken
     /// The class of the error, as in the delivery's `attempt_log`.
     let error: String

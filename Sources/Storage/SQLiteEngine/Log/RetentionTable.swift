@@ -17,7 +17,7 @@ final class RetentionTable: Sendable {
         var cutoff: Timetoken = .zero
     }
 
-    /// How long retention waits for a planner's cursor (3 days). Without this bound, a planner that has stopped would
+    /// The time that retention waits for a planner's cursor (3 days). Without this bound, a planner that has stopped would
     /// keep all events forever.
     private static let patience: Duration = .seconds(3 * 24 * 3600)
 

@@ -5,7 +5,7 @@ import SQLite
 
 /// Threads that read, so that no read blocks the cooperative pool. Each has its own connection and snapshot.
 final class Readers: Sendable {
-    /// Where the jobs run.
+    /// The thread on which the jobs run.
     private enum Place: Sendable {
         case pool(Monitor<Pool>)
         /// On the writer's connection, the only one of a store in memory.

@@ -7,7 +7,7 @@ final class WriteQueue: Sendable {
     /// The maximum content of one transaction, so that no batch makes its callers wait long.
     fileprivate static let batchDrafts = 2000
     fileprivate static let batchBytes = 4 * 1024 * 1024
-    /// How long the writer waits for more requests. The callers of the last batch have just been answered, and many of
+    /// The time that the writer waits for more requests. The callers of the last batch have just been answered, and many of
     /// them send their next request at once; a commit for the first few would make the others wait for the disk twice.
     /// So the writer waits at most this long until three quarters as many callers have gathered as were present when it
     /// finished, answered or waiting. A single caller never waits.

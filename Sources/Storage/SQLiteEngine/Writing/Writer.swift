@@ -279,7 +279,7 @@ final class Writer {
 
     // MARK: Checkpoints
 
-    /// How long a checkpoint waits for readers when the log is too long. All emitters wait with it.
+    /// The time that a checkpoint waits for readers when the log is too long. All emitters wait with it.
     private static let readersWait: Duration = .milliseconds(100)
 
     /// Checkpoints run here and nowhere else: up to SQLite 3.51.2, two connections that write and copy at the same
