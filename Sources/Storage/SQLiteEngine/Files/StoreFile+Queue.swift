@@ -8,7 +8,7 @@ public struct StoreQueue: Sendable {
     public var waiting: Int
     /// Deliveries that were given up.
     public var dead: Int
-    /// Webhooks and subscriptions that are not open and so receive nothing at the moment, as `app/name`.
+    /// Paused webhooks and subscriptions, which receive nothing at the moment, as `app/name`.
     public var disabled: [String]
 }
 

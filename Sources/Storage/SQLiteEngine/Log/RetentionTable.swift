@@ -17,8 +17,8 @@ final class RetentionTable: Sendable {
         var cutoff: Timetoken = .zero
     }
 
-    /// The time that retention waits for a planner's cursor (3 days). Without this bound, a planner that has stopped would
-    /// keep all events forever.
+    /// The time that retention waits for a planner's cursor (3 days). Without this bound, a planner that has stopped
+    /// would keep all events forever.
     private static let patience: Duration = .seconds(3 * 24 * 3600)
 
     fileprivate struct State: Sendable {

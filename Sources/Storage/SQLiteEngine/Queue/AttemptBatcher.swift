@@ -13,7 +13,8 @@ struct FinishedAttempts: Sendable {
 /// Finished attempts that wait briefly for others, so that one commit records many. No caller needs the result of a
 /// delivery at once, and a commit costs as much as several deliveries.
 final class AttemptBatcher: Sendable {
-    /// The time that the first attempt waits (10 ms), and the number of attempts that are written without waiting longer.
+    /// The time that the first attempt waits (10 ms), and the number of attempts that are written without waiting
+    /// longer.
     static let patience: UInt64 = 10_000_000
     private static let enough = 128
 

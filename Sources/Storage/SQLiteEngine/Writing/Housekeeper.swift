@@ -10,8 +10,8 @@ final class Housekeeper {
 
     /// The uptime of the next turn.
     private(set) var nextTurn: UInt64
-    /// The time that a due turn may wait behind requests (1 s). After that it goes first; otherwise a store that is always
-    /// busy would never shrink.
+    /// The time that a due turn may wait behind requests (1 s). After that it goes first; otherwise a store that is
+    /// always busy would never shrink.
     let patience: UInt64 = 1_000_000_000
 
     private let interval: UInt64

@@ -7,10 +7,10 @@ final class WriteQueue: Sendable {
     /// The maximum content of one transaction, so that no batch makes its callers wait long.
     fileprivate static let batchDrafts = 2000
     fileprivate static let batchBytes = 4 * 1024 * 1024
-    /// The time that the writer waits for more requests. The callers of the last batch have just been answered, and many of
-    /// them send their next request at once; a commit for the first few would make the others wait for the disk twice.
-    /// So the writer waits at most this long until three quarters as many callers have gathered as were present when it
-    /// finished, answered or waiting. A single caller never waits.
+    /// The time that the writer waits for more requests. The callers of the last batch have just been answered, and
+    /// many of them send their next request at once; a commit for the first few would make the others wait for the disk
+    /// twice. So the writer waits at most this long until three quarters as many callers have gathered as were present
+    /// when it finished, answered or waiting. A single caller never waits.
     private static let gatherNanoseconds: UInt64 = 200_000
 
     /// The writer's next task.
