@@ -43,8 +43,8 @@ extension Writer {
         return Appended(event: event, isDuplicate: false)
     }
 
-    /// Stores an imported event at its original timetoken, unless another event has it: events of two sources, or of
-    /// two channels of one source, may have the same timetoken.
+    /// Stores an imported event at its original timetoken, or at the next free one when another event has it: events of
+    /// two sources, or of two channels of one source, may have the same timetoken.
     private func place(_ draft: EventDraft, in past: Timetoken) throws(SQLiteFailure) -> Appended {
         var place = past
         // Retention has already passed this timetoken. An event stored here would never be examined again, not even to
