@@ -1,14 +1,15 @@
-/// The names of the gateway's own events, and the few others that an app's events cannot have.
+/// The names of the gateway's own event types, and other names that an app's events cannot have.
 public enum BuiltInTypes {
     public static let messageCreated = "message.created"
     public static let signalSent = "signal.sent"
     /// A custom event emitted without a type.
     public static let custom = "custom"
-    /// A membership as it is now, and one that ended. Subscribers of PubNub's wire get them (``Audience/wire``), no others.
+    /// The current state of a membership, and an ended membership. Only subscribers of PubNub's wire receive them
+    /// (``Audience/wire``).
     public static let membershipSet = "membership.set"
     public static let membershipRemoved = "membership.removed"
 
-    /// The newest message of a channel, and how much of it a user has not read. See ``namedOnly``.
+    /// The newest message of a channel and its number of messages that a user has not read. See ``namedOnly``.
     public static let channelActivity = "channel.activity"
 
     /// Types that are sent only to readers that select them by exact name, not by a pattern or by omitting the types.
@@ -27,12 +28,12 @@ public enum BuiltInTypes {
         "membership.updated", membershipSet, membershipRemoved,
     ]
 
-    /// Events about users who come, go, or change their state on a channel.
+    /// Events about users who join a channel, leave it, or change their state on it.
     public static let presence: Set<String> = [
         "presence.joined", "presence.left", "presence.timed_out", "presence.state_changed", "presence.interval",
     ]
 
-    /// Frequent types, which `*` of a webhook does not select: they must be named.
+    /// Frequent types. The pattern `*` of a webhook does not select them; a webhook must name them.
     public static let chatty: Set<String> = presence.union([
         "typing.started", "typing.stopped", "receipt.read", "receipt.delivered",
         "participant.entered", "participant.exited",
@@ -41,7 +42,7 @@ public enum BuiltInTypes {
         "connection.canceled",
     ]).union(namedOnly)
 
-    /// Every type of the catalogue except ``custom``, and those of PubNub's wire alone.
+    /// Every type of the catalogue except ``custom`` and the types that only PubNub's wire has.
     public static let names: Set<String> = records.union(chatty).union([
         messageCreated, "message.updated", "message.deleted", signalSent,
         "reaction.added", "reaction.removed", "action.added", "action.removed", "thread.updated",
@@ -49,7 +50,8 @@ public enum BuiltInTypes {
         "webhook.failing", "webhook.disabled", "webhook.recovered", "webhook.overflowing", "webhook.test",
     ])
 
-    /// Names of events that an `EventSource` of a browser makes itself: one that came from a stream would look the same.
+    /// Names of events that `EventSource` in browsers creates itself. An event of a stream with such a name would look
+    /// the same.
     public static let eventSourceNames: Set<String> = ["error", "open", "message"]
 
     /// True for names that an app's events cannot have: ``names``, ``eventSourceNames``, `stream.…` and `system.…`.
@@ -57,10 +59,10 @@ public enum BuiltInTypes {
         names.contains(type) || eventSourceNames.contains(type) || isOfGateway(type)
     }
 
-    /// Types that a `*` of a webhook leaves out.
+    /// True for types that the pattern `*` of a webhook leaves out.
     public static func isChatty(_ type: String) -> Bool { chatty.contains(type) }
 
-    /// The error for an event or a declaration of an app that takes the name: code `type_reserved`.
+    /// The error for an app's event or declaration with a reserved name; its slug is `type_reserved`.
     public static func refusal(of type: String) -> ChatError {
         let reason =
             if eventSourceNames.contains(type) {
@@ -76,7 +78,8 @@ public enum BuiltInTypes {
             slug: "type_reserved")
     }
 
-    /// `stream.` names the blocks of a stream itself, `system.` the gateway's reports about its machine.
+    /// True for names that begin with `stream.`, the control messages of streams, or `system.`, the gateway's reports
+    /// about its machine.
     private static func isOfGateway(_ type: String) -> Bool {
         type.hasPrefix("stream.") || type.hasPrefix("system.")
     }

@@ -1,26 +1,26 @@
-/// What a credential allows (`product.md` 5).
+/// The operations that a credential allows.
 public struct Scopes: OptionSet, Hashable, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     public static let emit = Scopes(rawValue: 1)
     public static let read = Scopes(rawValue: 2)
-    /// The app's resources: webhooks, sources, schemas.
+    /// The app's resources: webhooks, sources and schemas.
     public static let manage = Scopes(rawValue: 4)
-    /// All of it, and the app's keys.
+    /// Everything, including the app's keys.
     public static let admin = Scopes(rawValue: 8)
 
-    /// The four words in their order.
+    /// The four scopes with their names, in order.
     public static let words: [(word: String, scope: Scopes)] = [
         ("emit", .emit), ("read", .read), ("manage", .manage), ("admin", .admin),
     ]
 
-    /// Whether `scope` is granted; `admin` grants every other.
+    /// True when `scope` is granted. `admin` grants every other scope.
     public func allow(_ scope: Scopes) -> Bool { contains(.admin) || contains(scope) }
 
     public var names: [String] { Self.words.filter { contains($0.scope) }.map(\.word) }
 
-    /// Reads the words; nil when one is unknown or there is none.
+    /// Reads scope names; nil when a name is unknown or the list is empty.
     public init?(names: [String]) {
         var scopes: Scopes = []
         for name in names {
@@ -32,24 +32,26 @@ public struct Scopes: OptionSet, Hashable, Sendable {
     }
 }
 
-/// The author of a request, the app it is for, and what its credential allows. Every operation takes one.
+/// The author of a request: the app that the request is for, and what its credential allows. Every operation takes a
+/// caller.
 public struct Caller: Sendable, Hashable {
     public var app: AppID
-    /// The credential: `key_…`, a ticket's or token's id, or a name of the gateway's own parts. Safe to log.
+    /// The credential: `key_…`, the id of a ticket or token, or the name of a part of the gateway. Safe to log.
     public var credential: String
     public var scopes: Scopes
     public var channels: [NamePattern]
     public var types: [NamePattern]
     private var exactUser: ExactText?
     public var expires: Timetoken?
-    /// Set where a token of a user, or a ticket, was shown in place of an API key.
+    /// Set when the caller presented a user's token or a ticket instead of an API key.
     public var proof: TokenProof?
-    /// Whether the user's own channel, the one named like the user, can be read beside `channels`. Emitting there takes
-    /// `channels`.
+    /// True when the user may also read the user's own channel, which has the user's name. Emitting there requires a
+    /// match in `channels`.
     public private(set) var readsOwnChannel = false
-    /// An `admin` key of the first app that reaches everything: sees `/apps` and operation (`product.md` 5).
+    /// True for an unrestricted `admin` key of the first app. It may use `/apps` and the routes for operating the
+    /// gateway.
     public var isOperator: Bool
-    /// What holds it to its rates; nil where there are none.
+    /// The rate limits of the caller; nil when there are none.
     public var meters: RateMeters?
 
     public init(
@@ -66,30 +68,32 @@ public struct Caller: Sendable, Hashable {
         self.isOperator = isOperator
     }
 
-    /// The one user this credential speaks for; nil when it may name any.
+    /// The only user that this credential may act as; nil when it may name any user.
     public var user: String? {
         get { exactUser?.text }
         set { exactUser = newValue.map { ExactText($0) } }
     }
 
-    /// The credential of its user, made with `key`: the user's own channel can be read whatever `channels` say, as long as the
-    /// key reaches it.
+    /// This caller, as the user of a credential that `key` created. It may read the user's own channel regardless of
+    /// `channels`, if `key` reaches that channel.
     public func readingOwnChannel(within key: Caller) -> Caller {
         var caller = self
         caller.readsOwnChannel = user.map { key.reaches(channel: $0) } ?? false
         return caller
     }
 
-    /// Whether both speak for the same user, or both for any.
+    /// True when both may act as the same single user, or both as any user.
     public func hasSameUser(as other: Caller) -> Bool { exactUser == other.exactUser }
 
-    /// The gateway acting for itself in an app.
+    /// The caller for the gateway's own actions in an app.
     public static func gateway(in app: AppID) -> Caller {
         Caller(app: app, credential: "gateway", scopes: [.admin])
     }
 }
 
 extension Caller {
+    /// Requires a scope.
+    ///
     /// - Throws: `.forbidden` naming the missing scope.
     public func demand(_ scope: Scopes) throws(ChatError) {
         guard scopes.allow(scope) else {
@@ -97,28 +101,32 @@ extension Caller {
         }
     }
 
-    /// Whether the credential reaches the channel. `$system` needs `admin` (`product.md` 5).
+    /// True when the credential reaches the channel. `$system` requires `admin`.
     public func reaches(channel: String) -> Bool {
         if channel == ChannelID.systemName { return scopes.contains(.admin) }
         return channels.match(channel)
     }
 
-    /// Whether the credential can read the channel: one that it reaches, or its user's own.
+    /// True when the credential may read the channel: it reaches the channel, or the channel is its user's own.
     public func reads(channel: String) -> Bool { reaches(channel: channel) || isOwn(channel) }
 
     private func isOwn(_ channel: String) -> Bool { readsOwnChannel && exactUser == ExactText(channel) }
 
-    /// The channels that can be read: `channels`, and the user's own where they leave it out.
+    /// The channels that the caller may read: `channels`, and the user's own channel when `channels` does not match it.
     public var readableChannels: [NamePattern] {
         guard readsOwnChannel, let user, !channels.match(user) else { return channels }
         return channels + [.exact(user)]
     }
 
+    /// Requires that the credential reaches a channel.
+    ///
     /// - Throws: `.forbidden` naming the channel.
     public func demand(channel: String) throws(ChatError) {
         guard reaches(channel: channel) else { throw Self.outOfReach(channel) }
     }
 
+    /// Requires that the credential may read a channel.
+    ///
     /// - Throws: `.forbidden` naming the channel.
     public func demand(reading channel: String) throws(ChatError) {
         guard reads(channel: channel) else { throw Self.outOfReach(channel) }
@@ -128,6 +136,8 @@ extension Caller {
         ChatError(.forbidden, "this credential does not reach channel '\(channel)'")
     }
 
+    /// Requires that the credential reaches an event type.
+    ///
     /// - Throws: `.forbidden` naming the type.
     public func demand(type: String) throws(ChatError) {
         guard types.match(type) else {
@@ -135,17 +145,17 @@ extension Caller {
         }
     }
 
-    /// For what concerns a whole app: its keys and its settings.
+    /// Requires rights to a whole app, for its keys and its settings.
     ///
-    /// - Throws: `.forbidden` without `admin`, and to a credential that is narrowed to channels or types.
+    /// - Throws: `.forbidden` without `admin`, and for a credential that is restricted to channels or types.
     public func demandWholeApp() throws(ChatError) {
         try demand(.admin)
         try demandEveryChannel()
     }
 
-    /// For what concerns a user wherever the user is: tokens, sessions.
+    /// Requires access to every channel and type, for operations that affect a user everywhere: tokens and sessions.
     ///
-    /// - Throws: `.forbidden` to a credential that is narrowed to channels or types.
+    /// - Throws: `.forbidden` for a credential that is restricted to channels or types.
     public func demandEveryChannel() throws(ChatError) {
         guard reachesWholeApp else {
             throw ChatError(
@@ -153,12 +163,13 @@ extension Caller {
         }
     }
 
-    /// Whether no channel and no type is beyond it.
+    /// True when the credential is not restricted to channels or types.
     public var reachesWholeApp: Bool { channels.contains(.all) && types.contains(.all) }
 
-    /// For what shows or holds events of all channels alike: no place in a channel is asked for there.
+    /// Requires a credential that is not restricted to one user. For operations on events of all channels, which check
+    /// no membership of a channel.
     ///
-    /// - Throws: `.forbidden` to a credential of one user.
+    /// - Throws: `.forbidden` for a credential of one user.
     public func demandNoUser() throws(ChatError) {
         guard user == nil else { throw ChatError(.forbidden, "this needs an API key, not a user's credential") }
     }

@@ -1,47 +1,48 @@
 public import JSON
 
-/// The one vocabulary of failure between rooms. The message is safe for the caller and says what to change.
+/// The common error type of all modules. The message is safe to show to the caller and says what to change.
 public struct ChatError: Error, Sendable {
     public enum Code: Sendable, CaseIterable {
-        /// The request cannot be understood: syntax, names, ranges.
+        /// The request is not valid: syntax, names or ranges.
         case malformed
-        /// No credential, or one that does not hold.
+        /// The credential is missing or not valid.
         case unauthorized
-        /// A good credential without the right.
+        /// The credential is valid but lacks the right.
         case forbidden
-        /// No such thing, or none this caller may know of.
+        /// The object does not exist, or the caller may not know that it exists.
         case notFound
-        /// The state of things forbids it: exists already, another claim, still running.
+        /// The current state forbids the operation: the object exists already, a claim was used before, or work is
+        /// still running.
         case conflict
-        /// It existed and is over for good.
+        /// The object existed and is permanently gone.
         case gone
-        /// A demanded version is not the current one.
+        /// The required version is not the current one.
         case stale
-        /// Over a size limit.
+        /// A size limit is exceeded.
         case tooLarge
-        /// Understood, and refused for its meaning: a schema violation above all.
+        /// The request is well-formed but its content is rejected, in most cases by a schema.
         case invalid
-        /// Over a rate or a count.
+        /// A limit of a rate or a count is exceeded.
         case tooMany
-        /// Too much is waiting; nothing was stored.
+        /// Too many requests are waiting; nothing was stored.
         case overloaded
-        /// The store cannot be reached in time; certainly nothing was stored.
+        /// The store cannot be reached in time; nothing was stored.
         case unavailable
-        /// The commit was under way when the store was lost: it may have been accepted.
+        /// The store failed during the commit: the request may have been stored.
         case outcomeUnknown
-        /// No room on the disk.
+        /// The disk is full.
         case storageFull
     }
 
-    /// One fault in a document, as problem+json lists it (`conventions.md` 7).
+    /// One error in a document, as problem+json (RFC 9457) lists it.
     public struct FieldError: Sendable, Equatable {
-        /// RFC 6901, with a leading `#`.
+        /// A JSON pointer (RFC 6901) with a leading `#`.
         public var pointer: String
         public var keyword: String
         public var detail: String
-        /// What would pass, where that is short.
+        /// A value that would be accepted, when it is short.
         public var expected: String?
-        /// Where in the schema the keyword stands: `#/properties/amount/type`.
+        /// The place of the keyword in the schema: `#/properties/amount/type`.
         public var schema: String?
 
         public init(
@@ -57,18 +58,18 @@ public struct ChatError: Error, Sendable {
 
     public var code: Code
     public var message: String
-    /// A narrower stable name than `code` gives, e.g. `schema_violation`; nil where `code` says it all.
+    /// A more specific stable name than `code`, e.g. `schema_violation`; nil when `code` is sufficient.
     public var slug: String?
     public var faults: [FieldError] = []
-    /// The member that is wrong, by its name in the native API, or the path of something in it, such as `metadata/color`; empty for
-    /// the body as a whole, nil where neither is. The
-    /// interface that has read the member knows whether it came in a body, a path or a query.
+    /// The invalid member by its name in the native API, or the path of a value in it, such as `metadata/color`. Empty
+    /// for the body as a whole; nil when the error concerns neither. The interface that read the member knows whether
+    /// it came in a body, a path or a query.
     public var field: String?
-    /// Further facts for programs, each a JSON value, e.g. `event_type` and `schema_version` of a violation.
+    /// Further machine-readable details, each a JSON value, e.g. `event_type` and `schema_version` of a violation.
     public var members: [(name: String, value: JSONText)] = []
-    /// When it is worth asking again.
+    /// The time after which a retry may succeed.
     public var retryAfter: Duration?
-    /// The record that stood in the way of a `Directory` write.
+    /// The existing record that a `Directory` write conflicts with.
     public var current: Record?
 
     public init(
@@ -83,7 +84,7 @@ public struct ChatError: Error, Sendable {
 }
 
 extension ChatError.FieldError {
-    /// Prints it as the next value of `writer`, with the members of a problem's `errors` (`conventions.md` 7).
+    /// Prints the error as the next value of `writer`, with the members of a problem's `errors`.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("pointer", pointer)
@@ -96,7 +97,7 @@ extension ChatError.FieldError {
 }
 
 extension ChatError {
-    /// The sender's JSON could not be read.
+    /// Makes the error for JSON of the sender that cannot be read.
     public init(_ error: JSONError) {
         let slug: String? =
             switch error.reason {
@@ -110,7 +111,7 @@ extension ChatError {
 }
 
 extension ChatError {
-    /// An error about more than `limit` bytes or things; the limit goes with it, as the member `name`.
+    /// Makes an error about an exceeded limit. The limit is a member of the error, under the name `name`.
     public static func over(
         _ code: Code, _ message: String, slug: String? = nil, name: String = "limit", limit: Int, field: String? = nil,
         retryAfter: Duration? = nil
@@ -120,7 +121,7 @@ extension ChatError {
         return error
     }
 
-    /// The same error, about the member `field`.
+    /// A copy of this error about the member `field`.
     public func about(_ field: String) -> ChatError {
         var error = self
         error.field = field
@@ -129,11 +130,11 @@ extension ChatError {
 }
 
 extension ChatError.FieldError {
-    /// A member that no rule reads.
+    /// The error for a member that is not known.
     ///
     /// - Parameters:
-    ///   - object: the pointer of the object that has it, `#` for the document.
-    ///   - known: the members that are read.
+    ///   - object: the pointer of the object that contains the member; `#` for the document.
+    ///   - known: the known members.
     public static func unknown(_ name: String, in object: String = "#", known: [String]) -> Self {
         let nearest = NameSuggester(known).nearest(to: name).map { "; did you mean '\($0)'?" } ?? ""
         return Self(

@@ -1,9 +1,10 @@
 public import JSON
 
 extension Event {
-    /// The native JSON form of the event (`events.md` 1): the body of webhooks, of SSE and NDJSON frames, of history.
+    /// The native JSON form of the event: the body of webhooks, of SSE and NDJSON messages, and of history.
     ///
-    /// Field order is fixed and the payload's bytes are the sender's, so the same event always prints the same bytes.
+    /// The order of the fields is fixed and the payload's bytes are the sender's, so an event always prints the same
+    /// bytes.
     public var envelope: JSONText {
         var writer = JSONWriter(capacity: draft.weight + 160)
         printEnvelope(to: &writer)
@@ -12,7 +13,7 @@ extension Event {
 
     /// Prints the envelope as the next value of `writer`.
     ///
-    /// - Parameter included: The objects that the reader asked for, printed as the member `included`; nil prints none.
+    /// - Parameter included: the objects that the reader requested, printed as the member `included`; nil prints none.
     public func printEnvelope(to writer: inout JSONWriter, included: JSONText? = nil) {
         writer.beginObject()
         writer.member("id", timetoken.eventID)
@@ -40,7 +41,7 @@ extension Event {
 }
 
 extension JSONText {
-    /// A printed envelope with the member `included`, as ``Event/printEnvelope(to:included:)`` prints it.
+    /// The printed envelope with the member `included`, as ``Event/printEnvelope(to:included:)`` prints it.
     public func envelope(including included: JSONText) -> JSONText {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + included.count + 13)

@@ -1,11 +1,12 @@
 public import JSON
 
-/// The class of an event that the wire languages ask for: PubNub's history sees messages and files only, among them the
-/// events of an app's own types, which are its messages with a label.
+/// The class of an event as the wire protocols distinguish it. PubNub's history contains only messages and files;
+/// events of an app's own types count as messages with a label.
 public enum EventKind: Int, Sendable, CaseIterable {
     case message = 0, signal = 1, recordChange = 2, action = 3, file = 4, presence = 5, other = 6
 
-    /// The word in the native envelope. Changes of records are `other` there: their types say which.
+    /// The word for the kind in the native envelope. Changes of records are `other` there; their types are more
+    /// specific.
     public var name: String {
         switch self {
         case .message: "message"
@@ -17,21 +18,21 @@ public enum EventKind: Int, Sendable, CaseIterable {
         }
     }
 
-    /// The kind that an envelope's word stands for; `other` for a word that this version does not know.
+    /// Reads the word of an envelope; a word that this version does not know gives `other`.
     public init(name: String) {
         self = [.message, .signal, .action, .file, .presence].first { $0.name == name } ?? .other
     }
 }
 
-/// How long an event can be read (`layout.md`, *One log, two retentions*).
+/// The time for which an event can be read.
 public enum Retention: Sendable {
-    /// Durable; in history until the app's retention or its own `expires`.
+    /// Durable: in history until the app's retention or its own `expires`.
     case kept
-    /// Ephemeral: for catching up within 120 s, never in history, forgotten by a restart.
+    /// Ephemeral: available for catching up for 120 s, never in history, lost on a restart.
     case passing
 }
 
-/// The declared schema that accepted an event.
+/// The declared schema that an event was validated with.
 public struct SchemaReference: Hashable, Sendable {
     public var type: String
     public var version: Int
@@ -42,7 +43,7 @@ public struct SchemaReference: Hashable, Sendable {
     }
 }
 
-/// An event before the log has given it its place. The fields are those of the envelope (`events.md` 1).
+/// An event before the log assigns its timetoken. The fields are those of the envelope.
 public struct EventDraft: Sendable {
     public var channel: ChannelID
     public var type: String
@@ -50,38 +51,39 @@ public struct EventDraft: Sendable {
     public var retention: Retention
     /// The payload, byte for byte as the sender wrote it.
     public var data: JSONText
-    /// Who caused it; nil when the gateway or an operator did.
+    /// The user who caused the event; nil for the gateway or an operator of the app.
     public var user: String?
     public var meta: JSONText?
     public var customType: String?
     public var schema: SchemaReference?
-    /// Shared by all events of one call.
+    /// An id shared by all events of one call.
     public var cause: String?
     public var audience: Audience = .subscribers
     public var originDevice: String?
-    /// The text a dialect's readers get when it differs from `data` (`events.md` 5); `null` hides it from them.
+    /// The payload for readers of another protocol when it differs from `data`; `null` hides the event from them.
     public var wire: JSONText?
-    /// The message to whose thread it belongs: of a reply, and of what becomes of a reply. Nil for everything else.
+    /// The message whose thread the event belongs to. Set for a reply and for events about a reply; nil for all others.
     public var thread: Timetoken?
-    /// Other channels on which the readers of another service's wire get the event as well (``ChannelSet/hearsEchoes``). They
-    /// are never stored: a reader that resumes further back than the log reaches in memory finds the event on its own channel
-    /// alone.
+    /// Other channels on which readers of another protocol also receive the event (``ChannelSet/hearsEchoes``). They
+    /// are not stored: a reader that resumes from before the log's memory finds the event only on its own channel.
     public var echoes: [String] = []
-    /// Not readable from this moment on.
+    /// The time from which the event cannot be read.
     public var expires: Timetoken?
-    /// Whether it is the retention of its type that ends it, an hour after its place at the earliest, and not what its sender
-    /// asked for. Its end is a loss to who was not there (``EventLog/loss(in:types:after:)``).
+    /// True when `expires` comes from the retention of the event's type instead of its sender. It is then at least an
+    /// hour after the event's timetoken. The end of such an event counts as a loss
+    /// (``EventLog/loss(in:types:after:)``).
     public var isEndedByType = false
-    /// The same (channel, key) within the window returns the first event. 1..255 bytes.
+    /// A key for deduplication, 1..255 bytes. A repeat with the same channel and key within the window returns the
+    /// first event.
     public var deduplicationKey: String?
-    /// The trace it came of, so that every attempt to deliver it belongs to that; nil for an event that is not traced.
+    /// The trace that the event belongs to, continued by every delivery attempt; nil for an event that is not traced.
     public var trace: TraceContext?
-    /// Where it goes instead of the end: it happened elsewhere, and is moved here. Nil for everything else.
+    /// The position of an imported event, instead of the end of the log; nil for all other events.
     ///
-    /// What goes there is in history alone: who follows the log is never told of it, however far back he resumes, and
-    /// neither are webhooks. It is kept, takes no deduplication key, and lies before the end of the log. The same event
-    /// on the same channel is there once: moved again, it is the repeat of the first. Where another event has the place,
-    /// the next free one is taken.
+    /// An imported event is only in history: log followers never receive it, however far back they resume, and neither
+    /// do webhooks. It is kept, takes no deduplication key, and lies before the end of the log. The same event on the
+    /// same channel is stored once; importing it again returns the first one. If another event has the position, the
+    /// next free one is used.
     public var past: Timetoken?
 
     public init(
@@ -97,20 +99,20 @@ public struct EventDraft: Sendable {
         self.meta = meta
     }
 
-    /// What the event weighs in queues and rings, in bytes: its texts and a fixed part.
+    /// The size of the event for queues and buffers, in bytes: its texts and a fixed part.
     public var weight: Int {
         data.count + (meta?.count ?? 0) + (wire?.count ?? 0) + channel.name.utf8.count + type.utf8.count
             + (user?.utf8.count ?? 0) + echoes.reduce(0) { $0 + $1.utf8.count + 16 } + 160
     }
 }
 
-/// Something that happened on a channel, at its place in the log. Immutable.
+/// An event on a channel, at its position in the log. Immutable.
 ///
-/// A class, so that handing one to many feeds costs a reference instead of copying a dozen fields.
+/// A class, so that handing an event to many feeds costs a reference instead of copying a dozen fields.
 public final class Event: Sendable {
     public let timetoken: Timetoken
     public let draft: EventDraft
-    /// Whether its type is one of ``BuiltInTypes/namedOnly``: asked for every feed.
+    /// True when the type is one of ``BuiltInTypes/namedOnly``. Stored, because every feed checks it.
     public let isNamedOnly: Bool
 
     public init(timetoken: Timetoken, draft: EventDraft) {
@@ -131,48 +133,51 @@ public final class Event: Sendable {
     public var audience: Audience { draft.audience }
 }
 
-/// Who may see an event on a stream opened as a user's device (`events.md` 4). Kept with the event, never printed.
+/// The audience of an event on streams that are opened as a user's device. Stored with the event, never printed.
 ///
-/// Webhooks, and streams and history of services, do not ask. A user's own credential does, also where it listens or reads
-/// as nobody: see `Selection.isOfUser` and `Event.isReadable(by:)`.
+/// Webhooks, and streams and history of services, do not check it. A user's own credential does, even where it listens
+/// or reads without a user: see `Selection.isOfUser` and `Event.isReadable(by:)`.
 public enum Audience: Hashable, Sendable {
-    /// Everyone allowed on the channel.
+    /// Everyone with access to the channel.
     case subscribers
-    /// What `subscribers` are on a channel that is for its members: those who have joined it.
+    /// The audience that replaces `subscribers` on a channel for members only: members who have joined it.
     case insiders
-    /// No stream, poll or listener; webhooks do (fire).
+    /// Webhooks only; no stream, poll or listener (PubNub's fire).
     case webhooks
-    /// Readers of another service's wire alone. All other readers and webhooks get the same fact by another event.
+    /// Only readers of another protocol. All other readers and webhooks get the same information in another event.
     case wire
-    /// - Parameter subjects: the users the rule speaks of beside the members: who joined, who is mentioned.
+    /// The devices that a rule selects.
+    ///
+    /// - Parameter subjects: the users that the rule refers to in addition to the members, such as those who joined or
+    ///   are mentioned.
     case rule(AudienceRule, subjects: [String] = [])
 }
 
-/// A set of devices by its name (`sendbird.md` 1.2 and 7), evaluated when the event commits. For a change of membership it is
-/// the union of what it is before and after.
+/// A named set of devices, evaluated when the event commits. For a change of membership, it is the union of the sets
+/// before and after the change.
 public enum AudienceRule: String, Sendable, CaseIterable {
     /// Devices inside an open channel.
     case participants
     case participantsButOrigin = "participants-origin_device"
     case participantsAndSubjects = "participants+subject"
-    /// Devices of members that have joined.
+    /// Devices of members who have joined.
     case joined = "members.joined"
     case joinedButOrigin = "members.joined-origin_device"
     case joinedAndSubjects = "members.joined+subject"
     case joinedButSubjects = "members.joined-subject_user"
-    /// The subjects are the authors of the thread.
+    /// Devices of joined members and of the thread's authors, who are the subjects.
     case joinedAndThreadButOrigin = "members.joined+thread-origin_device"
-    /// Devices of members, the invited ones too.
+    /// Devices of all members, including invited ones.
     case members = "members.all"
     case membersButOrigin = "members.all-origin_device"
-    /// The subjects' devices, as far as they are members or inside.
+    /// Devices of those subjects who are members or inside.
     case mentioned
     case mentionedButOrigin = "mentioned-origin_device"
     /// All devices of the subjects.
     case user
-    /// The device the call came from, and no other.
+    /// Only the device that made the call.
     case device
-    /// Devices whose channel list holds the channel: of members, and of those inside or subscribed by name; and
-    /// the subjects' devices.
+    /// Devices whose channel list contains the channel (of members, of users inside, and of users who subscribe to it
+    /// by name), and the subjects' devices.
     case channelList = "channel_list"
 }

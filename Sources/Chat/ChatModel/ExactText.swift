@@ -1,10 +1,10 @@
 import Glibc
 
-/// Text that equals another only byte for byte: what names and ids are made of.
+/// Text that equals another only byte for byte, as names and ids must.
 ///
-/// `String` holds "é" for the same whether it is written with one code point or with two. A store compares bytes, and so
-/// do clients: two names that the one takes for two and the other for one would share a history, or a feed. Use it as the
-/// wrapper of a property that takes part in equality, and as the key of tables.
+/// `String` considers "é" equal whether it consists of one code point or two. Stores and clients compare bytes: two
+/// names that one side considers different and the other equal would share a history or a feed. Use it as the wrapper
+/// of a property that takes part in equality, and as the key of dictionaries.
 @propertyWrapper
 public struct ExactText: Hashable, Sendable {
     public var wrappedValue: String
@@ -27,13 +27,13 @@ public struct ExactText: Hashable, Sendable {
 
     public func hash(into hasher: inout Hasher) {
         wrappedValue.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
-        // No byte of UTF-8: keeps texts that follow each other in one hash apart.
+        // A byte that UTF-8 never contains, so that consecutive texts in one hash stay separate.
         hasher.combine(0xFF as UInt8)
     }
 }
 
 extension ExactText: Comparable {
-    /// The order of the bytes, which is the order of the code points.
+    /// Compares by bytes, which is the order of the code points.
     public static func < (left: ExactText, right: ExactText) -> Bool {
         left.wrappedValue.utf8.lexicographicallyPrecedes(right.wrappedValue.utf8)
     }
@@ -45,6 +45,6 @@ extension ExactText: ExpressibleByStringLiteral, CustomStringConvertible {
 }
 
 extension Collection<String> {
-    /// Whether a text is there twice, byte for byte.
+    /// True when a text occurs twice, byte for byte.
     public var hasRepeats: Bool { Set(map { ExactText($0) }).count < count }
 }

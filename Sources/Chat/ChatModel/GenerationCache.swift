@@ -1,11 +1,11 @@
-/// A bounded cache: what was used since the last two turnovers stays. Cheaper than a true LRU, which would write on
+/// A bounded cache that keeps the entries used since the last two turnovers. It is cheaper than LRU, which writes on
 /// every hit; a hit here is one lookup.
 public struct GenerationCache<Key: Hashable, Value> {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
     private let generation: Int
 
-    /// - Parameter capacity: at most this many entries; half of them are sure to be recent.
+    /// - Parameter capacity: the maximum number of entries. At least the most recently used half is kept.
     public init(capacity: Int) { generation = max(1, capacity / 2) }
 
     public mutating func value(of key: Key) -> Value? {

@@ -1,10 +1,10 @@
-/// One app (`product.md` 2): nothing is asked for, stored or matched without it.
+/// The name of an app. Every request, record and match is scoped to one app.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     @ExactText public private(set) var name: String
     public init(_ name: String) { self.name = name }
     public var description: String { name }
 
-    /// Where the gateway keeps what belongs to no app: the apps themselves, and names unique in the installation.
+    /// The scope of everything that belongs to no app: the list of apps, and names unique in the installation.
     public static let gateway = AppID("$gateway")
 }
 
@@ -20,7 +20,7 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { name }
 
-    /// Where the gateway reports to the app's operators; read with scope `admin` only (`product.md` 5).
+    /// The channel of the gateway's reports to the app's operators. Reading it requires the scope `admin`.
     public static let systemName = "$system"
     public var isSystem: Bool { name == Self.systemName }
 }
@@ -38,7 +38,7 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// A webhook of an app. Code says endpoint, so that it is not confused with the module Webhooks.
+/// A webhook or a pull subscription of an app.
 public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
     public let app: AppID
     @ExactText public private(set) var name: String
@@ -51,17 +51,18 @@ public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { name }
 }
 
-/// What somebody does on a channel for as long as there are signs of it.
+/// The kind of a user's temporary presence on a channel.
 public enum PresenceKind: Sendable, CaseIterable {
-    /// Is there, and shows it: presence.
+    /// The user is present and visible to others.
     case occupant
-    /// Has entered the open channel. Held by all of the user's connections: who enters with one device is inside with each.
+    /// The user has entered the open channel. All connections of the user hold this: entering with one device counts
+    /// for all.
     case participant
-    /// Types.
+    /// The user is typing.
     case typist
 }
 
-/// Where seats of one kind are.
+/// A kind of presence on a channel.
 public struct PresenceScope: Hashable, Sendable {
     public let kind: PresenceKind
     public let channel: ChannelID
@@ -72,7 +73,7 @@ public struct PresenceScope: Hashable, Sendable {
     }
 }
 
-/// A user in a venue. There is one for each user, whatever number of devices hold it.
+/// One user in a presence scope. A user has one key there, regardless of the number of devices that hold it.
 public struct PresenceKey: Hashable, Sendable {
     public let presenceScope: PresenceScope
     @ExactText public private(set) var user: String
@@ -86,7 +87,7 @@ public struct PresenceKey: Hashable, Sendable {
     public var channel: ChannelID { presenceScope.channel }
 }
 
-/// A connection of a user that keeps seats: a stream, a poll. Unique in the installation.
+/// A connection of a user (a stream or a poll) that holds presence keys. Unique in the installation.
 public struct HolderID: Hashable, Sendable {
     @ExactText public private(set) var text: String
     public init(_ text: String) { self.text = text }

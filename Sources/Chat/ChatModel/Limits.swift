@@ -1,21 +1,21 @@
-/// Every bound of the product in one place, with its default (`product.md` 9). Each is a setting and has a test.
+/// Every limit of the product, with its default. Each is a setting and has a test.
 public struct Limits: Sendable {
     // Sizes, in bytes of JSON text.
     public var dataBytes = 64 * 1024
     public var metaBytes = 8 * 1024
     public var signalDataBytes = 64
-    /// A PubNub publish.
+    /// A message published through PubNub's API.
     public var pubnubMessageBytes = 32 * 1024
-    /// Nested arrays and objects of a request body or payload.
+    /// The nesting depth of arrays and objects in a request body or payload.
     public var jsonDepth = 64
     public var filterBytes = 8 * 1024
     public var filterDepth = 64
-    /// `LIKE` and `CONTAINS` in one filter: each reads a text of every event.
+    /// The number of `LIKE` and `CONTAINS` operators in one filter. Each one scans a text of every event.
     public var filterSearches = 64
-    /// Steps of one filter for one event, about one for each byte that it reads: half a millisecond to two in all.
+    /// The steps of one filter for one event; a step is about one byte read. The limit amounts to 0.5 to 2 ms.
     public var filterSteps = 512 * 1024
-    /// No event is matched later than this in a turn of the hub: how long one takes, its followers' filters decide, and
-    /// everything on the loop waits meanwhile.
+    /// The time in a turn of the hub after which no further event is matched. The filters of an event's followers
+    /// determine the cost of a match, and everything else on the loop waits meanwhile.
     public var hubTurn: Duration = .milliseconds(2)
 
     // Request bodies.
@@ -23,7 +23,7 @@ public struct Limits: Sendable {
     public var batchBodyBytes = 1024 * 1024
     public var inboundBodyBytes = 1024 * 1024
     public var batchEvents = 500
-    /// Pairs of event and webhook that one dry run explains: some hundred bytes and a microsecond or two each.
+    /// Pairs of event and webhook that one dry run explains. A pair takes some hundred bytes and 1 to 2 µs.
     public var dryRunMatches = 100_000
 
     // Reading.
@@ -31,28 +31,30 @@ public struct Limits: Sendable {
     public var pageMost = 250
     /// Channels and patterns of one stream or poll.
     public var streamChannels = 500
-    /// Streams and held polls.
+    /// Streams and waiting polls of the whole gateway.
     public var streamsInGateway = 100_000
-    /// Streams and held polls of one app, key, and user; zero: unlimited. A user has a few devices with a few pages each.
+    /// Streams and waiting polls of one app, key and user; zero: unlimited. A user has a few devices with a few pages
+    /// each.
     public var streamsPerApp = 0
     public var streamsPerKey = 0
     public var streamsPerUser = 100
-    /// Zero: unlimited.
+    /// Streams and waiting polls of one address; zero: unlimited.
     public var streamsPerAddress = 0
     public var heartbeat: Duration = .seconds(15)
     public var pollHold: Duration = .seconds(25)
-    /// A PubNub client's own limit is 310 s.
+    /// The time a PubNub poll waits; PubNub clients time out after 310 s.
     public var pubnubPollHold: Duration = .seconds(280)
-    /// How far back a PubNub client can catch up by an old cursor; what is older it reads from history.
+    /// The longest time for which a PubNub client can catch up by an old cursor. Older events are in history.
     public var pubnubCatchUp: Duration = .seconds(20 * 60)
-    /// The byte log of one stream feed, and of all of them: past it they grow no more for those who lag.
+    /// The size of the byte log of one stream feed, and of all of them. At the limit they no longer grow for slow
+    /// readers.
     public var feedBytes = 1024 * 1024
     public var allFeedsBytes = 256 * 1024 * 1024
 
     // The log.
     public var passingAge: Duration = .seconds(120)
     public var passingBytes = 64 * 1024 * 1024
-    /// How long repeats are recognised: `Idempotency-Key`, delivery ids, deduplication keys.
+    /// The time for which repeats are recognized: `Idempotency-Key`, delivery ids and deduplication keys.
     public var repeatWindow: Duration = .seconds(24 * 3600)
     public var waitingDrafts = 20_000
     public var waitingBytes = 64 * 1024 * 1024
@@ -62,7 +64,7 @@ public struct Limits: Sendable {
     // Webhooks.
     public var deliveryAttempts = 10
     public var deliveryConcurrency = 10
-    /// Deliveries of a webhook given up without a success in between, after which it is disabled.
+    /// The number of consecutive dead deliveries without a success after which a webhook is disabled.
     public var deadOnEnd = 100
     /// Held deliveries of one webhook.
     public var deliveriesHeld = 100_000
@@ -71,75 +73,76 @@ public struct Limits: Sendable {
     public var sourcesPerApp = 1000
 
     // Chat.
-    /// Channels, and as many users in channels, whose standing is held in memory: some hundred bytes each.
+    /// Channels, and as many pairs of user and channel, whose access rules are cached: some hundred bytes each.
     public var standingsHeld = 100_000
-    /// Users one message may mention, and how many of them are told.
+    /// Users that one message may mention, and the number of them who are notified.
     public var mentionsPerMessage = 100
     public var mentionsTold = 10
-    /// Different reactions to one message; how many users share each is not limited.
+    /// Different reactions to one message. The number of users per reaction is not limited.
     public var reactionsPerMessage = 100
-    /// Other actions of one message.
+    /// Actions of one message other than reactions.
     public var actionsPerMessage = 10_000
-    /// Texts, and counters, that are kept with a channel.
+    /// Metadata texts of a channel, and counters of a channel.
     public var valuesPerChannel = 100
-    /// Channels of users whose unread messages are held in memory: some 200 bytes each.
+    /// Channels of users whose unread counts are held in memory: some 200 bytes each.
     public var unreadChannelsHeld = 500_000
-    /// Channels with a last message that is to be told by `channel.activity`, or was in the last second: some 200 bytes each. A
-    /// channel beyond them is told of by its next message.
+    /// Channels held with a last message that `channel.activity` has still to report, or reported in the last second:
+    /// some 200 bytes each. A channel beyond the limit is reported with its next message.
     public var activityChannelsHeld = 100_000
-    /// Nearest ends of restrictions that are held in memory.
+    /// Restriction expiries held in memory, nearest first.
     public var restrictionEndsHeld = 10_000
 
-    // Who is there.
-    /// Without a sign of life for so long, a user is gone.
+    // Presence.
+    /// The time without a heartbeat after which a user is gone.
     public var presenceAge: Duration = .seconds(300)
-    /// How long somebody whose connection broke counts as there: a page that is loaded again is no leave and no join.
+    /// The time for which a user with a broken connection counts as present, so that reloading a page is neither a
+    /// leave nor a join.
     public var presenceGrace: Duration = .seconds(30)
     public var typingAge: Duration = .seconds(10)
-    /// While more are on a channel, their coming and going is told together, every `presenceInterval`.
+    /// The number of users on a channel beyond which joins and leaves are summarized every `presenceInterval`.
     public var announcedOccupants = 20
     public var presenceInterval: Duration = .seconds(10)
-    /// What one user shows on one channel, in bytes of JSON text.
+    /// The state of one user on one channel, in bytes of JSON text.
     public var presenceStateBytes = 4 * 1024
-    /// Users on channels, inside open ones, and typing, all together: about 300 bytes each.
+    /// Presence keys of all kinds (present, inside and typing users): about 300 bytes each.
     public var presenceKeys = 1_000_000
 
-    // Rates; zero: no limit. A key, or an app, may have a policy of its own.
-    /// Requests of one key a second.
+    // Rates; zero: unlimited. A key or an app may have its own policy.
+    /// Requests of one key per second.
     public var keyRequestsPerSecond = 0
-    /// Requests of all keys of one app a second.
+    /// Requests of all keys of one app per second.
     public var appRequestsPerSecond = 0
-    /// Events emitted into one app a day.
+    /// Events emitted into one app per day.
     public var appEventsPerDay = 0
 
     // The audit log.
     public var auditKept: Duration = .seconds(90 * 24 * 3600)
-    /// Entries of one app; the oldest go first.
+    /// Audit entries of one app; the oldest are removed first.
     public var auditEntries = 100_000
 
     // Event types.
     public var typesPerApp = 1000
-    /// The text of one schema.
+    /// The size of one schema, in bytes.
     public var schemaBytes = 256 * 1024
-    /// What the compiled schemas of an app may keep in memory, about: a thousand of the usual ones need 45 MB.
+    /// The approximate memory of an app's compiled schemas. A thousand typical schemas need 45 MB.
     public var schemaMemoryBytes = 256 * 1024 * 1024
     public var versionsPerType = 1000
-    /// Examples of one version, and as many counter-examples.
+    /// Examples of one version; the same number of counter-examples is allowed.
     public var schemaExamples = 100
-    /// How long a new version is compared with earlier ones, where the rule asks for all of them.
+    /// The time for comparing a new version with earlier ones, when the compatibility rule requires all of them.
     public var schemaComparison: Duration = .seconds(5)
 
     // Records of the chat.
-    /// One text of a record: a name, an address, a description. In characters, as schemas count them.
+    /// One text of a record (a name, an address, a description), in characters as schemas count them.
     public var recordTextLength = 2048
-    /// One value of the app's own in a record, `custom` or `data`; and all texts of `metadata` together.
+    /// One JSON value of the app in a record, `custom` or `data`; also the total size of the texts in `metadata`.
     public var recordValueBytes = 16 * 1024
     public var operatorsPerChannel = 100
-    /// Users that one call invites, or makes members of a new channel.
+    /// Users that one call invites or adds to a new channel.
     public var membersPerCall = 100
     /// Channels of one channel group.
     public var groupChannels = 2000
-    /// Channels of all channel groups that one request names: some 2 µs each, for every such request.
+    /// Channels of all channel groups that one request names. Each costs about 2 µs per request.
     public var groupChannelsPerRequest = 5000
 
     public init() {}

@@ -1,4 +1,4 @@
-/// The direction of a list: of its names, or of its times.
+/// The direction of a list, by names or by times.
 public enum ListOrder: String, Sendable, CaseIterable {
     case ascending = "asc"
     case descending = "desc"

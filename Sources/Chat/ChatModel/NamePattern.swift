@@ -1,13 +1,13 @@
-/// A pattern over channel names or event types: exact, `a.b.*` (any depth below `a.b.`), or `*` (`product.md` 5).
+/// A pattern for channel names or event types: an exact name, `a.b.*` (any depth below `a.b.`), or `*`.
 ///
 /// Matches and compares byte for byte, as names do.
 public enum NamePattern: Sendable {
     case exact(String)
-    /// The text before the `*`, its last dot included.
+    /// The text before the `*`, including its last dot.
     case below(String)
     case all
 
-    /// Reads a pattern. Nil when a `*` stands anywhere but as the whole last part, or the text is empty.
+    /// Reads a pattern. Nil when a `*` is anywhere but alone in the last part, or when the text is empty.
     public init?(_ text: String) {
         if text == "*" {
             self = .all
@@ -21,7 +21,7 @@ public enum NamePattern: Sendable {
         }
     }
 
-    /// Whether a name falls under the pattern. `*` does not cover `$system`: that is asked for by name.
+    /// True when the pattern matches a name. `*` does not match `$system`, which must be named exactly.
     public func matches(_ name: String) -> Bool {
         switch self {
         case .exact(let exact): ExactText(name) == ExactText(exact)
@@ -30,7 +30,7 @@ public enum NamePattern: Sendable {
         }
     }
 
-    /// Whether everything the other pattern can match is matched by this one.
+    /// True when this pattern matches every name that the other pattern can match.
     public func covers(_ other: NamePattern) -> Bool {
         switch (self, other) {
         case (_, .exact(let name)): matches(name)
@@ -42,11 +42,11 @@ public enum NamePattern: Sendable {
 }
 
 extension NamePattern {
-    /// Reads a list that was sent: its patterns in their order, each once.
+    /// Reads a list of patterns from a request, in their order and without duplicates.
     ///
     /// - Parameters:
-    ///   - check: the rule for names; it holds for what stands before a `.*`, too.
-    ///   - fault: hears of each mistake: where in the list, and which. What it throws ends the reading.
+    ///   - check: the rule for names; it also applies to the text before a `.*`.
+    ///   - fault: receives the index and the text of each error. An error that it throws ends the reading.
     public static func list<Failure: Error>(
         _ texts: [String], of check: (String) throws(ChatError) -> Void, fault: (Int, String) throws(Failure) -> Void
     ) throws(Failure) -> [NamePattern] {
@@ -78,7 +78,7 @@ extension NamePattern {
 }
 
 extension NamePattern: Hashable, Comparable {
-    /// In the order of their texts.
+    /// Orders patterns by their texts.
     public static func < (left: NamePattern, right: NamePattern) -> Bool {
         ExactText(left.description) < ExactText(right.description)
     }
@@ -116,19 +116,20 @@ extension NamePattern: CustomStringConvertible {
 }
 
 extension Sequence<NamePattern> {
-    /// Whether any of the patterns matches.
+    /// True when any of the patterns matches.
     public func match(_ name: String) -> Bool { contains { $0.matches(name) } }
 }
 
 extension NamePattern {
-    /// Whether who asks for these types is given events of a type: those of ``BuiltInTypes/namedOnly`` by their names alone.
+    /// True when a reader of these types receives events of `type`. Types of ``BuiltInTypes/namedOnly`` require an
+    /// exact name.
     public func selects(type: String) -> Bool {
         guard matches(type) else { return false }
         if case .exact = self { return true }
         return !BuiltInTypes.namedOnly.contains(type)
     }
 
-    /// Whether it names a type of ``BuiltInTypes/namedOnly``.
+    /// True when the pattern is the exact name of a type of ``BuiltInTypes/namedOnly``.
     public var isNamedOnly: Bool {
         if case .exact(let name) = self { BuiltInTypes.namedOnly.contains(name) } else { false }
     }

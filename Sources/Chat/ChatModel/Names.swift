@@ -1,8 +1,8 @@
-/// The rules for what things may be called (`product.md` 9, `events.md` 2). Every way in checks here.
+/// The rules for names. Every interface checks names here.
 ///
-/// Lengths count characters (Unicode scalars), as schemas do: of UTF-8 there may be four times as many bytes.
+/// Lengths are in characters (Unicode scalars), as in schemas; in UTF-8 there may be four times as many bytes.
 public enum Names {
-    /// A channel one emits into: 1..255 characters, no `,`, no control character, no `*`.
+    /// Checks the name of a channel for emitting: 1..255 characters, no `,`, no control character, no `*`.
     public static func check(channel name: String) throws(ChatError) {
         try check(name, "channel", 1...255)
         guard !name.utf8.contains(UInt8(ascii: "*")) else {
@@ -15,7 +15,8 @@ public enum Names {
         }
     }
 
-    /// A user: 1..92 characters of what names a channel as well, since every user has the one named alike.
+    /// Checks a user name: 1..92 characters with the rules for channels, because every user has a channel of the same
+    /// name.
     public static func check(user name: String) throws(ChatError) {
         try check(name, "user", 1...92)
         guard name.utf8.first != UInt8(ascii: "$"), !name.utf8.contains(UInt8(ascii: "*")) else {
@@ -23,13 +24,13 @@ public enum Names {
         }
     }
 
-    /// A channel group: 1..92 characters.
+    /// Checks the name of a channel group: 1..92 characters.
     public static func check(group name: String) throws(ChatError) { try check(name, "group", 1...92) }
 
-    /// A device of a user: 1..128 characters.
+    /// Checks the name of a user's device: 1..128 characters.
     public static func check(device name: String) throws(ChatError) { try check(name, "device", 1...128) }
 
-    /// An event type of a sender's own: `[A-Za-z0-9][A-Za-z0-9_.-]*`, 1..64, and not reserved.
+    /// Checks an app's own event type: `[A-Za-z0-9][A-Za-z0-9_.-]*`, 1..64 characters, not reserved.
     ///
     /// - Throws: `.malformed`; for a reserved name with the slug `type_reserved`.
     public static func check(customType name: String) throws(ChatError) {
@@ -37,7 +38,7 @@ public enum Names {
         guard !BuiltInTypes.isReserved(name) else { throw BuiltInTypes.refusal(of: name) }
     }
 
-    /// An event type of either sort.
+    /// Checks an event type, built in or an app's own.
     public static func check(type name: String) throws(ChatError) {
         guard (1...64).contains(name.utf8.count), let first = name.utf8.first, first.isASCIIAlphanumeric,
             name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == 0x5F || $0 == 0x2E || $0 == 0x2D })
@@ -60,7 +61,7 @@ public enum Names {
 }
 
 extension Unicode.Scalar {
-    /// C0, DEL and C1, and the two line separators that some readers of event streams take for a line end.
+    /// True for C0, DEL and C1, and for the two line separators that some readers of event streams treat as a line end.
     var isControl: Bool {
         value < 0x20 || (0x7F...0x9F).contains(value) || value == 0x2028 || value == 0x2029
     }

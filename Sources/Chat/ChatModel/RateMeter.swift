@@ -1,16 +1,16 @@
 import JSON
 import Synchronization
 
-/// Holds one policy: a bucket that fills evenly over the window, of which everything asked for is taken.
+/// The meter of one rate policy: a token bucket that fills evenly over the policy's window.
 ///
-/// One number says it all: the moment at which the bucket would be full again (the *generic cell rate algorithm*). So it
-/// is changed without a lock, and a bucket nobody asks costs nothing.
+/// Its state is one number, the time at which the bucket would be full again (the *generic cell rate algorithm*). It is
+/// therefore updated without a lock, and an unused bucket costs nothing.
 public final class RateMeter: Sendable {
     public let policy: RatePolicy
-    /// In nanoseconds of the wall clock.
+    /// The time at which the bucket is full, in nanoseconds of the wall clock.
     private let fullAt = Atomic<UInt64>(0)
     private let window: UInt64
-    /// What one costs, in nanoseconds of filling.
+    /// The cost of one unit, in nanoseconds of filling.
     private let cost: UInt64
 
     public init(_ policy: RatePolicy) {
@@ -19,10 +19,10 @@ public final class RateMeter: Sendable {
         cost = max(1, window / UInt64(max(1, policy.quantity)))
     }
 
-    /// Takes so many out of the bucket. More than it can ever hold are taken when it is full: they would never pass
-    /// otherwise.
+    /// Takes `count` units from the bucket. A count above the bucket's capacity is taken when the bucket is full,
+    /// because it could never pass otherwise.
     ///
-    /// - Returns: nil when they were taken; else how long to wait until they could be.
+    /// - Returns: nil when the units were taken; otherwise the time until they would be available.
     public func take(_ count: Int, at now: Timetoken) -> Duration? {
         let now = Self.nanoseconds(now)
         let needed = min(cost &* UInt64(max(0, count)), window)
@@ -35,7 +35,7 @@ public final class RateMeter: Sendable {
         }
     }
 
-    /// Puts back what was taken for something that was not done in the end.
+    /// Returns units that were taken for work that was not done.
     func giveBack(_ count: Int) {
         let taken = min(cost &* UInt64(max(0, count)), window)
         while true {
@@ -46,14 +46,15 @@ public final class RateMeter: Sendable {
         }
     }
 
-    /// How many are left, and in how many seconds there will be all of them.
+    /// The number of units left, and the number of seconds until the bucket is full.
     public func state(at now: Timetoken) -> (left: Int, full: Int) {
         let now = Self.nanoseconds(now)
         let missing = start(fullAt.load(ordering: .relaxed), now) - now
         return (min(policy.quantity, Int((window - missing) / cost)), Int((missing + 999_999_999) / 1_000_000_000))
     }
 
-    /// A bucket is empty at most: what says it lacks more was written before the clock was set back.
+    /// The time at which the bucket is full, at most one window from now. A later stored value was written before the
+    /// clock was set back.
     private func start(_ fullAt: UInt64, _ now: UInt64) -> UInt64 {
         fullAt > now + window ? now : max(fullAt, now)
     }
@@ -61,18 +62,18 @@ public final class RateMeter: Sendable {
     private static func nanoseconds(_ moment: Timetoken) -> UInt64 { moment.rawValue &* 100 }
 }
 
-/// The meters a caller's requests pass: its own, and those of its app, which all of the app's callers share.
+/// The rate meters for a caller's requests: the caller's own, then those that all callers of the app share.
 public final class RateMeters: Sendable {
     public let requests: RateMeter?
     public let events: RateMeter?
-    /// What the policies are called in answers: `key` or `app`.
+    /// The name of the policies in responses: `key` or `app`.
     public let name: String
-    /// Asked after these.
+    /// The meters that are checked after these.
     public let next: RateMeters?
 
-    /// Nil when there is nothing to hold.
+    /// Makes meters; nil when the policies set no limit.
     ///
-    /// - Parameter former: meters that these take the place of: where a policy stays the same, its bucket does.
+    /// - Parameter former: the meters that these replace. A policy that stays the same keeps its bucket.
     public init?(_ policies: RatePolicies, name: String, next: RateMeters? = nil, former: RateMeters? = nil) {
         guard !policies.isEmpty || next != nil else { return nil }
         self.name = name
@@ -88,7 +89,7 @@ public final class RateMeters: Sendable {
         requests = nil
     }
 
-    /// The same buckets without those of requests; nil when that leaves none.
+    /// The same meters without those for requests; nil when none remains.
     public var ofEvents: RateMeters? {
         let rest = next?.ofEvents
         return events == nil && rest == nil ? nil : RateMeters(name: name, events: events, next: rest)
@@ -99,9 +100,9 @@ public final class RateMeters: Sendable {
         return former?.policy == policy ? former : RateMeter(policy)
     }
 
-    /// Takes a request out of every bucket, or of none.
+    /// Counts one request in every bucket, or in none.
     ///
-    /// - Throws: `.tooMany` with the slug `quota_exceeded`, what was exceeded, and when to ask again.
+    /// - Throws: `.tooMany` with the slug `quota_exceeded`, the exceeded policy and the time to retry.
     public func admitRequest(at now: Timetoken) throws(ChatError) {
         if let wait = requests?.take(1, at: now) { throw .quotaExceeded(name, "requests", wait) }
         do throws(ChatError) {
@@ -112,7 +113,9 @@ public final class RateMeters: Sendable {
         }
     }
 
-    /// The same for events.
+    /// Counts emitted events in every bucket, or in none.
+    ///
+    /// - Throws: as ``admitRequest(at:)``.
     public func admit(events count: Int, at now: Timetoken) throws(ChatError) {
         if let wait = events?.take(count, at: now) { throw .quotaExceeded(name + "-events", "events", wait) }
         do throws(ChatError) {
@@ -123,7 +126,7 @@ public final class RateMeters: Sendable {
         }
     }
 
-    /// Every policy with what is left of it.
+    /// Every policy with its remaining units.
     public func states(at now: Timetoken) -> [(name: String, policy: RatePolicy, left: Int, full: Int)] {
         var states: [(name: String, policy: RatePolicy, left: Int, full: Int)] = []
         for (name, meter) in [(name, requests), (name + "-events", events)] {
@@ -135,7 +138,7 @@ public final class RateMeters: Sendable {
     }
 }
 
-/// Meters are no part of who asks: callers are compared without them.
+/// Meters do not take part in the equality of callers.
 extension RateMeters: Hashable {
     public static func == (left: RateMeters, right: RateMeters) -> Bool { true }
     public func hash(into hasher: inout Hasher) {}
@@ -155,10 +158,10 @@ extension ChatError {
     }
 }
 
-/// How much somebody may ask for: so many of something in a window of time, all at once or spread over it.
+/// A rate limit: a quantity per window of time, used all at once or spread over the window.
 public struct RatePolicy: Hashable, Sendable {
     public var quantity: Int
-    /// Whole seconds.
+    /// The window, in whole seconds.
     public var window: Duration
 
     public init(_ quantity: Int, in window: Duration) {
@@ -166,14 +169,14 @@ public struct RatePolicy: Hashable, Sendable {
         self.window = window
     }
 
-    /// The deployment's default; nil for zero, which is no limit.
+    /// Makes the policy of the deployment's default; nil for zero, which means no limit.
     public init?(default quantity: Int, in window: Duration) {
         guard quantity > 0 else { return nil }
         self.init(quantity, in: window)
     }
 }
 
-/// What each of a key and its app may do: requests, and events emitted.
+/// The rate limits of a key or an app: for requests, and for events emitted.
 public struct RatePolicies: Hashable, Sendable {
     public var requests: RatePolicy?
     public var events: RatePolicy?
@@ -183,7 +186,7 @@ public struct RatePolicies: Hashable, Sendable {
         self.events = events
     }
 
-    /// With the deployment's defaults where nothing is said.
+    /// These policies, with the deployment's defaults for missing ones.
     public func completed(by defaults: RatePolicies) -> RatePolicies {
         RatePolicies(requests: requests ?? defaults.requests, events: events ?? defaults.events)
     }

@@ -1,16 +1,18 @@
-/// Reads moments as people and programs write them in JSON: RFC 3339, any offset, any number of decimals.
+/// Reads times in RFC 3339 format, with any offset and any number of decimals.
 public enum Timestamp {
-    /// - Returns: nil for a text that is no timestamp, or one before 1970 or after 9999. Decimals beyond 100 ns are cut
-    ///   off; a leap second counts as the next second.
+    /// Reads a timestamp.
+    ///
+    /// - Returns: nil for a text that is not a timestamp, or a time before 1970 or after 9999. Decimals beyond 100 ns
+    ///   are cut off; a leap second counts as the next second.
     public static func read(_ text: String) -> Timetoken? {
         guard let moment = moment(text), moment.seconds >= 0 else { return nil }
         return Timetoken(UInt64(moment.seconds) * Timetoken.ticksPerSecond + UInt64(moment.ticks))
     }
 
-    /// Whether the text is a timestamp, of whatever year.
+    /// True when the text is a timestamp of any year.
     public static func isTimestamp(_ text: String) -> Bool { moment(text) != nil }
 
-    /// Seconds since 1970, and what follows them in ticks of 100 ns.
+    /// The seconds since 1970, and the rest in ticks of 100 ns.
     private static func moment(_ text: String) -> (seconds: Int, ticks: Int)? {
         var reader = DigitReader(Array(text.utf8))
         guard let year = reader.digits(4), reader.skip("-"), let month = reader.digits(2), reader.skip("-"),
@@ -23,7 +25,7 @@ public enum Timestamp {
     }
 }
 
-/// Walks over a timestamp's characters.
+/// Reads a timestamp character by character.
 private struct DigitReader {
     private let bytes: [UInt8]
     private var index = 0
@@ -49,7 +51,7 @@ private struct DigitReader {
         return true
     }
 
-    /// What follows the seconds, in 100 ns ticks; zero when nothing does.
+    /// The decimals of the seconds, in ticks of 100 ns; zero when there are none.
     mutating func fraction() -> Int? {
         guard skip(".") else { return 0 }
         var ticks = 0
@@ -63,7 +65,7 @@ private struct DigitReader {
         return ticks
     }
 
-    /// `Z` or `±hh:mm`, in seconds east of Greenwich.
+    /// The offset, `Z` or `±hh:mm`, in seconds east of Greenwich.
     mutating func offset() -> Int? {
         if skip("Zz") { return 0 }
         let isWest = skip("-")
@@ -81,7 +83,7 @@ public struct CivilDate: Hashable, Sendable {
     public let month: Int
     public let day: Int
 
-    /// - Parameter daysSince1970: not negative.
+    /// - Parameter daysSince1970: zero or more.
     public init(daysSince1970: Int) {
         let shifted = daysSince1970 + 719_468
         let era = shifted / 146_097
@@ -94,7 +96,7 @@ public struct CivilDate: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Nil for a day the calendar does not have, and for years before 1.
+    /// Nil for a day that the calendar does not have, and for years before 1.
     public init?(year: Int, month: Int, day: Int) {
         guard year > 0, (1...12).contains(month), (1...Self.daysIn(month, of: year)).contains(day) else { return nil }
         self.year = year
@@ -102,7 +104,7 @@ public struct CivilDate: Hashable, Sendable {
         self.day = day
     }
 
-    /// Negative before 1970.
+    /// The number of days since 1970-01-01; negative before it.
     public var daysSince1970: Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = shiftedYear / 400

@@ -1,37 +1,37 @@
 import Glibc
 
-/// A position in time and in the log: 100 ns ticks since 1970-01-01T00:00:00Z.
+/// A position in time and in the log: ticks of 100 ns since 1970-01-01T00:00:00Z.
 ///
-/// Unique in the installation and strictly increasing in commit order, so one value is an event's identity, its time and
-/// the place from which a reader continues (`engine.md` 1.1, *Shape*). Written as 17 decimal digits until the year 2286.
+/// Unique in the installation and strictly increasing in commit order. One value is therefore an event's identity, its
+/// time and the position from which a reader continues. Written as 17 decimal digits until the year 2286.
 public struct Timetoken: Hashable, Comparable, Sendable {
     public var rawValue: UInt64
 
     public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
-    /// Before every event.
+    /// The position before every event.
     public static let zero = Timetoken(0)
-    /// After every event; SQLite's largest integer, so that engines can bind it.
+    /// The position after every event. It is SQLite's largest integer, so that engines can bind it.
     public static let distantFuture = Timetoken(UInt64(Int64.max))
 
     public static let ticksPerSecond: UInt64 = 10_000_000
-    /// The first and the last with 17 digits, in September 2001 and November 2286.
+    /// The first and the last timetoken with 17 digits, in September 2001 and November 2286.
     private static let ofSeventeenDigits: ClosedRange<Timetoken> =
         Timetoken(10_000_000_000_000_000)...Timetoken(99_999_999_999_999_999)
 
     public static func < (left: Timetoken, right: Timetoken) -> Bool { left.rawValue < right.rawValue }
 
-    /// Reads a timetoken as clients have it: 17 decimal digits (the years 1970 to 2286), or `0` for the beginning.
+    /// Reads a timetoken from a client: 17 decimal digits (until the year 2286), or `0` for the beginning.
     ///
-    /// Strict, because a time in seconds, milliseconds or nanoseconds would otherwise be a position far in the past or the
-    /// future.
+    /// Strict, because a time in seconds, milliseconds or nanoseconds would otherwise be a position far in the past or
+    /// the future.
     public init?(exactly text: some StringProtocol) {
         guard text == "0" || text.utf8.count == 17, let timetoken = Timetoken(text: text) else { return nil }
         self = timetoken
     }
 
-    /// Reads a position: a timetoken (``init(exactly:)``), or a time as RFC 3339 has it. What lies before the first timetoken of 17
-    /// digits is before every event; a time behind the last is the last.
+    /// Reads a position: a timetoken (``init(exactly:)``) or an RFC 3339 time. A time before the first timetoken of 17
+    /// digits is the position before every event; a time after the last is the last.
     public init?(position text: String) {
         guard
             let position = Timetoken(exactly: text) ?? Timestamp.read(text)
@@ -41,8 +41,8 @@ public struct Timetoken: Hashable, Comparable, Sendable {
         self = position < known.lowerBound ? .zero : min(position, known.upperBound)
     }
 
-    /// Reads 1 to 19 decimal digits and nothing else, as the gateway itself has stored them. Leading zeros are accepted,
-    /// values above `Int64.max` are not.
+    /// Reads 1 to 19 decimal digits, as the gateway has stored them. Leading zeros are accepted; values above
+    /// `Int64.max` are not.
     public init?(text: some StringProtocol) {
         guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let value = UInt64(text), value <= Self.distantFuture.rawValue
@@ -50,10 +50,10 @@ public struct Timetoken: Hashable, Comparable, Sendable {
         rawValue = value
     }
 
-    /// The id of the event at this position: `evt_` and the digits (`events.md` 1).
+    /// The id of the event at this position: `evt_` and the digits.
     public var eventID: String { text(after: "evt_") }
 
-    /// Reads an event id; nil when it is none.
+    /// Reads an event id; nil when the text is not one.
     public init?(eventID: some StringProtocol) {
         guard eventID.hasPrefix("evt_") else { return nil }
         self.init(exactly: eventID.dropFirst(4))
@@ -71,7 +71,7 @@ extension Timetoken: CustomStringConvertible, ExpressibleByIntegerLiteral {
     public init(integerLiteral value: UInt64) { self.init(value) }
     public var description: String { text(after: "") }
 
-    /// The digits behind a prefix, in one allocation: `String`'s own ways take four, and each event is printed twice.
+    /// The digits after a prefix, in one allocation. `String`'s own methods need four, and each event is printed twice.
     private func text(after prefix: StaticString) -> String {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
             var rest = rawValue
@@ -92,7 +92,7 @@ extension Timetoken: CustomStringConvertible, ExpressibleByIntegerLiteral {
 }
 
 extension Timetoken {
-    /// RFC 3339 in UTC, cut to microseconds: `2024-11-24T01:39:05.678901Z`.
+    /// The time in RFC 3339 format and UTC, cut to microseconds: `2024-11-24T01:39:05.678901Z`.
     public var timestamp: String {
         let seconds = rawValue / Self.ticksPerSecond
         let micros = rawValue % Self.ticksPerSecond / 10
@@ -122,20 +122,20 @@ extension Timetoken {
 }
 
 extension Duration {
-    /// Whole 100 ns ticks, towards zero.
+    /// The duration in whole ticks of 100 ns, rounded towards zero.
     public var timetokenTicks: Int64 {
         let (seconds, attoseconds) = components
         return seconds * Int64(Timetoken.ticksPerSecond) + attoseconds / 100_000_000_000
     }
 }
 
-/// What is known of the signed token that a caller has shown, or of the ticket that stands for it: whether it still holds is
-/// asked as long as it is used.
+/// The properties of a caller's signed token or ticket that decide whether it was revoked. They are checked for as long
+/// as the credential is used.
 public struct TokenProof: Hashable, Sendable {
-    /// When it was made (`iat`; RFC 7519, 4.1.6); nil where it does not say.
+    /// The time of issue (`iat`; RFC 7519, section 4.1.6); nil when the token does not contain it.
     public var issued: Timetoken?
-    /// Which of its app's secrets has signed it: `AppRecord.print(ofSecret:)`. Nil where a registered key has, and for a
-    /// ticket that an API key was shown for.
+    /// The app secret that signed the token, as `AppRecord.print(ofSecret:)` prints it. Nil when a registered key
+    /// signed it, and for a ticket that was issued to an API key.
     public var secretPrint: String?
 
     public init(issued: Timetoken?, secretPrint: String? = nil) {
@@ -144,8 +144,8 @@ public struct TokenProof: Hashable, Sendable {
     }
 }
 
-/// The time of day, handed in so that tests decide it. Steps and goes backwards like any wall clock: only `EventLog`
-/// makes it monotonic.
+/// A source of the wall-clock time, passed in so that tests control it. It jumps and goes backwards like any wall
+/// clock; only `EventLog` makes time monotonic.
 public struct WallClock: Sendable {
     private let read: @Sendable () -> Timetoken
 

@@ -1,17 +1,17 @@
-/// A place in a distributed trace (W3C Trace Context): what arrived with a request, is kept with the events that come of it,
-/// and goes out with every attempt to deliver them.
+/// A position in a distributed trace (W3C Trace Context). It arrives with a request, is stored with the request's
+/// events, and is sent with every attempt to deliver them.
 ///
-/// A class, since drafts carry one and nearly always have none.
+/// A class, because every draft has the field and it is nearly always nil.
 public final class TraceContext: Sendable {
-    /// Whoever works on a request finds its place here; nil for one that is not traced.
+    /// The trace of the current request; nil for a request that is not traced.
     @TaskLocal public static var current: TraceContext?
 
     public let traceID: TraceID
-    /// The span that whatever follows is a child of.
+    /// The parent of all further spans.
     public let spanID: UInt64
-    /// Whether spans of this trace are recorded.
+    /// True when spans of this trace are recorded.
     public let isSampled: Bool
-    /// The text of `tracestate`, which other vendors' tracers left: passed on as it is.
+    /// The text of `tracestate` from other vendors' tracers, passed on unchanged.
     public let state: String?
 
     public init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String? = nil) {
@@ -21,14 +21,14 @@ public final class TraceContext: Sendable {
         self.state = state
     }
 
-    /// The most bytes of `tracestate` that are passed on; more is left out, as the specification allows.
+    /// The maximum size of `tracestate` that is passed on. Longer values are dropped, as the specification allows.
     public static let stateBytes = 512
 
-    /// Reads what a request brought; nil for what is no valid context, which then counts as none.
+    /// Reads the headers of a request; nil for an invalid context, which counts as none.
     ///
     /// - Parameters:
-    ///   - traceparent: `00-<32 hex>-<16 hex>-<2 hex>`; of a later version the same parts are read, and what follows is
-    ///     passed over.
+    ///   - traceparent: `00-<32 hex>-<16 hex>-<2 hex>`. In a later version the same parts are read, and the rest is
+    ///     ignored.
     ///   - state: the text of `tracestate`.
     public convenience init?(traceparent: String, state: String? = nil) {
         let parts = traceparent.split(separator: "-", maxSplits: 4, omittingEmptySubsequences: false)
@@ -43,7 +43,7 @@ public final class TraceContext: Sendable {
         self.init(traceID: TraceID(high: high, low: low), spanID: span, isSampled: flags & 1 == 1, state: kept)
     }
 
-    /// The field to send on, where its sender is the parent.
+    /// The `traceparent` header to send, with this span as the parent.
     public var traceparent: String {
         "00-\(traceID)-\(TraceID.hex(spanID))-\(isSampled ? "01" : "00")"
     }
@@ -53,7 +53,7 @@ public final class TraceContext: Sendable {
         TraceContext(traceID: traceID, spanID: span, isSampled: isSampled, state: state)
     }
 
-    /// Lower-case hexadecimal alone: `UInt64` would read capitals and signs too.
+    /// Reads lower-case hexadecimal digits only. `UInt64` would also accept capitals and signs.
     private static func number(_ text: Substring, digits: Int) -> UInt64? {
         guard text.utf8.count == digits,
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
@@ -65,10 +65,10 @@ public final class TraceContext: Sendable {
 }
 
 extension TraceContext {
-    /// How engines keep it: one line of `traceparent`, one of `tracestate` if there is any.
+    /// The stored form: one line with `traceparent`, and one with `tracestate` if there is any.
     public var stored: String { state.map { traceparent + "\n" + $0 } ?? traceparent }
 
-    /// Reads what `stored` gave.
+    /// Reads the form that `stored` prints.
     public convenience init?(stored: String) {
         let lines = stored.split(separator: "\n", maxSplits: 1)
         guard let first = lines.first else { return nil }
@@ -76,7 +76,7 @@ extension TraceContext {
     }
 }
 
-/// The name of a trace: 128 bits, not all of them zero.
+/// The id of a trace: 128 bits, not all of them zero.
 public struct TraceID: Hashable, Sendable, CustomStringConvertible {
     public let high: UInt64
     public let low: UInt64
@@ -86,10 +86,10 @@ public struct TraceID: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
-    /// 32 hexadecimal digits.
+    /// The id as 32 hexadecimal digits.
     public var description: String { Self.hex(high) + Self.hex(low) }
 
-    /// 16 hexadecimal digits, as spans are named.
+    /// A number as 16 hexadecimal digits, the form of span ids.
     public static func hex(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits

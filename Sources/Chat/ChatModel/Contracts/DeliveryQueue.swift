@@ -1,134 +1,143 @@
 public import JSON
 
-/// What is owed to webhooks, durable (`engine.md` 1.4). The log is the only source of items.
+/// The durable queue of deliveries owed to webhooks and pull subscriptions. The log is the only source of items.
 public protocol DeliveryQueue: Sendable {
-    /// Stores items and moves the named cursor in one step, so a crash neither loses nor doubles one.
-    /// - Returns: how many of them are dead from the start, by the endpoints that have as many waiting as may:
-    ///   their reason is `held_too_many`.
+    /// Stores items and moves the named cursor in one step, so a crash neither loses nor duplicates an item.
+    ///
+    /// - Returns: the number of items stored as dead, by subscriber. An item is dead from the start, with the reason
+    ///   `held_too_many`, when its subscriber already has the maximum number of deliveries waiting.
     /// - Throws: `.conflict` if the cursor is not at `from`; then nothing was stored.
     @discardableResult
     func plan(
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
     ) async throws(ChatError) -> [SubscriberID: Int]
 
-    /// Where the named cursor stands; zero for a new one. Kept events after the oldest cursor, at most three days
-    /// behind, are not expired.
+    /// The position of the named cursor; zero for a new cursor. Kept events after the oldest cursor do not expire while
+    /// the cursor is at most three days behind.
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken
 
-    /// Items due now for open endpoints, leased to the caller, oldest due first within an endpoint; at most `concurrency`
-    /// attempts per endpoint under way at any time. Waits up to `wait` for some; returns empty then, or when closed or
-    /// cancelled.
+    /// Leases items that are due now for open subscribers, oldest due first within a subscriber. At most `concurrency`
+    /// attempts per subscriber are under way at any time. Waits up to `wait` for an item. Returns an empty array when
+    /// the wait ends, the queue is closed or the task is cancelled.
     ///
-    /// Nobody can take all there is to have: a space is given a lease only while it holds fewer than seven times as many as
-    /// are free, an endpoint only while it holds fewer than its space may still take. So whoever is alone gets seven eighths,
-    /// and there is always one for who holds none.
+    /// No app and no subscriber can take the whole capacity. An app is given a lease only while it holds fewer than
+    /// seven times the free capacity, and a subscriber only while it holds fewer than its app may still take. A single
+    /// active app therefore gets seven eighths of the capacity, and one lease is always free for an app that holds
+    /// none.
     ///
-    /// Leases of one batch (``LaneSettings/batch``) stand together and have the same ``Lease/batch``; a batch counts as one
-    /// attempt wherever attempts are counted, here too. Who takes one of them attempts all of them at once.
+    /// Leases of one batch (``LaneSettings/batch``) are adjacent in the result and have the same ``Lease/batch``. A
+    /// batch counts as one attempt wherever attempts are counted, including here. The caller attempts all leases of a
+    /// batch at once.
     /// - Parameters:
-    ///   - limit: attempts wanted now.
-    ///   - capacity: attempts that may be under way at once.
+    ///   - limit: the number of attempts wanted now.
+    ///   - capacity: the number of attempts that may be under way at once.
     func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease]
 
-    /// As ``take(_:capacity:wait:)``, of one endpoint that is pulled (``LaneSettings/isPulled``), each lease an attempt of
-    /// its own.
-    /// - Parameter lease: how long the leases last.
+    /// Leases items of one pulled subscriber (``LaneSettings/isPulled``), as ``take(_:capacity:wait:)`` does. Each
+    /// lease is an attempt of its own.
+    /// - Parameter lease: the duration of the leases.
     func take(
         from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease]
 
-    /// Records attempts and what follows, in one step. An attempt is no longer under way from the call on. False for a
-    /// lease that was lost: nothing changed.
+    /// Records attempts and their outcomes in one step. An attempt is no longer under way once this is called. The
+    /// result is false for a lease that was lost; nothing changed for it.
     ///
-    /// A retry beyond ``DeliveryOutcome/longestRetry`` is due then. It is not refused, since that would lose the record of
-    /// all that ended beside it and have them sent again; and not dead, since a request too early costs less than a
-    /// delivery. How long finished deliveries are kept has no say in it.
-    /// - Throws: nothing was recorded, and the leases hold as before.
+    /// A retry later than ``DeliveryOutcome/longestRetry`` is moved to that limit. Rejecting it would lose the record
+    /// of every attempt in the same call, and those deliveries would be sent again. Making it dead would lose the
+    /// delivery, which costs more than a request that is too early. The retention of finished deliveries does not
+    /// affect the limit.
+    /// - Throws: the store's error. Then nothing was recorded, and the leases hold as before.
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
-    /// Stores what is about to be sent, durable when it returns, so that every later attempt sends the same bytes. An attempt
-    /// that nobody records has then sent what the next one sends.
+    /// Stores bodies that are about to be sent, durably, so that every later attempt sends the same bytes. If an
+    /// attempt is never recorded, the next attempt still repeats what it sent.
     ///
-    /// - Returns: what is stored of each by then: these bytes, or, where others have taken the place of the lease's body since
-    ///   it was given, those; nil where the event has gone from the log, or the delivery from the queue.
+    /// - Returns: the stored body of each delivery. It is the given body, or another one that replaced the lease's body
+    ///   since the lease was given. Nil when the event is no longer in the log, or the delivery no longer in the queue.
     func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?]
 
-    /// Makes leases last so long from now; for no time at all they are given back, and no attempt was made. A lease lasts
-    /// 60 s otherwise. False for one that was lost.
+    /// Makes leases last for `duration` from now; without a renewal, a lease lasts 60 s. A duration of zero returns the
+    /// leases, and no attempt is counted. The result is false for a lease that was lost.
     @discardableResult
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool]
 
-    /// Settles how an endpoint's deliveries go: all of it, durable. Idempotent. What waits follows a new ordering.
+    /// Replaces all delivery settings of a subscriber, durably. Idempotent. A new ordering also applies to items that
+    /// wait.
     func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError)
 
-    /// Slows an endpoint down beyond its settings, in memory, until told otherwise: at most `concurrency` attempts under way
-    /// (none at zero), none begun earlier than `notBefore`. Nil: as the settings have it.
+    /// Slows a subscriber down beyond its settings, in memory, until the next call: at most `concurrency` attempts are
+    /// under way (none at zero), and none begins before `notBefore`. Nil restores the value of the settings.
     func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async
 
-    /// Deliveries by event and endpoint. A page costs the same wherever it begins, and however many there are; but one of
-    /// `pending` without `failed`, or the other way round, and their count, may look into all that wait.
+    /// Lists deliveries, ordered by event and then by subscriber. A page costs the same wherever it begins and however
+    /// many deliveries there are. The exception is a query for `pending` without `failed`, or the reverse: its pages
+    /// and its count may read every waiting delivery.
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery>
 
-    /// How many a listing would show in all; not counted further than `most`.
+    /// The number of deliveries that match a query, counted up to `most`.
     func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int
 
-    /// One delivery with its attempt log; nil when there is none in `app`.
+    /// One delivery with its attempt log; nil when `app` has no such delivery.
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])?
 
-    /// Makes the selected deliveries due now, with the same id; one that is waiting for a retry has it brought forward.
-    /// Deliveries under way are left alone. Returns how many; with `isDryRun` only counts.
+    /// Makes the selected deliveries due now, with the same ids. A delivery that waits for a retry becomes due now.
+    /// Deliveries under way are left alone. Returns the number of deliveries; with `isDryRun` it only counts them.
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int
 
-    /// Replay out of the log: an item that is not there is stored, one that is over is due again. Those under way or
-    /// waiting are left alone, and endpoints that are closed. Stops at the first whose endpoint has no room for it.
-    /// Returns how many are due by it, and how many it came to before it stopped.
+    /// Replays items from the log: stores an item that is missing, and makes one that is finished due again. Skips
+    /// items that are under way or waiting, and closed subscribers. Stops at the first item whose subscriber has no
+    /// room for it.
+    ///
+    /// - Returns: the number of items made due, and the number of items processed before it stopped.
     func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int)
 
-    /// What an endpoint has waiting up to an event, that one included, turns dead with the reason `skipped`. Those under way
-    /// are left alone. Returns how many.
+    /// Makes a subscriber's waiting deliveries up to and including `event` dead, with the reason `skipped`. Deliveries
+    /// under way are left alone. Returns the number of deliveries.
     @discardableResult
     func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int
 
-    /// Removes those of the deliveries that are dead. Returns how many.
+    /// Removes the dead deliveries among `ids`. Returns the number removed.
     func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int
 }
 
 extension DeliveryQueue {
-    /// Without shares: whatever is due.
+    /// Leases whatever is due, without a limit on the share of an app or a subscriber.
     public func take(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
         try await take(limit, capacity: .max, wait: wait)
     }
 
-    /// Keeps leases that take long.
+    /// Renews leases for another 60 s.
     public func renew(_ leases: [Lease]) async throws(ChatError) {
         try await renew(leases, for: .seconds(60))
     }
 
-    /// Opens, pauses or closes an endpoint that has no settings beside.
+    /// Opens, pauses or closes a subscriber, with default values for all other settings.
     public func set(_ state: LaneState, of subscriber: SubscriberID, concurrency: Int) async throws(ChatError) {
         try await set(LaneSettings(state: state, concurrency: concurrency), of: subscriber)
     }
 
-    /// Records one attempt.
+    /// Records one attempt. False when the lease was lost.
     public func finish(_ lease: Lease, _ outcome: DeliveryOutcome) async throws(ChatError) -> Bool {
         try await finish([(lease, outcome)])[0]
     }
 }
 
+/// The name of a position in the log that the queue stores.
 public struct CursorName: Hashable, Sendable {
     @ExactText public var text: String
     public init(_ text: String) { self.text = text }
 }
 
-/// An event owed to an endpoint, as the planner found it.
+/// An event owed to a subscriber, as the planner found it.
 public struct PlannedDelivery: Sendable {
-    /// `dlv_…`, unique in the installation; the planner derives it from event and endpoint.
+    /// The delivery id, `dlv_…`, unique in the installation. The planner derives it from the event and the subscriber.
     public var id: String
     public var subscriber: SubscriberID
     public var event: Timetoken
     public var type: String
     public var channel: String
-    /// The body to send, from the start, for a passing event: nobody could read it later.
+    /// The body to send; set only for a passing event, which cannot be read from the log later.
     public var body: [UInt8]?
 
     public init(
@@ -143,9 +152,11 @@ public struct PlannedDelivery: Sendable {
     }
 }
 
-/// Status as users see it (`product.md` 6). `held`: its webhook is disabled, due again on enable.
+/// The status of a delivery in the API. A `held` delivery belongs to a disabled webhook and is due when it is enabled
+/// again.
 public enum DeliveryStatus: String, Sendable, CaseIterable { case pending, failed, delivered, dead, held }
 
+/// A delivery as listings show it.
 public struct Delivery: Sendable {
     public var id: String
     public var subscriber: SubscriberID
@@ -153,11 +164,11 @@ public struct Delivery: Sendable {
     public var type: String
     public var channel: String
     public var status: DeliveryStatus
-    /// Attempts made so far.
+    /// The number of attempts made so far.
     public var attempts: Int
-    /// When the next attempt is due; nil when none is.
+    /// The time of the next attempt; nil when none is due.
     public var due: Timetoken?
-    /// Why it is dead.
+    /// The reason why the delivery is dead; nil for other statuses.
     public var reason: String?
 
     public init(
@@ -176,19 +187,19 @@ public struct Delivery: Sendable {
     }
 }
 
-/// The right to attempt one delivery now. `fence` tells a late comer from the owner. A class, as it changes hands often and
-/// has many parts.
+/// The right to attempt one delivery now. The number `fence` distinguishes the current holder from one whose lease was
+/// lost. A class, because a lease is passed around often and has many fields.
 public final class Lease: Sendable {
     public let delivery: Delivery
     public let fence: UInt64
-    /// The bytes of an earlier attempt, or of a passing event; nil: print them from the event.
+    /// The bytes that an earlier attempt sent, or of a passing event. Nil: the body is printed from the event.
     public let body: [UInt8]?
-    /// Whether a person asked for this attempt.
+    /// True when a person requested this attempt.
     public let isManual: Bool
-    /// The same for all leases of one attempt.
+    /// A number shared by all leases of one attempt.
     public let batch: UInt64
 
-    /// - Parameter batch: nil: alone in its attempt.
+    /// - Parameter batch: nil for a lease that is alone in its attempt.
     public init(delivery: Delivery, fence: UInt64, body: [UInt8]?, isManual: Bool = false, batch: UInt64? = nil) {
         self.delivery = delivery
         self.fence = fence
@@ -198,21 +209,22 @@ public final class Lease: Sendable {
     }
 }
 
+/// The result of an attempt: what becomes of the delivery, and the entry for its attempt log.
 public struct DeliveryOutcome: Sendable {
     public enum Verdict: Sendable {
         case delivered
-        /// Not later than in `longestRetry`.
+        /// The time of the next attempt, at most `longestRetry` from now.
         case retry(at: Timetoken)
         case dead(reason: String)
     }
 
-    /// How far ahead a retry may lie (`engine.md` 1.4).
+    /// The longest time until a retry: 30 days.
     public static let longestRetry: Duration = .seconds(30 * 24 * 3600)
 
     public var verdict: Verdict
     public var attempt: DeliveryAttempt
-    /// The bytes sent, stored so that every retry repeats them; nil when they are stored already or not needed again. They
-    /// are not stored when the event has gone from the log during the attempt.
+    /// The bytes sent, stored so that every retry repeats them. Nil when they are already stored or are not needed
+    /// again. They are not stored when the event left the log during the attempt.
     public var body: [UInt8]?
 
     public init(_ verdict: Verdict, attempt: DeliveryAttempt, body: [UInt8]? = nil) {
@@ -222,19 +234,19 @@ public struct DeliveryOutcome: Sendable {
     }
 }
 
-/// One try of a delivery, for the attempt log: the last 20 are kept; of the answer the first 16 KiB for the latest
-/// attempt, 1 KiB for earlier ones.
+/// One entry of a delivery's attempt log. The log keeps the last 20 attempts, with the first 16 KiB of the response
+/// body for the latest attempt and 1 KiB for earlier ones.
 public struct DeliveryAttempt: Sendable {
     public var at: Timetoken
-    /// The HTTP status; nil when no answer came.
+    /// The HTTP status; nil when no response came.
     public var status: Int?
-    /// A class of `conventions.md` 10 (`timeout`, `blocked_address`, …); nil on success.
+    /// The error class (`timeout`, `blocked_address`, …); nil on success.
     public var error: String?
     public var durationMilliseconds: Int
     public var isManual: Bool
     public var responseBody: [UInt8]
     public var isTruncated: Bool
-    /// More facts to keep as they are (timings, address, headers); a JSON object.
+    /// Further details (timings, address, headers) as a JSON object, stored unchanged.
     public var details: JSONText?
 
     public init(
@@ -252,39 +264,40 @@ public struct DeliveryAttempt: Sendable {
     }
 }
 
-/// What an endpoint's deliveries may do.
+/// The state of a subscriber's deliveries.
 public enum LaneState: Int, Sendable {
     case open = 0
-    /// Items stay and keep their due times; new ones queue up, within bounds.
+    /// Items stay queued and keep their due times. New items queue up, within the limits.
     case paused = 1
-    /// The webhook is deleted: its items turn dead.
+    /// The webhook is deleted; its items become dead.
     case closed = 2
 }
 
-/// Which deliveries of an endpoint wait for which.
+/// The order in which a subscriber's deliveries are sent.
 public enum DeliveryOrdering: Int, Sendable {
     case none = 0
-    /// As `strict`, within each channel; channels go side by side.
+    /// The same as `strict` within each channel; channels proceed independently.
     case perChannel = 1
-    /// The oldest event that is not over goes first and alone. One that waits for its retry holds back those behind it, a
-    /// dead one does not.
+    /// The oldest unfinished event is sent first and alone. A delivery that waits for its retry blocks those after it;
+    /// a dead one does not.
     case strict = 2
 }
 
-/// How an endpoint's deliveries go.
+/// The delivery settings of a subscriber.
 public struct LaneSettings: Sendable, Equatable {
     public var state: LaneState
-    /// Attempts under way at once; with strict ordering one, whatever this says.
+    /// The maximum number of attempts under way at once. Always one with strict ordering.
     public var concurrency: Int
     public var ordering: DeliveryOrdering = .none
-    /// Attempts begun per second, after a rest as many at once as one second has; nil: unlimited.
+    /// The maximum number of attempts begun per second; nil: unlimited. After a pause, one second's worth may begin at
+    /// once.
     public var rate: Double?
-    /// Deliveries in one attempt at most.
+    /// The maximum number of deliveries in one attempt.
     public var batch = 1
-    /// Its items are given only to who asks for this endpoint.
+    /// True when items are leased only through a request for this subscriber.
     public var isPulled = false
-    /// Attempts after which an item is dead instead of due again. Where it is set, a lease that runs out is recorded as an
-    /// attempt that failed (`ack_deadline`); nil: it is no attempt.
+    /// The number of attempts after which an item is dead instead of due again. When it is set, a lease that runs out
+    /// is recorded as a failed attempt (`ack_deadline`); when it is nil, such a lease counts as no attempt.
     public var attempts: Int?
 
     public init(state: LaneState = .open, concurrency: Int) {
@@ -293,24 +306,24 @@ public struct LaneSettings: Sendable, Equatable {
     }
 }
 
-/// Which deliveries to list. By event, and by endpoint where several are owed the same one.
+/// A query for deliveries. They are ordered by event, and by subscriber among deliveries of the same event.
 public struct DeliveryQuery: Sendable {
     public enum Order: Sendable { case newestFirst, oldestFirst }
 
     public var app: AppID
-    /// Within this webhook; nil: all of the space.
+    /// The webhook whose deliveries are listed; nil: all of the app.
     public var subscriber: String?
-    /// Empty: whatever their status.
+    /// The statuses to list; empty: all.
     public var statuses: Set<DeliveryStatus> = []
     public var event: Timetoken?
-    /// Events strictly between these; nil: no bound.
+    /// Exclusive bounds for the events; nil: no bound.
     public var after: Timetoken?
     public var before: Timetoken?
     public var order: Order = .newestFirst
     public var limit: Int
-    /// From `Page.cursor`. A cursor that is none of ours: `.malformed`.
+    /// `Page.cursor` of the page before. An invalid cursor is rejected with `.malformed`.
     public var cursor: String?
-    /// Whether the page has a cursor behind each delivery, for a reader that leaves some out.
+    /// True when the page needs a cursor after each delivery, for a caller that leaves some out.
     public var wantsCursors = false
 
     public init(app: AppID, limit: Int) {
@@ -325,8 +338,9 @@ public struct DeliveryQuery: Sendable {
     }
 }
 
+/// The deliveries that a replay covers.
 public enum DeliverySelection: Sendable {
     case ids([String], in: AppID)
-    /// Deliveries of an endpoint whose event lies strictly between the bounds; `onlyFailed` leaves out delivered ones.
+    /// Deliveries of a subscriber whose event is strictly between the bounds. `onlyFailed` excludes delivered ones.
     case range(SubscriberID, after: Timetoken, before: Timetoken, onlyFailed: Bool)
 }

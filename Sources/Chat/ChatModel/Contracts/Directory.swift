@@ -1,28 +1,28 @@
 public import JSON
 
-/// Records of every kind in one shape: a key, a JSON body, an etag (`engine.md` 1.2).
+/// The store of records. Records of every kind have one shape: a key, a JSON body and an etag.
 public protocol Directory: Sendable {
-    /// In the order of the keys; nil where there is none.
+    /// Reads records, in the order of the keys; nil for a key without a record.
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?]
 
-    /// All or nothing; rows and events commit together. Returns the new records in the order of the changes; a removed
-    /// one as it was.
+    /// Writes all changes or none; records and events commit together. The caller's node reads the changes as soon as
+    /// this returns. A change that alters nothing keeps the etag and is not reported to observers.
     ///
-    /// A change that alters nothing keeps its etag and notifies nobody. Its own node reads it at once.
-    /// - Throws: `.conflict` with `current` when a change demanded absence, `.stale` with `current` when it demanded
-    ///   another etag, `.notFound` when it demanded presence.
+    /// - Returns: the new records in the order of the changes; for a removed record, its last version.
+    /// - Throws: `.conflict` with `current` when a change required absence, `.stale` with `current` when it required
+    ///   another etag, `.notFound` when it required presence.
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record]
 
-    /// Reads records, lets `decide` make up its mind, and does what it says, in one step: nobody changes those records in
-    /// between, and its events commit with its changes. For everything that depends on what is there: counters, joins,
-    /// bans.
+    /// Reads records, calls `decide` with them and carries out its decision, in one step. No other write changes those
+    /// records in between, and the decision's events commit with its changes. For everything that depends on the stored
+    /// state, such as counters, joins and bans.
     ///
-    /// The records that change, or that events come of, are `updated` at the first event's timetoken, which is theirs
-    /// alone; without an event, when the step was taken.
+    /// Records that change, and records with events, get the first event's timetoken as `updated`; no other record has
+    /// it. Without an event, `updated` is the time of the step.
     /// - Parameters:
-    ///   - keys: everything `decide` may look at.
-    ///   - decide: runs where the store works, perhaps more than once: quick, and without effects of its own.
-    /// - Throws: what `decide` throws, and as `write`; then nothing has happened.
+    ///   - keys: every record that `decide` may read.
+    ///   - decide: runs in the store, possibly more than once. It must be quick and have no side effects.
+    /// - Throws: the errors of `decide` and of `write`; then nothing was changed.
     func decide<Value: Sendable>(
         _ keys: [RecordKey],
         _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -30,16 +30,17 @@ public protocol Directory: Sendable {
 
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record>
 
-    /// Which records changed after `revision`; never skips a committed change, may repeat one. Ends on `close()`.
+    /// The records that changed after `revision`. Never skips a committed change, but may repeat one. Ends on
+    /// `close()`.
     func changes(after revision: Revision) async -> RecordChangeSequence
 
-    /// The newest committed revision: where `changes(after:)` continues a listing made now.
+    /// The newest committed revision. `changes(after:)` with it continues a listing that is made now.
     func revision() async throws(ChatError) -> Revision
 
-    /// Calls `body` with every commit of any node from now on, in order, before a call on this node that made it returns and
-    /// before `EventLog.committed` gives its events: what is remembered of records is corrected before anybody can act on
-    /// what an event says.
-    /// - Parameter body: on any thread; quick, and without calls of its own.
+    /// Calls `body` for every later commit of any node, in order. The call happens before the write on this node
+    /// returns, and before `EventLog.committed` gives the commit's events. Caches of records are therefore corrected
+    /// before a caller can act on an event of the change.
+    /// - Parameter body: called on any thread; must be quick and must not call the directory.
     func observe(_ body: @escaping @Sendable (RecordChanges) -> Void)
 }
 
@@ -51,33 +52,35 @@ extension Directory {
     }
 }
 
-/// The number of a directory commit; grows with each.
+/// The number of a directory commit; it grows with each.
 public typealias Revision = UInt64
 
-/// The kinds of record; the number is what engines store.
+/// The kinds of records. Engines store the raw value.
 public enum RecordKind: Int, Sendable, CaseIterable {
     case app = 1, key = 2, webhook = 3, source = 4, subscription = 6, job = 7
     case sourceMapping = 8
-    /// A post that was verified and turned away.
+    /// A verified inbound post that was rejected.
     case inboundRequest = 9
     case user = 10, channel = 11, membership = 12, group = 13, messageAction = 14, restriction = 15
-    /// How many members a channel has; its texts and its counters by key; what became of a message; who blocks whom.
+    /// Member counts, metadata and counters of a channel; the state of a message after it was sent; the block of one
+    /// user by another.
     case memberCounts = 16, channelMetadata = 17, channelCounters = 18, message = 19, block = 23
-    /// Deleted channels whose members are still to be removed.
+    /// A deleted channel whose members are still to be removed.
     case sweep = 24
-    /// Which distinct channel a set of users has.
+    /// The distinct channel of a set of users.
     case distinctChannel = 25
     case eventType = 20, schemaVersion = 21
-    /// What was changed by administration, when and by whom.
+    /// Settings, revoked tokens, and the audit log of administrative changes.
     case setting = 30, revokedToken = 31, audit = 32
     /// The answer to a request with an `Idempotency-Key`.
     case answer = 33
 }
 
+/// The key of a record: its app, its kind and its id.
 public struct RecordKey: Hashable, Sendable {
     public var app: AppID
     public var kind: RecordKind
-    /// Compound ids are joined by `/` (membership: `user/channel`).
+    /// The record's id. The parts of a compound id are joined by `/` (membership: `user/channel`).
     @ExactText public var id: String
 
     public init(_ kind: RecordKind, _ id: String, in app: AppID) {
@@ -86,12 +89,13 @@ public struct RecordKey: Hashable, Sendable {
         self.id = id
     }
 
-    /// A compound id. A `/` in any part but the last is escaped, so that two lists of parts never make the same id.
+    /// Makes a key with a compound id. A `/` in any part but the last is escaped, so that different lists of parts
+    /// never make the same id.
     public init(_ kind: RecordKind, parts: [String], in app: AppID) {
         self.init(kind, Self.prefix(parts.dropLast()) + (parts.last ?? ""), in: app)
     }
 
-    /// What the ids begin with whose first parts are these; a `/` behind each.
+    /// The common prefix of compound ids that begin with these parts; each part ends with a `/`.
     public static func prefix(_ parts: some Sequence<String>) -> String {
         parts.reduce(into: "") { prefix, part in
             for scalar in part.unicodeScalars {
@@ -105,15 +109,16 @@ public struct RecordKey: Hashable, Sendable {
         }
     }
 
-    /// The user and the channel of a key made of both: of a membership, or a restriction; nil for any other.
+    /// The user and the channel in a key made of both, such as a membership's or a restriction's; nil for any other
+    /// key.
     public var userAndChannel: (user: UserID, channel: ChannelID)? {
-        // By bytes: a name may begin with a mark that combines with what stands before it.
+        // Compares bytes: a name may begin with a mark that combines with the character before it.
         guard let slash = id.utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
         let channel = String(id[id.utf8.index(after: slash)...])
         return (UserID(Self.part(id[..<slash]), in: app), ChannelID(channel, in: app))
     }
 
-    /// A part of a compound id as it was before it was escaped.
+    /// A part of a compound id with its escapes removed.
     public static func part(_ escaped: some StringProtocol) -> String {
         var part: [UInt8] = []
         var rest = Array(escaped.utf8)[...]
@@ -131,17 +136,18 @@ public struct RecordKey: Hashable, Sendable {
     }
 }
 
-/// What a decision is made of.
+/// The input of a decision: the requested records and the time.
 public struct RecordSnapshot: Sendable {
-    /// No later than any timetoken the decision's events get.
+    /// The time of the decision, not later than any timetoken of its events.
     public let now: Timetoken
-    /// What the decision's first event gets, if there is one that repeats no other: for what its data, or records, say of
-    /// it.
+    /// The timetoken of the decision's first event that is not a repeat of another. For event data and records that
+    /// mention it.
     public let next: Timetoken
-    /// The timetoken of the decision's event with this index, counted from 0: the events of a decision have consecutive places,
-    /// where none of them repeats another event.
+    /// The timetoken of the decision's event with this index, counted from 0. The events of a decision have consecutive
+    /// timetokens, unless one of them repeats an earlier event.
     public func place(of event: Int) -> Timetoken { Timetoken(next.rawValue + UInt64(event)) }
-    /// The etag of every record that the decision creates or alters; its `updated` is then `next`, where there is an event.
+    /// The new etag of every record that the decision creates or alters. With an event, the record's `updated` is
+    /// `next`.
     public let etag: String
     private let records: [RecordKey: Record]
 
@@ -152,24 +158,24 @@ public struct RecordSnapshot: Sendable {
         self.records = records
     }
 
-    /// The record as it is; nil when there is none.
+    /// The stored record; nil when there is none.
     public subscript(key: RecordKey) -> Record? { records[key] }
 }
 
-/// What is to happen, all or nothing.
+/// The result of a decision, carried out completely or not at all.
 public struct Decision<Value: Sendable>: Sendable {
     public var changes: [RecordChange]
     public var events: [EventDraft]
-    /// Kept events that go from the log, each on its channel, with the bodies that deliveries of them have stored. Those that
-    /// are gone already do no harm.
+    /// Kept events to remove from the log, each with its channel. The bodies that their deliveries have stored are
+    /// removed too. Events that are already gone are ignored.
     public var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
-    /// Kept events that the decision is about. One that is gone by then refuses it: `.notFound`. So nothing is stored of a
-    /// message that is deleted at the same moment.
+    /// Kept events that must exist. If one of them is gone, the decision fails with `.notFound`. This prevents storing
+    /// data about a message that is deleted at the same moment.
     public var requires: [(channel: ChannelID, timetoken: Timetoken)] = []
-    /// Commits with the events, so that a repeat of the call finds them (`EventLog.earlier`). A key that was used before
-    /// refuses the decision: `.conflict`.
+    /// A claim that commits with the events, so that a repeat of the call finds them (`EventLog.earlier`). If its key
+    /// was used before, the decision fails with `.conflict`.
     public var claim: Claim?
-    /// For whoever asked.
+    /// The value that the caller receives.
     public var value: Value
 
     public init(_ value: Value, changes: [RecordChange] = [], events: [EventDraft] = []) {
@@ -179,12 +185,12 @@ public struct Decision<Value: Sendable>: Sendable {
     }
 }
 
-/// What has happened.
+/// The outcome of a committed decision.
 public struct Decided<Value: Sendable>: Sendable {
     public var value: Value
-    /// In the order of the changes, as `Directory.write` returns them.
+    /// The written records in the order of the changes, as `Directory.write` returns them.
     public var records: [Record]
-    /// In the order of the drafts.
+    /// The committed events, in the order of the drafts.
     public var events: [Event]
     public var changes: [RecordChange]
 
@@ -196,13 +202,14 @@ public struct Decided<Value: Sendable>: Sendable {
     }
 }
 
+/// A stored record.
 public struct Record: Sendable {
     public var key: RecordKey
-    /// Groups records for listing, e.g. the user of a membership.
+    /// A value that groups records for listing, e.g. the channel of a membership.
     public var parent: String?
     public var body: JSONText
-    /// Opaque; changed by each write that alters the record, and never the same again for a record of the same key. It tells
-    /// nothing of other writes: neither of how many there were nor of their order. Safe in an HTTP header; without a full stop.
+    /// An opaque version. Each write that alters the record changes it, and it never repeats for a key. It reveals
+    /// neither the number nor the order of other writes. Safe in an HTTP header; contains no full stop.
     public var etag: String
     public var updated: Timetoken
 
@@ -215,11 +222,12 @@ public struct Record: Sendable {
     }
 }
 
+/// A change of one record, with a precondition.
 public struct RecordChange: Sendable {
     public enum Precondition: Sendable { case none, absent, present, etag(String) }
 
     public var key: RecordKey
-    /// Nil removes the record.
+    /// The new body; nil removes the record.
     public var body: JSONText?
     public var parent: String?
     public var demand: Precondition
@@ -233,13 +241,14 @@ public struct RecordChange: Sendable {
 }
 
 extension RecordChange.Precondition {
-    /// Compares a record with the demand; for decisions, which may have nothing to change where there is no record.
+    /// Checks the precondition against a record; for decisions, which may have nothing to change when there is no
+    /// record.
     ///
     /// - Parameters:
-    ///   - etag: of the record as it is; nil where there is none.
+    ///   - etag: the record's etag; nil when there is no record.
     ///   - current: the record, for the error.
-    /// - Throws: `.conflict` with `current` where there must be no record; `.stale` with `current` where there is none, or it is
-    ///   at another version.
+    /// - Throws: `.conflict` with `current` when the record must not exist; `.stale` with `current` when it does not
+    ///   exist or has another version.
     public func check(_ etag: String?, current: Record? = nil) throws(ChatError) {
         var refusal: ChatError
         switch self {
@@ -260,7 +269,7 @@ extension RecordChange.Precondition {
     }
 }
 
-/// A page of one kind's records, ordered and filtered.
+/// A query for a page of records of one kind, with an order and a filter.
 public struct RecordQuery: Sendable {
     public enum SortKey: Sendable, Hashable { case id, updated, field(String) }
 
@@ -271,12 +280,12 @@ public struct RecordQuery: Sendable {
     public var filter: RecordFilter?
     public var sort: [(key: SortKey, ascending: Bool)] = [(.id, true)]
     public var limit: Int
-    /// From `Page.cursor` of the page before. A cursor that is none of ours: `.malformed`.
+    /// `Page.cursor` of the page before. An invalid cursor is rejected with `.malformed`.
     public var cursor: String?
-    /// How many are left out before the first, in place of a cursor; then those without a value come last in an order.
+    /// The number of records to skip, in place of a cursor. With an offset, records without a value sort last.
     public var offset: Int?
     public var wantsTotal = false
-    /// Whether the page has a cursor behind each record, for a reader that leaves some out.
+    /// True when the page needs a cursor after each record, for a caller that leaves some out.
     public var wantsCursors = false
 
     public init(_ kind: RecordKind, in app: AppID, limit: Int) {
@@ -286,10 +295,11 @@ public struct RecordQuery: Sendable {
     }
 }
 
-/// A condition over a record's body, small enough for every engine to compile. Fields are member names joined by dots.
+/// A condition over a record's body, small enough for every engine to compile. A field is a path of member names joined
+/// by dots.
 ///
-/// `@id` and `@updated` stand for what is kept beside the body. What begins with `user:` or `channel:` is a field of the
-/// record that the body names by its member `user` or `channel`.
+/// `@id` and `@updated` stand for values stored beside the body. A field that begins with `user:` or `channel:` belongs
+/// to the record that the body names in its member `user` or `channel`.
 public indirect enum RecordFilter: Sendable {
     public enum Comparison: Sendable { case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, like }
     public enum Value: Sendable { case string(String), number(Double), boolean(Bool), null }
@@ -298,11 +308,11 @@ public indirect enum RecordFilter: Sendable {
     case and([RecordFilter])
     case or([RecordFilter])
     case not(RecordFilter)
-    /// Whether a record of that kind is in the same space whose id is the prefix and then the id of the record asked about.
+    /// True when the app has a record of the given kind whose id is the prefix followed by the id of the tested record.
     case beside(RecordKind, idPrefix: String)
 }
 
-/// One directory commit.
+/// The keys that one directory commit changed, and its revision.
 public struct RecordChanges: Sendable {
     public var keys: [RecordKey]
     public var revision: Revision
@@ -313,6 +323,7 @@ public struct RecordChanges: Sendable {
     }
 }
 
+/// A sequence of directory commits, type-erased.
 public struct RecordChangeSequence: AsyncSequence, Sendable {
     public typealias Element = RecordChanges
     public typealias Failure = Never

@@ -1,31 +1,33 @@
-/// Everything the gateway asks of whatever remembers for it (`engine.md` part I).
+/// The storage of the gateway: everything that the gateway requires of a storage engine.
 ///
-/// `EngineConformance` is the executable meaning of these promises; every engine runs it.
+/// `EngineConformance` is the executable specification of these contracts; every engine runs it.
 public protocol Engine: Sendable {
     var log: any EventLog { get }
     var directory: any Directory { get }
     var deliveries: any DeliveryQueue { get }
-    /// Ready only when an append would be durable. Degraded says which promise is slow or blocked.
+    /// The state of the engine. Ready only when an append would be durable. A degraded state says which guarantee is
+    /// slow or blocked.
     func health() async -> EngineHealth
-    /// What it can say of itself in numbers. May take a while; to be asked now and then.
+    /// Statistics about the store. They may take a while to collect, so call this only occasionally.
     func figures() async throws(ChatError) -> EngineStatistics
-    /// Stops intake, finishes what was accepted, gives up leases. After it returns, nothing is written.
+    /// Stops accepting work, finishes accepted work and gives up leases. Nothing is written after it returns.
     func close() async
 }
 
+/// The health of an engine.
 public enum EngineHealth: Sendable, Equatable {
     case ready
-    /// Works, but slowly or in part; the sentence is for the operator.
+    /// The engine works, but slowly or partly. The text is for the operator.
     case degraded(String)
     case unavailable(String)
 }
 
-/// How much an engine holds. What it cannot tell is nil.
+/// The size of an engine's data. A value that the engine cannot determine is nil.
 public struct EngineStatistics: Sendable {
-    /// Deliveries that are not over, or dead, of all apps.
+    /// Unfinished or dead deliveries of all apps.
     public struct Queue: Sendable {
         public var count: Int
-        /// The oldest event that is owed; nil when there is none.
+        /// The oldest event with such a delivery; nil when there is none.
         public var oldest: Timetoken?
 
         public init(count: Int, oldest: Timetoken?) {
@@ -34,22 +36,22 @@ public struct EngineStatistics: Sendable {
         }
     }
 
-    /// What the store takes on the disk, or in memory.
+    /// The size of the store on disk, or in memory.
     public var bytes: Int?
-    /// Of those, what is not yet where it belongs: SQLite's write-ahead log.
+    /// The part of `bytes` that is not yet in the main file: SQLite's write-ahead log.
     public var walBytes: Int?
-    /// The kept events at both ends of the log.
+    /// The oldest and the newest kept event.
     public var oldestEvent: Timetoken?
     public var newestEvent: Timetoken?
-    /// Events accepted and not yet committed.
+    /// The number of events accepted and not yet committed.
     public var waitingEvents: Int?
-    /// By what they wait for: `waiting` (an attempt), `held` (their webhook), `dead` (nothing).
+    /// Deliveries by state: `waiting` (for an attempt), `held` (by a disabled webhook) and `dead`.
     public var deliveries: [(state: String, queue: Queue)] = []
 
     public init() {}
 }
 
 extension Engine {
-    /// For engines that say nothing of themselves.
+    /// The default for engines without statistics.
     public func figures() async throws(ChatError) -> EngineStatistics { EngineStatistics() }
 }

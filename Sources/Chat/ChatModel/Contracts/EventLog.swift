@@ -1,79 +1,83 @@
 public import JSON
 
-/// One totally ordered log per lane. Taking a timetoken and making the event visible is a single step: once a reader has
-/// seen watermark T, nothing at or below T appears later.
+/// The log of events, totally ordered per lane. Assigning a timetoken and making the event visible is a single step:
+/// once a reader has seen watermark T, no event at or below T appears later.
 public protocol EventLog: Sendable {
-    /// Appends drafts, all those of one lane as a unit; results in the order of the drafts.
+    /// Appends drafts, all those of one lane as a unit. The results are in the order of the drafts.
     ///
-    /// When it returns, kept events survive loss of power, and the watermark covers all of them.
-    /// - Parameter revision: the directory's when the drafts' users were found entitled. The log looks in the same step
-    ///   whether any of ``EventDraft/standingKeys`` has changed since. Nil: nothing depends on records.
-    /// - Throws: `.overloaded` (nothing stored, ask again), `.unavailable` (nothing stored), `.outcomeUnknown`,
+    /// When it returns, kept events survive a power failure, and the watermark covers all of them.
+    /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
+    ///   log checks whether any of ``EventDraft/standingKeys`` has changed since. Nil: the append depends on no
+    ///   records.
+    /// - Throws: `.overloaded` (nothing stored; retry), `.unavailable` (nothing stored), `.outcomeUnknown`,
     ///   `.storageFull`; `.conflict` when the claim's key was used with another fingerprint; `.stale` when a record has
     ///   changed (nothing stored).
     nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome
 
-    /// What an append with this claim's key stored within the window; nil when there was none. For a repeat that could
-    /// not be appended now, because rights or schemas have changed since.
+    /// The result of an earlier append with this claim's key, within the repeat window; nil when there was none. For a
+    /// repeat that could not be appended now because rights or schemas have changed since.
     /// - Throws: `.conflict` when the key was used with another fingerprint.
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend?
 
-    /// A position up to which everything in `app` is visible, and above which nothing of it is yet. It says nothing of what
-    /// others do: it moves with events of the space alone. Of `.gateway`: that of the whole log. Cheap: callers ask per
-    /// request.
+    /// The position up to which all events of `app` are visible, and above which none is yet. It reveals nothing about
+    /// other apps, because it moves only with events of this app. For `.gateway`, the position of the whole log. Cheap
+    /// enough to call for every request.
     func watermark(of app: AppID) async throws(ChatError) -> Timetoken
 
-    /// The loss of a reader of these channels and types who has everything up to `position`; nil when there is none. Lost are
-    /// kept events that retention has ended, and those that were stored after the backup that the log was restored from. No
-    /// loss is an event that its sender gave an end, that somebody deleted, or that is never kept.
+    /// The loss of a reader of these channels and types that has everything up to `position`; nil when there is none.
+    /// Lost events are kept events that retention has removed, and events stored after the backup from which the log
+    /// was restored. An event with its sender's expiry, a deleted event and an event that is never kept do not count as
+    /// lost.
     ///
-    /// It tells nobody of a loss on other channels or of other types. Where that cannot be found out within bounds, it tells of
-    /// one that there may have been.
+    /// Losses on other channels or of other types are not reported. If the exact answer would take too long, a possible
+    /// loss is reported.
     func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
     ) async throws(ChatError) -> Loss?
 
     /// Kept and passing events after `position`, oldest first, never above the watermark.
     ///
-    /// `Page.position` is where to continue: everything up to it has been looked at, also when no event matched.
+    /// `Page.position` is where to continue: everything up to it was examined, even when no event matched.
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event>
 
-    /// Kept events of a set of channels, moved here or emitted, strictly between two places. An event of another channel
-    /// that echoes on one of these is not among them.
+    /// Kept events of a set of channels, imported or emitted, strictly between two positions. Excludes events of other
+    /// channels that echo on one of these.
     ///
-    /// `Page.position` is where to continue, as in `history`: a page may be empty though more are to come.
+    /// `Page.position` is where to continue, as in `history`: a page may be empty although more follow.
     func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event>
 
-    /// Kept events of several channels, each newest first or oldest first within its own bounds. One page per request;
-    /// an unknown channel gives an empty one.
+    /// Kept events of several channels, each newest first or oldest first within its own bounds. Returns one page per
+    /// request; an unknown channel has an empty page.
     func history(_ requests: [HistoryRequest]) async throws(ChatError) -> [Page<Event>]
 
-    /// How many kept events `history` would give per request, bounds and filters as there, up to `countMost`; order and
-    /// limit are ignored.
+    /// The number of kept events that `history` would return per request, with the same bounds and filters, up to
+    /// `countMost`. Order and limit are ignored.
     func counts(_ requests: [HistoryRequest]) async throws(ChatError) -> [Int]
 
-    /// One event by its place, kept or passing; nil when there is none (any more) in `app`.
+    /// One event by its timetoken, kept or passing; nil when `app` has no such event, or no longer has it.
     func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event?
 
-    /// Hides the kept events strictly between the bounds at once, for good. Returns how many it hid.
+    /// Removes the kept events strictly between the bounds from view, at once and permanently. Returns the number of
+    /// events.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int
 
-    /// How long kept events of a space stay readable; nil is for ever. What is older is hidden at once and removed later.
+    /// Sets how long kept events of an app stay readable; nil: forever. Older events are hidden at once and removed
+    /// later.
     func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError)
 
-    /// What this node must offer its subscribers: each event once, in timetoken order per space, from the call on.
+    /// The commits to hand to this node's subscribers: each event once, in timetoken order per app, from the call on.
     ///
     /// Complete: a consumer that falls behind is fed from the store. Ends only on `close()`.
     func committed() async -> CommitSequence
 }
 
-/// A loss that a resuming reader may have.
+/// A loss of events that affects a resuming reader.
 public struct Loss: Sendable, Equatable {
     public enum Cause: String, Sendable { case retention, restore }
 
-    /// Nothing above this place is lost.
+    /// The last position that the loss affects.
     public var upTo: Timetoken
     public var cause: Cause
 
@@ -84,7 +88,7 @@ public struct Loss: Sendable, Equatable {
 }
 
 extension EventLog {
-    /// Appends what depends on no record.
+    /// Appends drafts that depend on no records.
     public nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?
     ) async throws(ChatError) -> AppendOutcome {
@@ -93,7 +97,7 @@ extension EventLog {
 }
 
 extension EventDraft {
-    /// The records that say whether its user may write on its channel, and for whom the channel is.
+    /// The records that decide whether the draft's user may write on its channel and who may receive the event.
     public var standingKeys: [RecordKey] {
         let place = ChannelRecord.key(channel.name, in: channel.app)
         guard let user else { return [place] }
@@ -106,9 +110,9 @@ extension EventDraft {
 
 /// The result of one `append`.
 public struct AppendOutcome: Sendable {
-    /// One per draft, in their order; for a repeated claim, the first call's events.
+    /// One entry per draft, in their order; for a repeated claim, the first call's events.
     public var events: [Appended]
-    /// The first call's note when the claim had been made before; then nothing was stored now.
+    /// The first call's note, when the claim was made before; nothing was stored by this call. Nil otherwise.
     public var repeatedNote: JSONText?
 
     public init(events: [Appended], repeatedNote: JSONText? = nil) {
@@ -117,12 +121,12 @@ public struct AppendOutcome: Sendable {
     }
 }
 
-/// What an append with a claim stored.
+/// The result of an earlier append with a claim.
 public struct RepeatedAppend: Sendable {
     public var timetokens: [Timetoken]
-    /// In the same order; nil for one that is gone (deleted, expired, passing).
+    /// The events in the order of `timetokens`; nil for one that is gone (deleted, expired or passing).
     public var events: [Event?]
-    /// The claim's note of that time.
+    /// The note of the claim at that time.
     public var note: JSONText
 
     public init(timetokens: [Timetoken], events: [Event?], note: JSONText) {
@@ -132,9 +136,11 @@ public struct RepeatedAppend: Sendable {
     }
 }
 
+/// The result of appending one draft.
 public struct Appended: Sendable {
     public var event: Event
-    /// The channel had seen the deduplication key: `event` is the first one, even if the payload differs.
+    /// True when the channel has already seen the deduplication key. `event` is then the first event, even if its
+    /// payload differs.
     public var isDuplicate: Bool
 
     public init(event: Event, isDuplicate: Bool) {
@@ -143,7 +149,7 @@ public struct Appended: Sendable {
     }
 }
 
-/// One commit as readers see it: its events in timetoken order, and the position that is now complete.
+/// One commit as readers see it: its events in timetoken order, and the position up to which the log is now complete.
 public struct Commit: Sendable {
     public var events: [Event]
     public var watermark: Timetoken
@@ -154,9 +160,9 @@ public struct Commit: Sendable {
     }
 }
 
-/// The sequence of commits, type-erased: one `next` per batch, so the erasure costs nothing per event.
+/// A sequence of commits, type-erased. It has one `next` per batch, so the erasure has no cost per event.
 ///
-/// Whoever iterates it stays on its own executor: a commit costs the hub no visit to the pool of the process.
+/// Iteration stays on the caller's executor, so a commit does not move the hub to the global thread pool.
 public struct CommitSequence: AsyncSequence, Sendable {
     public typealias Element = Commit
     public typealias Failure = Never
@@ -178,14 +184,14 @@ public struct CommitSequence: AsyncSequence, Sendable {
     }
 }
 
-/// A request's promise to be answered alike when repeated (`conventions.md` 6). Commits with its events.
+/// The idempotency claim of a request: a repeat gets the same answer. It commits with the request's events.
 public struct Claim: Sendable {
     public var app: AppID
-    /// Hash of the scope: app, credential, method, route, and the sender's key. 32 bytes.
+    /// The hash of the scope: app, credential, method, route and the sender's key. 32 bytes.
     public var key: [UInt8]
-    /// Hash of the request: a repeat with another one is a `.conflict`.
+    /// The hash of the request. A repeat with another fingerprint fails with `.conflict`.
     public var fingerprint: [UInt8]
-    /// What is needed beside the timetokens to print the same answer.
+    /// The data needed beside the timetokens to print the same answer.
     public var note: JSONText
     public var until: Timetoken
 
@@ -198,15 +204,15 @@ public struct Claim: Sendable {
     }
 }
 
-/// Channels of one space: exact names and everything below prefixes.
+/// A set of channels of one app: exact names and prefixes.
 public struct ChannelSet: Sendable, Hashable {
     public var app: AppID
     public var names: Set<ExactText>
-    /// The text before `*`, last dot included.
+    /// The text before `*`, including the last dot.
     public var prefixes: Set<ExactText>
-    /// Every channel but `$system`.
+    /// True for every channel except `$system`.
     public var isAll: Bool
-    /// Whether events are found by their echoes as well.
+    /// True when events also match by their echoes.
     public var hearsEchoes = false
 
     public init(app: AppID, names: [String] = [], prefixes: [String] = [], isAll: Bool = false) {
@@ -234,7 +240,7 @@ public struct ChannelSet: Sendable, Hashable {
         return prefixes.contains { NamePattern.below($0.text).matches(channel.name) }
     }
 
-    /// Whether the event is on one of the channels, by an echo where these hear echoes.
+    /// True when the event is on one of the channels, or echoes on one of them and ``hearsEchoes`` is set.
     public func find(_ event: Event) -> Bool {
         if contains(event.channel) { return true }
         guard hearsEchoes else { return false }
@@ -242,11 +248,11 @@ public struct ChannelSet: Sendable, Hashable {
     }
 }
 
-/// A stretch of the log, and the direction in which it is read.
+/// A range of the log, and the direction in which it is read.
 public struct LogRange: Sendable, Equatable {
-    /// Exclusive.
+    /// The lower bound, exclusive.
     public var after: Timetoken
-    /// Exclusive.
+    /// The upper bound, exclusive.
     public var before: Timetoken
     public var order: HistoryRequest.Order
 
@@ -256,7 +262,7 @@ public struct LogRange: Sendable, Equatable {
         self.order = order
     }
 
-    /// The rest of the stretch, behind a place up to which everything has been read.
+    /// The rest of the range after a position up to which everything was read.
     public func rest(behind position: Timetoken) -> LogRange {
         var rest = self
         switch order {
@@ -267,32 +273,32 @@ public struct LogRange: Sendable, Equatable {
     }
 }
 
-/// What to read of one channel's kept events.
+/// A query for one channel's kept events.
 public struct HistoryRequest: Sendable {
     public enum Order: Sendable { case oldestFirst, newestFirst }
-    /// Which events by the threads they belong to.
+    /// A condition on the thread of an event.
     public enum Thread: Sendable, Equatable {
         case any
-        /// What belongs to no thread.
+        /// Events that belong to no thread.
         case none
-        /// What belongs to the thread of this message.
+        /// Events that belong to the thread of this message.
         case of(Timetoken)
     }
 
     public var channel: ChannelID
-    /// Exclusive.
+    /// The lower bound, exclusive.
     public var after: Timetoken
-    /// Exclusive.
+    /// The upper bound, exclusive.
     public var before: Timetoken
     public var order: Order
     public var limit: Int
-    /// Empty: every kind.
+    /// The kinds to include; empty: all.
     public var kinds: Set<EventKind> = []
-    /// Empty: every type. Patterns as in `NamePattern`.
+    /// The types to include; empty: all.
     public var types: [NamePattern] = []
     public var user: String?
     public var thread = Thread.any
-    /// More than these are not counted, and not looked at for it.
+    /// The maximum for counting. Counting stops there and reads no further.
     public var countMost = Int.max
 
     public init(
@@ -308,8 +314,8 @@ public struct HistoryRequest: Sendable {
 }
 
 extension HistoryRequest {
-    /// The rest behind a page that this request gave, which may hold nothing though there is more: a page ends after so
-    /// many rows, whether or not they pass its conditions. Nil at the end.
+    /// The request for the events after a page of this request; nil at the end. A page may be empty although more
+    /// follow, because it ends after a fixed number of rows whether or not they match.
     public func rest(behind page: Page<Event>) -> HistoryRequest? {
         guard page.hasMore else { return nil }
         var rest = self
@@ -325,13 +331,13 @@ extension HistoryRequest {
 public struct Page<Item: Sendable>: Sendable {
     public var items: [Item]
     public var hasMore: Bool
-    /// For pages of events: everything up to here has been looked at. Zero where it has no meaning.
+    /// For pages of events: the position up to which everything was examined. Zero where it has no meaning.
     public var position: Timetoken
-    /// For pages of records and deliveries: opaque; nil on the last page.
+    /// For pages of records and deliveries: an opaque cursor; nil on the last page.
     public var cursor: String?
-    /// For pages of records and deliveries, where the query asks for them (`wantsCursors`): the cursor behind each item.
+    /// For pages of records and deliveries whose query sets `wantsCursors`: the cursor after each item.
     public var cursors: [String] = []
-    /// Counted only when asked for.
+    /// The number of all matches; nil unless the query asks for it.
     public var total: Int?
 
     public init(

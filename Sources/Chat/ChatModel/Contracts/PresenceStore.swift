@@ -1,89 +1,91 @@
 public import JSON
 
-/// Who is where, in memory: presence, participants of open channels, who types (`engine.md` 1.3).
+/// The in-memory store of presence: users present on channels, participants of open channels, and typing users.
 ///
-/// A *stay* is the time for which somebody has a seat, whatever number of connections, devices and nodes hold it. Each
-/// begins with one change and ends with one, on one node. A seat is held by connections (`hold`) and by signs of life
-/// (`renew`); the stay ends when neither is left. Changes come in the order in which they happened; what becomes of them
-/// is the caller's business, there is no other notice.
+/// A *presence entry* lasts as long as a user holds a presence key, regardless of the number of connections, devices
+/// and nodes. It begins and ends with one change each, on one node. Connections (`hold`) and heartbeats (`renew`) keep
+/// a key; the entry ends when neither is left. Changes are returned in the order in which they happened. The caller
+/// publishes them; the store sends no other notification.
 ///
-/// Nothing survives a restart of the whole installation. Numbers are exact on one node and at most 2 s old between
-/// several.
+/// Nothing survives a restart of the whole installation. Counts are exact on one node, and at most 2 s old between
+/// nodes.
 public protocol PresenceStore: Sendable {
-    /// Seats of a user, held by a connection until `lose` or `release`. What it holds already stays so; no seats at all
-    /// says that the connection is there. The user's seats as a participant are its connections' from then on.
-    /// - Throws: `.overloaded` past the number of seats the gateway may have; then nothing has changed.
+    /// Adds presence keys of a user, held by a connection until `lose` or `release`. Keys that the connection already
+    /// holds stay held. An empty list registers the connection alone. From then on, the user's participant keys last as
+    /// long as the user's connections.
+    /// - Throws: `.overloaded` when the gateway's limit of presence keys is exceeded; then nothing has changed.
     func hold(
         _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
     ) async throws(ChatError) -> [PresenceChange]
 
-    /// A sign of life: seats for so long from now, however long an earlier one would have lasted. A participant who has a
-    /// connection needs none, and stays with that.
+    /// Records a heartbeat: the keys last for `duration` from now, replacing any earlier duration. A participant with a
+    /// connection needs no heartbeat and continues to last with the connection.
     /// - Throws: as `hold`.
     func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
-    /// The connection broke. It counts as there until the grace is over, unless it comes back by `hold`.
+    /// Marks a connection as broken. It counts as present until the grace period ends, unless it returns through
+    /// `hold`.
     func lose(_ holder: HolderID, grace: Duration) async throws(ChatError)
 
-    /// The connection ended as it was to, and its user may come again: what it still held lasts for so long as by a sign of
-    /// life.
+    /// Ends a connection that finished normally and whose user may reconnect. The keys that it still holds last for
+    /// `duration`, as after a heartbeat.
     func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange]
 
-    /// The connection gives seats up, all of them and itself when `presenceKeys` is nil.
+    /// Releases keys that a connection holds. Nil releases all of them and removes the connection.
     func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange]
 
-    /// The users go, whoever holds their seats.
+    /// Removes the keys, regardless of which connections hold them.
     func leave(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceChange]
 
-    /// What the user shows there; nil is nothing. No change when it is the same, byte for byte.
-    /// - Throws: `.notFound` when the seat is empty.
+    /// Sets the state that a user shows; nil clears it. Returns no change when the state is the same byte for byte.
+    /// - Throws: `.notFound` when there is no entry for the key.
     func setState(_ state: JSONText?, of presenceKey: PresenceKey) async throws(ChatError) -> [PresenceChange]
 
-    /// Whether any stay may end by itself. Costs nothing.
+    /// True when an entry may end by a timeout. Costs nothing.
     var mayExpire: Bool { get }
 
-    /// Ends the stays that nobody has kept up. To be asked about every second, as long as any may end.
+    /// Ends the entries that have timed out. Call it about every second while ``mayExpire`` is true.
     func expire() async throws(ChatError) -> [PresenceChange]
 
-    /// Those in a venue after a user, in the order of their names' bytes. No more than `limit`, which may be zero.
+    /// The users in a scope after `user`, in the byte order of their names. At most `limit` users, which may be zero.
     ///
-    /// - Parameter order: of the names; `user` is then the last one of the page before.
+    /// - Parameter order: the order of the names; `user` is the last one of the page before in this order.
     func occupants(
         of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int
     ) async throws(ChatError) -> Occupancy
 
-    /// Who has the seat, with what they show; nil when it is empty.
+    /// The user of a key with the state shown; nil when there is no entry.
     func occupant(_ presenceKey: PresenceKey) async throws(ChatError) -> Occupancy.Occupant?
 
-    /// How many there are in each venue.
+    /// The number of users in each scope.
     func counts(of presenceScopes: [PresenceScope]) async throws(ChatError) -> [Int]
 
-    /// The channels of an app where anybody is, as far as they are wanted, in the order of their names, and how many are
-    /// there; the first of them.
+    /// The channels of an app with at least one user for which `isWanted` is true, in the order of their names, with
+    /// their numbers of users. Returns the first `limit` of them.
     func presenceScopes(
         of kind: PresenceKind, in app: AppID, limit: Int, where isWanted: @Sendable (ChannelID) -> Bool
     ) async throws(ChatError) -> [(ChannelID, count: Int)]
 
-    /// Where a user is, in the order of the channels' names.
+    /// The channels on which a user has an entry, in the order of their names.
     func channels(of user: UserID, as kind: PresenceKind) async throws(ChatError) -> [ChannelID]
 
-    /// Whether somebody sits there, as far as this node knows. Costs nothing: asked for every event and device.
+    /// True when this node knows an entry for the key. Costs nothing, because it is called for every event and device.
     func isTaken(_ presenceKey: PresenceKey) -> Bool
 }
 
-/// One beginning or end of a stay, or what somebody shows meanwhile.
+/// A presence change: an entry began or ended, or its state changed.
 public struct PresenceChange: Sendable, Equatable {
     public enum PresenceTransition: Sendable {
         case joined, left, timedOut, stateChanged
-        /// A typist goes on typing. No board says so; it is an event for subscribers of PubNub's wire alone.
+        /// A typing user continues to type. No store returns it; it is only an event for subscribers of PubNub's wire.
         case renewed
     }
 
     public var presenceKey: PresenceKey
     public var happening: PresenceTransition
-    /// How many are in the venue after it.
+    /// The number of users in the scope after the change.
     public var occupancy: Int
-    /// What the user shows, or showed at the end.
+    /// The state that the user shows, or showed at the end.
     public var state: JSONText?
 
     public init(_ presenceKey: PresenceKey, _ happening: PresenceTransition, occupancy: Int, state: JSONText? = nil) {
@@ -94,7 +96,7 @@ public struct PresenceChange: Sendable, Equatable {
     }
 }
 
-/// Who is in a venue.
+/// The users in a scope.
 public struct Occupancy: Sendable, Equatable {
     public struct Occupant: Sendable, Equatable {
         public var user: String
@@ -106,7 +108,7 @@ public struct Occupancy: Sendable, Equatable {
         }
     }
 
-    /// All of them, also those that were not asked for.
+    /// The total number of users, including those not on the page.
     public var count: Int
     public var occupants: [Occupant]
     public var hasMore: Bool
@@ -119,7 +121,7 @@ public struct Occupancy: Sendable, Equatable {
 }
 
 extension PresenceStore {
-    /// The same, in the order of the names.
+    /// Lists users as above, in ascending order of their names.
     public func occupants(
         of presenceScope: PresenceScope, after user: String?, limit: Int
     ) async throws(ChatError) -> Occupancy {

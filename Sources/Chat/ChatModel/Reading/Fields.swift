@@ -1,32 +1,33 @@
 public import JSON
 
-/// The members of a JSON object somebody sent, read strictly: unknown names and wrong types are errors that say where. Every module
-/// reads the objects of requests with it.
+/// The members of a JSON object from a request, read strictly: unknown names and wrong types are errors with their
+/// location. Every module reads objects of requests with it.
 ///
-/// The text is parsed once; `raw` gives a member's bytes as they were written.
+/// The text is parsed once; `raw` returns a member's bytes as they were written.
 public struct Fields: Sendable {
     public let value: JSONValue
-    /// Where this object stands in the body, for pointers: `#`, `#/events/3`.
+    /// The pointer of this object in the body: `#`, `#/events/3`.
     public let pointer: String
-    /// In the order they were written, each value with its bytes.
+    /// The members in the order they were written, each value with its bytes.
     public let members: [(name: String, value: JSONText)]
 
     /// Reads a request's body.
     ///
-    /// - Parameter known: every member this route reads; nil where members of any name are welcome.
-    /// - Throws: `JSONError` with the position, `ChatError` `.malformed` for what is no object or has unknown members.
+    /// - Parameter known: every member that this route reads; nil when any name is allowed.
+    /// - Throws: `JSONError` with the position; `ChatError` `.malformed` when the body is not an object or has unknown
+    ///   members.
     public init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
         try self.init(try Self.parse(body, limits: limits), known: known)
     }
 
-    /// Reads a body that is parsed already.
+    /// Reads a body that is already parsed.
     ///
     /// - Throws: as `init(_:limits:known:)`.
     public init(_ document: JSONDocument, known: [String]?) throws(ChatError) {
         try self.init(document.root, text: document.text, pointer: "#", known: known)
     }
 
-    /// Reads an object inside a body that is parsed already.
+    /// Reads an object inside a body that is already parsed.
     public init(_ value: JSONValue, text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
         guard let members = text.rawMembers() else {
             throw Self.wrongType(pointer, expected: "object", value)
@@ -37,16 +38,16 @@ public struct Fields: Sendable {
         if let known { try refuseUnknown(known) }
     }
 
-    /// Parses a body as the gateway reads all JSON: bounded depth, no name twice in one object, integers of any size
-    /// (a payload keeps its digits; `json-schema.md` 6).
+    /// Parses a body with the gateway's rules for JSON: bounded depth, no duplicate name in an object, integers of any
+    /// size (a payload keeps its digits).
     public static func parse(_ body: [UInt8], limits: Limits) throws(JSONError) -> JSONDocument {
         try JSONDocument(body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
     }
 
-    /// Whether the member was sent, `null` included.
+    /// True when the member was sent, even as `null`.
     public func has(_ name: String) -> Bool { members.contains { $0.name == name } }
 
-    /// The member's bytes as they were sent, `null` included; nil when it was not sent.
+    /// The member's bytes as they were sent, even `null`; nil when it was not sent.
     public func raw(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }
 
     /// The member; nil when it was not sent or is `null`.
@@ -100,7 +101,7 @@ extension Fields {
         return texts
     }
 
-    /// A list of so many texts.
+    /// A list of texts whose length is within bounds.
     public func strings(_ name: String, count: ClosedRange<Int>) throws(ChatError) -> [String]? {
         guard let texts = try strings(name) else { return nil }
         try demand(texts.count, of: name, count)
@@ -118,7 +119,7 @@ extension Fields {
         throw fault(name, "items", "must have \(count.lowerBound) to \(count.upperBound) elements; got \(number)")
     }
 
-    /// A whole number; `24.0` is one as well (JSON knows one kind of number).
+    /// A whole number. `24.0` is accepted, because JSON has only one kind of number.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
         guard let member = member(name) else { return nil }
         guard let number = member.double, let whole = Int(exactly: number) else {
@@ -135,7 +136,7 @@ extension Fields {
         return try number(member, at: name, in: range)
     }
 
-    /// Reads a list of numbers, whose length `count` bounds.
+    /// A list of numbers whose length is within `count`.
     public func numbers(
         _ name: String, count: ClosedRange<Int>, in range: ClosedRange<Double>
     ) throws(ChatError) -> [Double]? {
@@ -167,7 +168,7 @@ extension Fields {
         try choice(name, AuthorizationScheme.allCases.map { ($0.rawValue, $0) })
     }
 
-    /// What one of these words stands for.
+    /// The value for one of the given words.
     public func choice<Value>(
         _ name: String, _ choices: [(word: String, value: Value)]
     ) throws(ChatError) -> Value? {
@@ -188,7 +189,7 @@ extension Fields {
         return timetoken
     }
 
-    /// A moment, as an RFC 3339 time.
+    /// A time in RFC 3339 format.
     public func time(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
         guard let time = Timestamp.read(text) else {
@@ -197,27 +198,27 @@ extension Fields {
         return time
     }
 
-    /// A position in the log, as a timetoken or as a time.
+    /// A position in the log: a timetoken or a time.
     public func position(_ name: String) throws(ChatError) -> Timetoken? {
         guard let text = try string(name) else { return nil }
         guard let position = Timetoken(position: text) else { throw fault(name, "format", Self.positionRule) }
         return position
     }
 
-    /// The rule that an error states for what takes a position.
+    /// The rule that errors about positions state.
     public static let positionRule =
         "must be a timetoken of 17 digits, '0', or an RFC 3339 time, like 2030-01-31T12:00:00Z"
 
-    /// The member as a list of 1 to `most` patterns of channels; nil when it is absent.
+    /// A list of 1 to `most` channel patterns; nil when the member is absent.
     ///
-    /// - Throws: `.malformed` with a fault for each pattern that cannot be used.
+    /// - Throws: `.malformed` with an error for each invalid pattern.
     public func channelPatterns(_ name: String, most: Int) throws(ChatError) -> [NamePattern]? {
         try namePatterns(name, most: most) { name throws(ChatError) in try Names.check(channel: name) }
     }
 
-    /// The member as a list of 1 to `most` patterns of event types; nil when it is absent.
+    /// A list of 1 to `most` patterns of event types; nil when the member is absent.
     ///
-    /// - Throws: `.malformed` with a fault for each pattern that cannot be used.
+    /// - Throws: `.malformed` with an error for each invalid pattern.
     public func typePatterns(_ name: String, most: Int) throws(ChatError) -> [NamePattern]? {
         try namePatterns(name, most: most) { name throws(ChatError) in try Names.check(type: name) }
     }
@@ -234,7 +235,7 @@ extension Fields {
         return patterns
     }
 
-    /// The member as an object with members of its own.
+    /// The member as an object with its own members.
     public func object(_ name: String, known: [String]?) throws(ChatError) -> Fields? {
         guard let member = member(name), let text = raw(name) else { return nil }
         return try Fields(member, text: text, pointer: pointer(to: name), known: known)
@@ -251,7 +252,7 @@ extension Fields {
 extension Fields {
     /// An error about one member, or about the object itself.
     ///
-    /// - Parameter name: the member, or the path of something in it: `channels/3`.
+    /// - Parameter name: the member, or the path of a value in it: `channels/3`.
     public func fault(
         _ name: String?, _ keyword: String, _ detail: String, slug: String = "bad_member"
     ) -> ChatError {
@@ -276,22 +277,25 @@ extension Fields {
         fault(pointer, "type", "expected \(expected), got \(value.kind.name)", slug: "wrong_type")
     }
 
-    /// - Parameter name: a member of this object as it is spelled, or a path whose first part is one.
+    /// - Parameter name: the name of a member as it was sent, or a path whose first part is one.
     private func pointer(to name: String) -> String {
         guard !has(name), let slash = name.firstIndex(of: "/") else { return pointer + "/" + JSONPointer.escaped(name) }
         return pointer + "/" + JSONPointer.escaped(String(name[..<slash])) + name[slash...]
     }
 
-    /// The refusal of a member that is not read, with the nearest name.
+    /// The error for an unknown member, with the nearest known name.
     public func unknown(_ name: String, known: [String]) -> ChatError {
         let fault = ChatError.FieldError.unknown(name, in: pointer, known: known)
         return Self.fault(fault.pointer, fault.keyword, fault.detail, slug: "unknown_member")
     }
 
-    /// At most so many faults are listed; a sender who gets them all wrong learns as much from the first few.
+    /// The maximum number of listed errors. The first few are enough for a sender who gets every member wrong.
     private static let faultsListed = 10
 
-    /// - Throws: `.malformed`, slug `unknown_member`, with the nearest known name of each of the first members that are not known.
+    /// Rejects unknown members.
+    ///
+    /// - Throws: `.malformed`, slug `unknown_member`, with the nearest known name for each of the first unknown
+    ///   members.
     public func refuseUnknown(_ known: [String]) throws(ChatError) {
         let unknown = members.filter { !known.contains($0.name) }
         guard !unknown.isEmpty else { return }
@@ -319,7 +323,7 @@ extension JSONValue.Kind {
     }
 }
 
-/// Collects the faults in the members of one object, so that one error reports them all.
+/// Collects the errors in the members of one object, so that one error reports them all.
 public struct ValidationErrors: Sendable {
     public private(set) var faults: [ChatError.FieldError] = []
     private var slug: String?
@@ -328,7 +332,7 @@ public struct ValidationErrors: Sendable {
 
     public var isEmpty: Bool { faults.isEmpty }
 
-    /// Adds what an error points at.
+    /// Adds the field errors of an error.
     public mutating func add(_ error: ChatError) {
         if faults.isEmpty { slug = error.slug }
         faults +=
@@ -337,7 +341,7 @@ public struct ValidationErrors: Sendable {
             : error.faults
     }
 
-    /// What `read` returns; nil after an error, which is added.
+    /// The result of `read`; nil after an error, which is added.
     @discardableResult
     public mutating func reading<Value>(_ read: () throws(ChatError) -> Value) -> Value? {
         do throws(ChatError) {
@@ -348,7 +352,9 @@ public struct ValidationErrors: Sendable {
         }
     }
 
-    /// - Throws: `.malformed` with all faults, and the code and the text of the first one.
+    /// Throws the collected errors, if there are any.
+    ///
+    /// - Throws: `.malformed` with all field errors, and the code and the text of the first one.
     public func check() throws(ChatError) {
         guard let first = faults.first else { return }
         var error = ChatError(.malformed, "\(first.pointer): \(first.detail)", slug: slug ?? "bad_member")

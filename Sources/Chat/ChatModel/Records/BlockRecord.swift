@@ -1,6 +1,6 @@
 public import JSON
 
-/// That a user wants to hear nothing of another. Its id is `user/blocked` and its parent the user.
+/// A block: a user receives nothing from another user. Its id is `user/blocked` and its parent is the user.
 public struct BlockRecord: Sendable, Equatable {
     public var user: String
     public var blocked: String
@@ -37,7 +37,7 @@ public struct BlockRecord: Sendable, Equatable {
         }
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let user = root.text("user"),
             let blocked = root.text("blocked")

@@ -1,12 +1,12 @@
 public import JSON
 
-/// That a channel was deleted, and what its members and restrictions left is still to be removed. Its id is the channel's.
+/// A deleted channel whose memberships and restrictions are still to be removed. Its id is the channel's.
 ///
-/// It commits with the deletion. Until it goes, records of the channel that are no younger than it count as removed, also
-/// for a new channel of the same name.
+/// It commits with the deletion. While it exists, the channel's records that are not newer than it count as removed,
+/// also for a new channel of the same name.
 public struct CascadeDeletionRecord: Sendable, Equatable {
     public var channel: String
-    /// When the channel was deleted.
+    /// The time at which the channel was deleted.
     public var since: Timetoken
 
     public init(channel: String, since: Timetoken) {
@@ -24,7 +24,7 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
         }
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(channel: record.key.id, since: root.timetoken("since_timetoken"))
@@ -32,13 +32,13 @@ public struct CascadeDeletionRecord: Sendable, Equatable {
 }
 
 extension RecordSnapshot {
-    /// The user as a member of a channel; nil too where only a former channel of that name had such a member. A decision
-    /// that asks must have the keys of both, the membership and the sweep.
+    /// The user's membership in a channel; nil when the user was only a member of a deleted channel of the same name.
+    /// The decision must request the keys of both the membership and the cascade deletion.
     public func membership(of user: String, in channel: String, _ app: AppID) -> MembershipRecord? {
         left(MembershipRecord.key(user, channel, in: app), by: channel).flatMap { MembershipRecord($0) }
     }
 
-    /// What is upon the user in a channel, likewise.
+    /// The user's restriction in a channel, with the same rules as ``membership(of:in:_:)``.
     public func restriction(of user: String, in channel: String, _ app: AppID) -> RestrictionRecord? {
         left(RestrictionRecord.key(user, channel, in: app), by: channel).flatMap { RestrictionRecord($0) }
     }

@@ -1,22 +1,22 @@
 public import JSON
 
-/// What a channel is, for who may be in it and who hears it.
+/// The kind of a channel. It decides who may be in the channel and who receives its events.
 public enum ChannelKind: String, Sendable, CaseIterable {
-    /// Between two users; there is one for each pair.
+    /// A channel of two users. Each pair of users has at most one.
     case direct
-    /// With members, who are invited.
+    /// A channel with members, who join by invitation.
     case group
-    /// With members; anyone may join, and anyone may follow it.
+    /// A channel with members that anyone may join or follow.
     case `public`
-    /// Users enter and exit it; there is no membership and nothing unread.
+    /// A channel that users enter and exit. It has no memberships and no unread counts.
     case open
 
     public var hasMembers: Bool { self != .open }
-    /// Whether only members hear it on their devices.
+    /// True when only members receive its events on their devices.
     public var isPrivate: Bool { self == .direct || self == .group }
 }
 
-/// A channel as an app keeps it. Nobody needs one to emit: a channel without a record exists by being used.
+/// A channel's record in an app. Emitting does not require one: a channel without a record exists while it is used.
 public struct ChannelRecord: Sendable, Equatable {
     public var id: String
     public var kind: ChannelKind
@@ -25,24 +25,26 @@ public struct ChannelRecord: Sendable, Equatable {
     /// A label for grouping channels.
     public var customType: String?
     public var coverURL: String?
-    /// A kind and a state, in the app's own words.
+    /// A kind and a state, as free text of the app.
     public var type: String?
     public var status: String?
-    /// Whatever the app keeps with the channel.
+    /// Data of the app.
     public var data: JSONText?
-    /// An object of the app's own; numbers keep their digits.
+    /// An object of the app; numbers keep their digits.
     public var custom: JSONText?
-    /// Only operators may write.
+    /// True when only operators may write.
     public var isFrozen = false
-    /// Users who moderate the channel. At most `Limits.operatorsPerChannel`.
+    /// The users who moderate the channel, at most `Limits.operatorsPerChannel`.
     public var operators: [String] = []
-    /// The two of a direct channel, smaller name first; empty for other kinds.
+    /// The two users of a direct channel, smaller name first; empty for other kinds.
     public var pair: [String] = []
-    /// Whether creating a distinct channel of the same users returns this one. Ends when its set of members changes.
+    /// True when creating a distinct channel of the same users returns this one. Becomes false when the set of members
+    /// changes.
     public var isDistinct = false
-    /// What a distinct channel's first members are known by; it stays when ``isDistinct`` ends. The store alone keeps it.
+    /// A key made of a distinct channel's first members. It stays when ``isDistinct`` becomes false. Never shown to
+    /// clients.
     public var distinctKey: String?
-    /// The message that is shown first, if one is pinned.
+    /// The pinned message; zero when none is pinned.
     public var pinned: Timetoken = .zero
     public var createdBy: String?
     public var created: Timetoken = .zero
@@ -84,7 +86,7 @@ public struct ChannelRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads what the store keeps, or what the REST API shows; nil without a kind we know.
+    /// Reads the form that the store or the REST API has; nil for an unknown kind.
     public init?(id: String, _ value: JSONValue, _ text: JSONText) {
         guard let kind = value.text("kind").flatMap(ChannelKind.init(rawValue:)) else { return nil }
         self.init(id: id, kind: kind)
@@ -106,7 +108,7 @@ public struct ChannelRecord: Sendable, Equatable {
         created = value.timetoken("created_timetoken")
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(id: record.key.id, root, record.body)
@@ -114,7 +116,7 @@ public struct ChannelRecord: Sendable, Equatable {
         etag = record.etag
     }
 
-    /// Prints the members of the channel that events of its counts name it by, into an object that has more.
+    /// Prints the members that identify the channel in events of its counts, into an object with further members.
     public func printReferenceMembers(to writer: inout JSONWriter) {
         writer.member("id", id)
         writer.member("kind", kind.rawValue)
@@ -124,7 +126,7 @@ public struct ChannelRecord: Sendable, Equatable {
 
     /// Prints the channel as the REST API and events show it (`$defs/channel` of the catalogue).
     ///
-    /// - Parameter counts: Left out for a channel without members.
+    /// - Parameter counts: left out for a channel without members.
     public func show(_ counts: MemberCounts, to writer: inout JSONWriter) {
         writer.record(id: id, created: created, etag: etag, updated: updated) { writer in
             printMembers(to: &writer)
@@ -133,9 +135,9 @@ public struct ChannelRecord: Sendable, Equatable {
     }
 }
 
-/// How many members a channel has, exact; kept beside the channel, since it changes more often.
+/// The exact number of members of a channel. Stored beside the channel, because it changes more often.
 public struct MemberCounts: Sendable, Equatable {
-    /// The invited ones too.
+    /// All members, including invited ones.
     public var all = 0
     public var joined = 0
 
@@ -144,7 +146,7 @@ public struct MemberCounts: Sendable, Equatable {
         self.joined = joined
     }
 
-    /// Prints the counts as the REST API and events name them.
+    /// Prints the counts with their names in the REST API and in events.
     public func printMembers(to writer: inout JSONWriter) {
         writer.member("member_count", all)
         writer.member("joined_member_count", joined)
@@ -163,7 +165,7 @@ public struct MemberCounts: Sendable, Equatable {
         }
     }
 
-    /// None where there is no record.
+    /// Reads a record; the counts are zero without one.
     public init(_ record: Record?) {
         guard let record, let root = try? JSONDocument(record.body).root else {
             self.init()
@@ -175,8 +177,9 @@ public struct MemberCounts: Sendable, Equatable {
 
 /// The distinct channel of a set of users. Its id is made of the users' names (``ChannelRecord/distinctKey``).
 ///
-/// There is one exactly while that channel has a record and is distinct: it is written and removed in the commit that makes
-/// the channel so, or ends it. So there is one distinct channel for each set, however many are created at once.
+/// It exists exactly while the channel has a record and is distinct: the commit that makes the channel distinct writes
+/// it, and the commit that ends this removes it. Each set of users therefore has one distinct channel, however many are
+/// created concurrently.
 public struct DistinctChannelRecord: Sendable, Equatable {
     /// The id of the channel.
     public var channel: String
@@ -195,7 +198,7 @@ public struct DistinctChannelRecord: Sendable, Equatable {
         }
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let channel = try? JSONDocument(record.body).root.text("channel") else { return nil }
         self.init(channel: channel)

@@ -1,12 +1,12 @@
-/// What becomes of one field of a record.
+/// An edit of one field of a record.
 public enum FieldEdit<Value: Sendable>: Sendable {
     case keep
     case clear
     case set(Value)
-    /// The field becomes what the function makes of it; nil clears it.
+    /// Replaces the field by the function's result; nil clears it.
     case change(@Sendable (Value?) -> Value?)
 
-    /// Sets the value, or clears the field where there is none.
+    /// Sets the value, or clears the field when it is nil.
     public init(_ value: Value?) { self = value.map { .set($0) } ?? .clear }
 
     public func applied(to field: Value?) -> Value? {

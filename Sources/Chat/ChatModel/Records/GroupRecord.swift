@@ -1,9 +1,9 @@
 public import JSON
 
-/// Channels under one name, to be followed together.
+/// A channel group: channels under one name that are followed together.
 public struct GroupRecord: Sendable, Equatable {
     public var id: String
-    /// In the order they were added; no name twice. At most `Limits.groupChannels`.
+    /// The channels in the order they were added, without duplicates. At most `Limits.groupChannels`.
     public var channels: [String]
     public var created: Timetoken = .zero
     public var updated: Timetoken = .zero
@@ -27,7 +27,7 @@ public struct GroupRecord: Sendable, Equatable {
         }
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = (try? JSONDocument(record.body))?.root, let channels = root["channels"]?.strings else {
             return nil

@@ -2,10 +2,11 @@ public import JSON
 
 public enum MemberState: String, Sendable, CaseIterable { case invited, joined }
 
-/// What a member may do in its channel beside writing.
+/// The role of a member in its channel.
 public enum MemberRole: String, Sendable, CaseIterable { case member = "none", `operator` }
 
-/// Which messages of a channel a member wants push notifications of. The gateway sends none: it keeps this for whatever does.
+/// The messages of a channel for which a member wants push notifications. The gateway sends none: it stores the
+/// preference for a service that does.
 public enum PushPreference: String, Sendable, CaseIterable {
     case all
     /// Messages that mention the member.
@@ -13,16 +14,16 @@ public enum PushPreference: String, Sendable, CaseIterable {
     case never = "none"
 }
 
-/// A user in a channel with members: one record, seen from both sides.
+/// The membership of a user in a channel.
 ///
-/// Its id is `user/channel` and its parent the channel, so that both sides list theirs.
+/// Its id is `user/channel` and its parent is the channel, so that it can be listed by user and by channel.
 public struct MembershipRecord: Sendable, Equatable {
-    /// The channel does not stand in the user's list.
+    /// The state of a channel that is hidden from the user's list.
     public struct Hiding: Sendable, Equatable {
         public var since: Timetoken
-        /// Messages up to `since` are not shown again.
+        /// True when messages up to `since` are not shown again.
         public var hidesHistory: Bool
-        /// A message after `since` brings the channel back.
+        /// True when a message after `since` shows the channel again.
         public var endsWithMessage: Bool
 
         public init(since: Timetoken, hidesHistory: Bool, endsWithMessage: Bool) {
@@ -38,13 +39,13 @@ public struct MembershipRecord: Sendable, Equatable {
     public var role = MemberRole.member
     public var inviter: String?
     public var invited: Timetoken = .zero
-    /// Zero while invited.
+    /// The time of joining; zero while invited.
     public var joined: Timetoken = .zero
-    /// A kind and a state, in the app's own words.
+    /// A kind and a state, as free text of the app.
     public var type: String?
     public var status: String?
     public var custom: JSONText?
-    /// The newest message the user has read, and that has reached a device of the user.
+    /// The newest message that the user has read, and the newest that has reached a device of the user.
     public var read: Timetoken = .zero
     public var delivered: Timetoken = .zero
     public var hiding: Hiding?
@@ -62,10 +63,10 @@ public struct MembershipRecord: Sendable, Equatable {
         RecordKey(.membership, parts: [user, channel], in: app)
     }
 
-    /// What the ids of a user's memberships begin with.
+    /// The prefix of the ids of a user's memberships.
     public static func prefix(of user: String) -> String { RecordKey.prefix([user]) }
 
-    /// Prints the whole membership: as the REST API shows it to API keys and to its user.
+    /// Prints the whole membership, as the REST API shows it to API keys and to the membership's user.
     public func show(to writer: inout JSONWriter) {
         writer.record(created: created, etag: etag, updated: updated) { writer in
             printMembers(to: &writer)
@@ -79,13 +80,13 @@ public struct MembershipRecord: Sendable, Equatable {
         if isOthers { showToMembers(to: &writer) } else { show(to: &writer) }
     }
 
-    /// Prints the membership as events hold it (`$defs/membership` of the catalogue), and as other users see it: without
-    /// `hidden` and `push`, which are its user's alone.
+    /// Prints the membership as events contain it (`$defs/membership` of the catalogue), and as other users see it:
+    /// without `hidden` and `push`, which only its user sees.
     public func showToMembers(to writer: inout JSONWriter) {
         writer.record(created: created, etag: etag, updated: updated) { printSharedMembers(to: &$0) }
     }
 
-    /// When the user was invited, or joined uninvited.
+    /// The time at which the user was invited, or joined without an invitation.
     public var created: Timetoken { invited == .zero ? joined : invited }
 
     public func printMembers(to writer: inout JSONWriter) {
@@ -127,7 +128,7 @@ public struct MembershipRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads what the store keeps, or what the REST API shows.
+    /// Reads the form that the store or the REST API has.
     public init?(_ value: JSONValue, _ text: JSONText) {
         guard let user = value.text("user"), let channel = value.text("channel"),
             let state = value.text("state").flatMap(MemberState.init(rawValue:))
@@ -149,7 +150,7 @@ public struct MembershipRecord: Sendable, Equatable {
             endsWithMessage: hidden.flag("allow_auto_unhide"))
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(root, record.body)

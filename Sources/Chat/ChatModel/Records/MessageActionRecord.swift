@@ -1,21 +1,21 @@
 public import JSON
 
-/// What a user attached to a message: a reaction, or something of the app's own. One for each message, type, value and
-/// user: the four make its id, so that nobody attaches the same twice.
+/// An action on a message: a reaction, or an action type of the app. Its id is made of message, type, value and user,
+/// so that no user adds the same action twice.
 public struct MessageActionRecord: Sendable, Equatable {
     public var channel: String
-    /// The message.
+    /// The timetoken of the message.
     public var message: Timetoken
     public var type: String
     public var value: String
     public var user: String
-    /// Its own place: that of the event that told of it.
+    /// The action's own timetoken: that of the event that announced it.
     public var timetoken: Timetoken = .zero
 
-    /// The type of reactions.
+    /// The action type of reactions.
     public static let reaction = "reactions"
-    /// The type of edits. What others have followed are records of their own, whose ids have the place instead of value and
-    /// user.
+    /// The action type of edits. Edits that were followed by other edits are records, whose ids contain the timetoken
+    /// instead of value and user.
     public static let edit = "edited"
 
     public init(channel: String, message: Timetoken, type: String, value: String, user: String) {
@@ -30,7 +30,7 @@ public struct MessageActionRecord: Sendable, Equatable {
         RecordKey(.messageAction, parts: [channel, message.description, type, value, user], in: app)
     }
 
-    /// What the ids of a message's actions begin with, or those of one type or value.
+    /// The prefix of the ids of a message's actions, or of those with one type or value.
     public static func prefix(_ channel: String, _ message: Timetoken, _ more: String...) -> String {
         RecordKey.prefix([channel, message.description] + more)
     }
@@ -46,14 +46,14 @@ public struct MessageActionRecord: Sendable, Equatable {
 
     public var body: JSONText { JSONText { show(to: &$0) } }
 
-    /// Prints it as the REST API shows it, and as events hold it (`$defs/action` of the catalogue).
+    /// Prints the action as the REST API shows it and events contain it (`$defs/action` of the catalogue).
     public func show(to writer: inout JSONWriter) {
         writer.beginObject()
         printMembers(to: &writer)
         writer.endObject()
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let channel = root.text("channel"),
             let type = root.text("type"), let value = root.text("value"), let user = root.text("user")

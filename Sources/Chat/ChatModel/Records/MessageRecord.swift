@@ -1,13 +1,13 @@
 public import JSON
 
-/// What became of a message since it was sent. The message itself is an event, which never changes; one to which nothing
-/// has happened has no record.
+/// The changes of a message since it was sent. The message itself is an event, which never changes; a message without
+/// changes has no record.
 ///
-/// Its id is `channel/timetoken`; that of a reply has the id of the message replied to for its parent, so that a thread can
-/// be listed.
+/// Its id is `channel/timetoken`. The parent of a reply is the id of the message that it replies to, so that a thread
+/// can be listed.
 public struct MessageRecord: Sendable, Equatable {
     public struct Edit: Sendable, Equatable {
-        /// The payload from then on.
+        /// The payload after the edit.
         public var data: JSONText
         public var at: Timetoken
         public var by: String?
@@ -22,7 +22,8 @@ public struct MessageRecord: Sendable, Equatable {
     public struct Deletion: Sendable, Equatable {
         public var at: Timetoken
         public var by: String?
-        /// Gone from the log as well; the record stays, so that nothing more happens to the message.
+        /// True when the message was also removed from the log. The record stays and prevents further changes of the
+        /// message.
         public var isHard: Bool
 
         public init(at: Timetoken, by: String?, isHard: Bool) {
@@ -32,7 +33,7 @@ public struct MessageRecord: Sendable, Equatable {
         }
     }
 
-    /// An event on any channel.
+    /// The position of an event on any channel.
     public struct Place: Sendable, Equatable {
         public var channel: String
         public var timetoken: Timetoken
@@ -46,28 +47,30 @@ public struct MessageRecord: Sendable, Equatable {
     public var channel: String
     public var timetoken: Timetoken
     public var edit: Edit?
-    /// The places of the edits that others have followed, oldest first; each is a record of its own (``key(ofEdit:in:)``).
+    /// The timetokens of edits that were followed by other edits, oldest first. Each is a record of its own
+    /// (``key(ofEdit:in:)``).
     public private(set) var earlierEdits: [Timetoken] = []
     public var deletion: Deletion?
-    /// Where the log holds events that repeat what the message said, oldest first: of edits, and of what was undone. They go
-    /// when the message is removed.
+    /// The timetokens of log events that repeat the message's text, oldest first: of edits, and of undone changes. They
+    /// are removed with the message.
     public var copies: [Timetoken] = []
-    /// The events that tell users of a mention, which hold the message; at most `Limits.mentionsTold`. They go with the message.
+    /// The events that notify users of a mention and contain the message, at most `Limits.mentionsTold`. They are
+    /// removed with the message.
     public var mentions: [Place] = []
-    /// The message this one replies to; zero for one that is no reply.
+    /// The message that this one replies to; zero for a message that is not a reply.
     public var threadOf: Timetoken = .zero
     public var thread = MessageThread()
-    /// How many users reacted with each value.
+    /// The number of users per reaction.
     public var reactions: [ExactText: Int] = [:]
-    /// How many actions beside reactions there are.
+    /// The number of actions other than reactions.
     public var actions = 0
-    /// How many of them name the channel that holds the replies; all name the same.
+    /// The number of actions that name the channel for the replies; all of them name the same channel.
     public var threadNamings = 0
     public var etag = Self.untouched
-    /// When the record last changed; zero for a message to which nothing has happened.
+    /// The time of the record's last change; zero for a message without changes.
     public var updated: Timetoken = .zero
 
-    /// The etag of a message to which nothing has happened.
+    /// The etag of a message without changes.
     public static let untouched = "0"
 
     public init(channel: String, timetoken: Timetoken) {
@@ -79,35 +82,35 @@ public struct MessageRecord: Sendable, Equatable {
         RecordKey(.message, parts: [channel, timetoken.description], in: app)
     }
 
-    /// What the replies to this message have for their parent.
+    /// The parent of the records of replies to this message.
     public static func parent(ofRepliesTo timetoken: Timetoken, in channel: String) -> String {
         RecordKey.prefix([channel]) + timetoken.description
     }
 
-    /// How many copies are remembered.
+    /// The maximum number of copies that are recorded.
     public static let copiesMost = 256
 
-    /// Remembers an event that repeats what the message says.
+    /// Records an event that repeats the message's text.
     ///
-    /// - Returns: the oldest copy where there are too many: it has to go from the log.
+    /// - Returns: the oldest copy when there are too many; the caller removes it from the log.
     public mutating func noteCopy(at timetoken: Timetoken) -> Timetoken? {
         copies.append(timetoken)
         return copies.count > Self.copiesMost ? copies.removeFirst() : nil
     }
 
-    /// How many edits are remembered beside the newest.
+    /// The maximum number of edits that are recorded in addition to the newest.
     public static let earlierEditsMost = 99
 
-    /// The record of an edit that others have followed. Its body is that of an action, and the payload beside it.
+    /// The key of the record of an edit that was followed by another. Its body is that of an action, with the payload.
     public func key(ofEdit place: Timetoken, in app: AppID) -> RecordKey {
         RecordKey(
             .messageAction, parts: [channel, timetoken.description, MessageActionRecord.edit, place.description],
             in: app)
     }
 
-    /// Puts an edit in the place of the newest, which is remembered.
+    /// Makes `edit` the newest edit, and keeps the one that it replaces.
     ///
-    /// - Parameter value: what the edit before it says, as the value of an action.
+    /// - Parameter value: the text of the replaced edit, as the value of an action.
     /// - Returns: the changes of the records of earlier edits.
     public mutating func follow(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange] {
         defer { self.edit = edit }
@@ -131,13 +134,13 @@ public struct MessageRecord: Sendable, Equatable {
         return changes
     }
 
-    /// Forgets an earlier edit.
+    /// Removes an earlier edit.
     public mutating func forget(edit place: Timetoken, in app: AppID) -> RecordChange {
         earlierEdits.removeAll { $0 == place }
         return RecordChange(key(ofEdit: place, in: app), body: nil)
     }
 
-    /// The record as it is to be stored.
+    /// The change that stores the record.
     public func change(in app: AppID) -> RecordChange {
         let isListed = threadOf != .zero && deletion?.isHard != true
         return RecordChange(
@@ -187,7 +190,7 @@ public struct MessageRecord: Sendable, Equatable {
         }
     }
 
-    /// Prints how many users reacted with each value, as the next value of `writer`.
+    /// Prints the number of users per reaction, as the next value of `writer`.
     public func printReactions(to writer: inout JSONWriter) {
         writer.beginObject()
         for (value, count) in reactions.sorted(by: { $0.key < $1.key }) {
@@ -202,7 +205,7 @@ public struct MessageRecord: Sendable, Equatable {
         writer.nullable("by", by)
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let slash = record.key.id.lastIndex(of: "/"),
             let timetoken = Timetoken(text: record.key.id[record.key.id.index(after: slash)...])
@@ -232,7 +235,7 @@ public struct MessageRecord: Sendable, Equatable {
 }
 
 extension MessageRecord.Edit {
-    /// An edit that others have followed; nil for another record.
+    /// Reads an edit that was followed by another; nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, root.text("type") == MessageActionRecord.edit,
             let data = record.body.rawMember("data")

@@ -1,28 +1,28 @@
 public import JSON
 
-/// The replies to a message: how many, and whose.
+/// The thread of a message: the number of replies and their authors.
 public struct MessageThread: Sendable, Equatable {
     public struct Author: Sendable, Equatable {
         public var user: String
         public var replies: Int
     }
 
-    /// Authors that are remembered: those with the most replies, and who replied last.
+    /// The maximum number of authors that are recorded: those with the most replies, and the author of the last reply.
     public static let authorsMost = 20
 
     public var replies = 0
-    /// Most replies first.
+    /// The authors, most replies first.
     public private(set) var authors: [Author] = []
-    /// The newest reply there ever was; zero with none.
+    /// The newest reply so far, even if it was deleted; zero without replies.
     public var last: Timetoken = .zero
-    /// Who wrote the message replied to.
+    /// The author of the message that was replied to.
     public var root: String?
-    /// The channel that holds replies, for clients that give every thread one.
+    /// The channel for the replies, for clients that give each thread a channel.
     public var channel: String?
 
     public init() {}
 
-    /// Whose devices hear of the thread, members or not.
+    /// The users whose devices receive events of the thread, members or not.
     public var listeners: [String] {
         var users = authors.map(\.user)
         if let root, !users.contains(where: { ExactText($0) == ExactText(root) }) { users.append(root) }

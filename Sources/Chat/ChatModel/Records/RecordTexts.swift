@@ -1,20 +1,20 @@
 import JSON
 
-// How the records of the chat are read and printed. One shape serves the store, the events and the native API, so that
-// whoever has read one has read all; what only the store knows (etag, time of the last change) comes from the record.
+// The reading and printing of chat records. The store, the events and the native API share one form. The values that
+// only the store has (etag, time of the last change) come from the record.
 
 extension JSONValue {
-    /// A member that is a text; nil when it is absent, null or something else.
+    /// A member that is a text; nil when it is absent, null or of another type.
     func text(_ name: String) -> String? { self[name]?.string }
 
-    /// A member that is a timetoken; zero when there is none.
+    /// A member that is a timetoken; zero when it is not.
     func timetoken(_ name: String) -> Timetoken { text(name).flatMap { Timetoken(text: $0) } ?? .zero }
 
     func flag(_ name: String) -> Bool { self[name]?.boolean ?? false }
 
     func count(_ name: String) -> Int { self[name]?.integer.map { Int($0) } ?? 0 }
 
-    /// A member whose members are texts; those that are not are left out.
+    /// A member whose members are texts; members of other types are left out.
     func texts(_ name: String) -> [String: String] {
         var texts: [String: String] = [:]
         for (name, value) in self[name]?.members ?? [] { texts[name] = value.string }
@@ -23,14 +23,14 @@ extension JSONValue {
 }
 
 extension JSONWriter {
-    /// Prints the member, or null: clients that read records want to see what could be set.
+    /// Prints the member, or null, so that readers of a record see every field that can be set.
     mutating func nullable(_ name: StaticString, _ value: String?) {
         if let value { member(name, value) } else { nullMember(name) }
     }
 
     mutating func nullable(_ name: StaticString, _ value: JSONText?) { member(name, value ?? .null) }
 
-    /// Prints the position, or null where there is none.
+    /// Prints the position, or null for zero.
     mutating func nullable(_ name: StaticString, _ position: Timetoken) {
         nullable(name, position == .zero ? nil : position.description)
     }
@@ -47,7 +47,7 @@ extension JSONWriter {
 }
 
 extension JSONText {
-    /// A member's bytes as they are, digits of numbers included; nil when it is absent or null.
+    /// A member's bytes, with the digits of numbers unchanged; nil when it is absent or null.
     func part(_ name: String) -> JSONText? {
         guard let part = rawMember(name), part != .null else { return nil }
         return part

@@ -1,20 +1,20 @@
 public import JSON
 
-/// What a user may not do in a channel. Its id is `user/channel` and its parent the channel.
+/// A ban or a mute of a user in a channel. Its id is `user/channel` and its parent is the channel.
 ///
-/// One that is over (`until`) counts no more, whether or not somebody has removed it yet.
+/// An expired restriction (`until`) has no effect, even before its record is removed.
 public struct RestrictionRecord: Sendable, Equatable {
     public var user: String
     public var channel: String
-    /// Neither writes nor hears.
+    /// True when the user may neither write nor receive events.
     public var isBanned: Bool
-    /// Does not write.
+    /// True when the user may not write.
     public var isMuted: Bool
     public var reason: String?
-    /// Who set it; nil for an operator of the app.
+    /// The moderator; nil for an operator of the app.
     public var moderator: String?
     public var since: Timetoken = .zero
-    /// Nil: until it is lifted.
+    /// The end of the restriction; nil: until it is lifted.
     public var until: Timetoken?
     public var updated: Timetoken = .zero
     public var etag = ""
@@ -30,7 +30,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         RecordKey(.restriction, parts: [user, channel], in: app)
     }
 
-    /// Whether it is over at a moment.
+    /// True when the restriction has ended by `now`.
     public func isOver(at now: Timetoken) -> Bool { until.map { $0 <= now } ?? false }
 
     private func printMembers(to writer: inout JSONWriter) {
@@ -60,7 +60,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads what the store keeps, or what the REST API shows.
+    /// Reads the form that the store or the REST API has.
     public init?(_ value: JSONValue) {
         guard let user = value.text("user"), let channel = value.text("channel") else { return nil }
         self.init(user: user, channel: channel, isBanned: value.flag("ban"), isMuted: value.flag("mute"))
@@ -71,7 +71,7 @@ public struct RestrictionRecord: Sendable, Equatable {
         until = end == .zero ? nil : end
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(root)

@@ -1,12 +1,12 @@
 public import JSON
 
 extension JSONWriter {
-    /// Prints a record as the REST API and the events of the record show it: its own members between its id and its times.
+    /// Prints a record as the REST API and the record's events show it: its own members between its id and its times.
     ///
     /// - Parameters:
-    ///   - id: Nil for a record that its members name.
-    ///   - created: Printed as `created_at`; nil prints none.
-    ///   - updated: The timetoken of the last change, printed as `updated_at`.
+    ///   - id: nil for a record that its members identify.
+    ///   - created: printed as `created_at`; nil prints none.
+    ///   - updated: the timetoken of the last change, printed as `updated_at`.
     public mutating func record(
         id: String? = nil, created: Timetoken? = nil, etag: String, updated: Timetoken,
         _ print: (inout JSONWriter) -> Void

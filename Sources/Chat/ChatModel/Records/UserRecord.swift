@@ -1,6 +1,6 @@
 public import JSON
 
-/// A user as an app keeps it. Nobody needs one: who has none is known by the id alone.
+/// A user's record in an app. It is optional: a user without one is known by the id alone.
 public struct UserRecord: Sendable, Equatable {
     public var id: String
     public var name: String?
@@ -8,16 +8,16 @@ public struct UserRecord: Sendable, Equatable {
     public var email: String?
     /// The user's id in another system.
     public var externalID: String?
-    /// A kind and a state, in the app's own words.
+    /// A kind and a state, as free text of the app.
     public var type: String?
     public var status: String?
-    /// An object of the app's own; numbers keep their digits.
+    /// An object of the app; numbers keep their digits.
     public var custom: JSONText?
     /// Texts by key.
     public var metadata: [String: String] = [:]
-    /// Whether an invitation makes the user a member at once, without an answer.
+    /// True when an invitation makes the user a member at once, without an answer.
     public var autoAcceptsInvites = false
-    /// Zero for one without a record.
+    /// The times of creation and of the last change; zero for a user without a record.
     public var created: Timetoken = .zero
     public var updated: Timetoken = .zero
     public var etag = ""
@@ -26,7 +26,7 @@ public struct UserRecord: Sendable, Equatable {
 
     public static func key(_ id: String, in app: AppID) -> RecordKey { RecordKey(.user, id, in: app) }
 
-    /// The members that the store keeps, and that ``show(_:to:)`` prints.
+    /// Prints the members that the store keeps and ``show(_:to:)`` prints.
     private func printMembers(_ fields: PublicUserFields = .all, to writer: inout JSONWriter) {
         writer.nullable("name", name)
         writer.nullable("profile_url", profileURL)
@@ -52,7 +52,7 @@ public struct UserRecord: Sendable, Equatable {
         }
     }
 
-    /// Reads what the store keeps, or what the REST API shows.
+    /// Reads the form that the store or the REST API has.
     public init(id: String, _ value: JSONValue, _ text: JSONText) {
         self.id = id
         name = value.text("name")
@@ -67,7 +67,7 @@ public struct UserRecord: Sendable, Equatable {
         created = value.timetoken("created_timetoken")
     }
 
-    /// Nil for a record that is none of ours.
+    /// Nil for a record of another form.
     public init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root else { return nil }
         self.init(id: record.key.id, root, record.body)
@@ -75,22 +75,24 @@ public struct UserRecord: Sendable, Equatable {
         etag = record.etag
     }
 
-    /// Prints the record as the REST API shows it, and as events of the record hold it (`$defs/user_record` of the catalogue).
+    /// Prints the record as the REST API shows it and as the record's events contain it (`$defs/user_record` of the
+    /// catalogue).
     ///
-    /// - Parameter fields: A field that is missing here is left out, as `null` would say that it was cleared.
+    /// - Parameter fields: the fields to print. Other fields are left out, because `null` would mean that they were
+    ///   cleared.
     public func show(_ fields: PublicUserFields = .all, to writer: inout JSONWriter) {
         writer.record(id: id, created: created, etag: etag, updated: updated) { printMembers(fields, to: &$0) }
     }
 
-    /// Prints the members of the record that other objects' events name a user by: those that every reader sees, and of them
-    /// those with a value (`$defs/user` of the catalogue).
+    /// Prints the members that identify a user in events of other objects: those that every reader sees and that have a
+    /// value (`$defs/user` of the catalogue).
     public func printReference(to writer: inout JSONWriter) {
         writer.beginObject()
         printReferenceMembers(to: &writer)
         writer.endObject()
     }
 
-    /// Prints the members of ``printReference(to:)`` into an object that has more.
+    /// Prints the members of ``printReference(to:)`` into an object with further members.
     public func printReferenceMembers(to writer: inout JSONWriter) {
         writer.member("id", id)
         if let name { writer.member("name", name) }
