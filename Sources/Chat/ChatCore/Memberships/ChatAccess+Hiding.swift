@@ -2,11 +2,11 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Takes a channel off a member's own list. The member stays one.
+    /// Hides a channel from a member's own list. The user stays a member.
     ///
     /// - Parameters:
-    ///   - hidesHistory: older messages are not shown again when the channel comes back.
-    ///   - endsWithMessage: the next message brings it back.
+    ///   - hidesHistory: older messages are not shown again when the channel is shown again.
+    ///   - endsWithMessage: the next message shows the channel again.
     public func hide(
         _ channel: String, for user: String, hidesHistory: Bool = false, endsWithMessage: Bool = true,
         by named: String? = nil
@@ -22,7 +22,7 @@ extension ChatAccess {
         }.record
     }
 
-    /// Puts a hidden channel back on the member's list.
+    /// Shows a hidden channel on the member's list again.
     public func unhide(
         _ channel: String, for user: String, by named: String? = nil
     ) async throws(ChatError) -> MembershipRecord {

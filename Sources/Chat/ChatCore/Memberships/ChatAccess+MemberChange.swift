@@ -12,15 +12,16 @@ extension ChatAccess {
         return Written(record: membership, isNew: decided.wasAbsent)
     }
 
-    /// What a change of members came to.
+    /// The result of a change of members.
     struct MemberChangeResult: Sendable {
-        /// Of the users named, as they are stored now.
+        /// The memberships of the users named, as they are stored now.
         var value: [ExactText: MembershipRecord]
-        /// Whether none of them was a member before.
+        /// True when none of the users was a member before.
         var wasAbsent: Bool
     }
 
-    /// Decides about members of a channel in one step: counts, records and events of any number at once come out exact.
+    /// Runs a decision about members of a channel in one step. Counts, records and events are exact, however many
+    /// changes run concurrently.
     @discardableResult func withMembers(
         _ users: [String], of channel: String, by named: String?,
         _ body: @escaping @Sendable (inout MemberChange) throws(ChatError) -> Void
@@ -41,7 +42,9 @@ extension ChatAccess {
         return decided.value.stamped(by: decided)
     }
 
-    /// - Throws: `.malformed` for none, `.invalid` over `Limits.membersPerCall`.
+    /// Removes duplicate users from a list.
+    ///
+    /// - Throws: `.malformed` for an empty list, `.invalid` over `Limits.membersPerCall`.
     func distinct(_ users: [String]) throws(ChatError) -> [String] {
         var seen: Set<ExactText> = []
         let users = users.filter { seen.insert(ExactText($0)).inserted }
@@ -58,7 +61,7 @@ extension ChatAccess {
 }
 
 extension ChatAccess.MemberChangeResult {
-    /// With the versions and times that the store gave.
+    /// The result with the versions and times that the store assigned.
     func stamped(by decided: Decided<Self>) -> Self {
         var after = self
         for record in decided.records where record.key.kind == .membership {
@@ -84,13 +87,13 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Members of a channel, invited ones too; none where it has no record.
+    /// The members of a channel, including invited ones; empty for a channel without a record.
     public func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
         try await demandSight(of: channel)
         var query = try RecordQuery(.membership, list, .memberships, in: app, limits: limits)
         query.parent = channel
         var list = list
-        // Members of a former channel of the name would count as well.
+        // The total would also count members of a deleted channel of the same name.
         if service.pendingDeletions.concern(self.channel(channel)) { list.wantsTotal = false }
         return try await page(query, list) { !service.pendingDeletions.hide($0, in: app) }
     }
@@ -104,7 +107,7 @@ extension ChatAccess {
         }
     }
 
-    /// One member; nil when the user is none.
+    /// One member; nil when the user is not a member.
     public func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord? {
         try await demandSight(of: channel)
         try Names.check(user: user)
@@ -113,7 +116,7 @@ extension ChatAccess {
         return member.flatMap { service.pendingDeletions.hide($0, in: app) ? nil : $0 }
     }
 
-    /// The channels a user is a member of or invited to, as far as the caller reaches them.
+    /// The memberships and invitations of a user, in the channels that the caller reaches.
     public func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord> {
         try caller.demand(.read)
         try Names.check(user: user)
@@ -129,12 +132,12 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// The events that show subscribers of PubNub's wire a whole membership after a change: one on its channel, one on its
-    /// user's. Native readers get the event that names the change.
+    /// The events that show a whole membership to subscribers of PubNub's wire after a change: one on its channel and
+    /// one on its user's channel. Native readers receive the event that names the change.
     ///
     /// - Parameters:
-    ///   - isGone: whether the membership has ended.
-    ///   - version: the place of the change, which is the record's `updated`.
+    ///   - isGone: true when the membership has ended.
+    ///   - version: the timetoken of the change, which is the record's `updated`.
     func wireEvents(
         of membership: MembershipRecord, isGone: Bool = false, by user: String?, at version: Timetoken
     ) -> [EventDraft] {

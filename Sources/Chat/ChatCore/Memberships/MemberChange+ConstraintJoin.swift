@@ -1,7 +1,7 @@
 import ChatModel
 
 extension MemberChange {
-    /// Invites a user, makes the user a member, or changes the membership (``MembershipEdit/entry``).
+    /// Invites a user, makes the user a member, or changes the membership, depending on ``MembershipEdit/entry``.
     ///
     /// - Throws: `.forbidden`, slug `banned`.
     mutating func set(_ user: String, _ edit: MembershipEdit) throws(ChatError) {
@@ -21,7 +21,7 @@ extension MemberChange {
         announceChanged(membership, from: before)
     }
 
-    /// Makes users members that have joined; those who have already only get their edit.
+    /// Makes users joined members. For users who have already joined, it only applies the edit.
     ///
     /// - Throws: `.forbidden`, slug `banned`.
     mutating func join(_ users: [String], _ edit: MembershipEdit = MembershipEdit()) throws(ChatError) {
@@ -41,7 +41,7 @@ extension MemberChange {
         announceJoined(joiners)
     }
 
-    /// Invites users who are no members yet; those who want no question become members at once.
+    /// Invites users who are not members. Users who accept invitations automatically become members at once.
     ///
     /// - Throws: `.forbidden`, slug `banned`.
     mutating func invite(_ users: [String], _ edit: MembershipEdit = MembershipEdit()) throws(ChatError) {
@@ -60,7 +60,7 @@ extension MemberChange {
         announceJoined(invitees.filter { $0.state == .joined }.map(\.user))
     }
 
-    /// Makes the user an operator, or one no more; members keep their role in step with it.
+    /// Adds or removes the user as an operator of the channel, and gives a member the matching role.
     mutating func appoint(_ user: String, _ role: MemberRole) {
         guard let before = membership(of: user) else { return setOperator(user, role == .operator) }
         guard before.role != role else { return }
@@ -70,7 +70,7 @@ extension MemberChange {
         announceUpdated(membership, from: before)
     }
 
-    /// Ends a membership or an invitation; nothing when there is none.
+    /// Ends a membership or an invitation. Does nothing when there is none.
     mutating func leave(_ user: String, reason: String) {
         guard let membership = membership(of: user) else { return }
         remove(user)

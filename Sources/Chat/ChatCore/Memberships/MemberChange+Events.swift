@@ -2,9 +2,10 @@ import ChatModel
 import JSON
 
 extension MemberChange {
-    /// One event for the channel with all who are invited, and one on the channel of each.
+    /// Adds one event on the channel with all invited users, and one on the channel of each user.
     ///
-    /// - Parameter isOnWire: whether the wire's subscribers get an invitation; false if the client publishes one itself.
+    /// - Parameter isOnWire: true when subscribers of PubNub's wire receive an invitation; false when the client
+    ///   publishes one itself.
     mutating func announceInvited(_ invitees: [MembershipRecord], onWire isOnWire: Bool = true) {
         guard !invitees.isEmpty else { return }
         add(invited(invitees, on: channel.id, audience: .rule(.members)))
@@ -21,7 +22,7 @@ extension MemberChange {
         for event in events { add(event) }
     }
 
-    /// One event for each who joined.
+    /// Adds one event for each user who joined.
     mutating func announceJoined(_ joiners: [String]) {
         for joiner in joiners {
             let audience = Audience.rule(.joinedAndSubjects, subjects: [joiner])
@@ -29,7 +30,8 @@ extension MemberChange {
                 draft("member.joined", audience) { writer in
                     writer.key("user")
                     user(joiner).printReference(to: &writer)
-                    // By their ids alone: a hundred joiners would else be told a hundred times over.
+                    // Users are listed by id only. With full records, the events of a hundred joining users would
+                    // repeat each record a hundred times.
                     writer.key("users")
                     writer.beginArray()
                     for joiner in joiners { UserRecord(id: joiner).printReference(to: &writer) }
@@ -64,11 +66,11 @@ extension MemberChange {
         addWireEvents(of: membership, isGone: true)
     }
 
-    /// Announces a read mark that moved by `receipt.read`, and other fields by `membership.updated`.
+    /// Announces a moved read mark by `receipt.read`, and other changed fields by `membership.updated`.
     mutating func announceChanged(_ membership: MembershipRecord, from before: MembershipRecord) {
         if membership.state == .joined, before.read < membership.read {
             var receipt = chat.receipt(.read, membership, behind: nil, snapshot)
-            // A client that writes its mark with the membership publishes a receipt as well.
+            // A client that writes its mark with the membership also publishes a receipt.
             receipt.wire = .null
             add(receipt)
         }
@@ -78,7 +80,7 @@ extension MemberChange {
         addWireEvents(of: membership)
     }
 
-    /// Announces a changed push preference to the member alone, and other fields to the members.
+    /// Announces a changed push preference to the member only, and other changed fields to all members.
     mutating func announceUpdated(_ membership: MembershipRecord, from before: MembershipRecord) {
         var shared = before
         shared.push = membership.push
@@ -100,7 +102,7 @@ extension MemberChange {
         addWireEvents(of: membership)
     }
 
-    /// Announces a change of the channel as one member sees it: nobody else's business, so it does not enter history.
+    /// Announces a change that only one member sees. The event is not kept in history.
     mutating func announceOwnChange(_ name: StaticString, of user: String, from old: JSONText, to new: JSONText) {
         var event = draft("channel.updated", .rule(.user, subjects: [user])) { writer in
             writer.key("changes")
@@ -142,7 +144,7 @@ extension MemberChange {
         membership.showToMembers(to: &writer)
     }
 
-    /// Prints users by a member of this name, and their memberships, which the change has made, as `memberships`.
+    /// Prints users under the given member name, and their memberships after this change as `memberships`.
     func print(_ name: StaticString, _ memberships: [MembershipRecord], to writer: inout JSONWriter) {
         writer.key(name)
         writer.beginArray()
@@ -160,7 +162,7 @@ extension MemberChange {
         user(inviter).printReference(to: &writer)
     }
 
-    /// An event on the channel that shows the channel itself.
+    /// An event on the channel that contains the channel itself.
     private func draft(
         _ type: String, _ audience: Audience, _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {

@@ -1,6 +1,8 @@
 import ChatModel
 
 extension MemberChange {
+    /// Requires a channel that has members.
+    ///
     /// - Throws: `.invalid`, slug `no_members`, for an open channel.
     func demandMembers() throws(ChatError) {
         guard !channel.kind.hasMembers else { return }
@@ -8,7 +10,8 @@ extension MemberChange {
             .invalid, "channel '\(channel.id)' is open: users enter and exit it, it has no members", slug: "no_members")
     }
 
-    /// Public channels are open to anyone; others to those who are invited, and to whom an operator lets in.
+    /// Requires the right to make a user a member. Anyone may join a public channel. Other channels require an
+    /// invitation or an operator.
     ///
     /// - Throws: `.forbidden` with the slug `not_invited`, `not_operator` or `not_of_pair`.
     func demandJoining(_ user: String) throws(ChatError) {
@@ -22,7 +25,7 @@ extension MemberChange {
         }
     }
 
-    /// Members invite.
+    /// Requires the right to invite users, which joined members have.
     ///
     /// - Throws: `.forbidden` with the slug `not_a_member` or `not_of_pair`.
     func demandInviting(_ users: [String]) throws(ChatError) {
@@ -33,7 +36,7 @@ extension MemberChange {
         }
     }
 
-    /// A direct channel is for its two.
+    /// In a direct channel, requires that the user is one of its two users.
     private func demandPair(_ user: String) throws(ChatError) {
         guard channel.kind == .direct, !channel.isOfPair(user) else { return }
         throw ChatError(
@@ -41,7 +44,7 @@ extension MemberChange {
             slug: "not_of_pair")
     }
 
-    /// The role is for operators to change; one that stays as it is may be sent by whoever changes the membership.
+    /// Requires an operator for a change of role. An edit that does not change the role needs no such right.
     ///
     /// - Throws: `.forbidden`, slug `not_operator`.
     func demandRole(_ role: MemberRole?, of user: String) throws(ChatError) {
@@ -49,7 +52,7 @@ extension MemberChange {
         try actor.demandOperator(of: channel)
     }
 
-    /// The push preference of a member is the member's own affair.
+    /// Requires the member for a change of the push preference.
     ///
     /// - Throws: `.forbidden`, slug `not_self`, for an edit that alters it.
     func demandPush(_ edit: MembershipEdit, of user: String) throws(ChatError) {
@@ -57,7 +60,7 @@ extension MemberChange {
         if edit.push.applied(to: present) ?? .all != present { try actor.demand(self: user) }
     }
 
-    /// A member's own affairs.
+    /// The membership of a user, which only the user may change.
     ///
     /// - Throws: `.forbidden`, slug `not_self`; `.notFound` when there is no such member.
     func ownMembership(of user: String) throws(ChatError) -> MembershipRecord {
@@ -65,6 +68,8 @@ extension MemberChange {
         return try existing(user)
     }
 
+    /// The membership of a user.
+    ///
     /// - Throws: `.notFound`, slug `no_such_member`.
     func existing(_ user: String) throws(ChatError) -> MembershipRecord {
         guard let membership = membership(of: user) else {
@@ -77,7 +82,7 @@ extension MemberChange {
 extension Actor {
     func isUser(_ name: String) -> Bool { user.map { ExactText($0) == ExactText(name) } ?? false }
 
-    /// What only the user may decide, or a program of the app for the user.
+    /// Requires that the actor is the user, or a program of the app that acts for the user.
     ///
     /// - Throws: `.forbidden`, slug `not_self`.
     func demand(self owner: String) throws(ChatError) {

@@ -1,25 +1,25 @@
 import ChatModel
 import JSON
 
-/// A change of a channel's members in the making.
+/// A change of a channel's members, while it is being made.
 ///
-/// It reads what a decision was given, and gathers records and events: of the change itself first, then the counts, then
-/// the channel's own record (`sendbird.md` 1.9). Whoever bans or deletes goes through it too, so that counts are exact.
+/// It reads the snapshot of a decision and collects records and events: first those of the change itself, then the
+/// counts, then the channel's own record. Bans and deletions use it too, so that counts are exact.
 struct MemberChange {
     let chat: ChatAccess
     let snapshot: RecordSnapshot
     let actor: Actor
-    /// As it will be: who is no member is no operator.
+    /// The channel after the change. A user who is not a member is not an operator.
     private(set) var channel: ChannelRecord
     private(set) var counts: MemberCounts
     private(set) var events: [EventDraft] = []
     private let channelBefore: ChannelRecord?
     private let countsBefore: MemberCounts
     private var memberships: [ExactText: MembershipRecord?] = [:]
-    /// In the order of the changes; the table has none.
+    /// The changed users in order; `memberships` has no order.
     private var changed: [String] = []
 
-    /// Everything that a change of these users' memberships looks at.
+    /// The keys of all records that a change of these users' memberships reads.
     static func keys(of channel: String, users: [String], by actor: Actor, in app: AppID) -> [RecordKey] {
         var keys = [
             ChannelRecord.key(channel, in: app), MemberCounts.key(channel, in: app),
@@ -37,6 +37,8 @@ struct MemberChange {
         return keys
     }
 
+    /// Begins a change of an existing channel.
+    ///
     /// - Throws: `.notFound` for a channel without a record.
     init(of name: String, _ snapshot: RecordSnapshot, by actor: Actor, in chat: ChatAccess) throws(ChatError) {
         let channel = try chat.existing(name, in: snapshot)
@@ -44,7 +46,7 @@ struct MemberChange {
         counts = countsBefore
     }
 
-    /// The first members of a channel that is being made.
+    /// Begins a change that adds the first members of a new channel.
     init(making channel: ChannelRecord, _ snapshot: RecordSnapshot, by actor: Actor, in chat: ChatAccess) {
         self.init(chat, snapshot, actor, channel: channel, before: nil)
     }
@@ -61,32 +63,34 @@ struct MemberChange {
         counts = MemberCounts()
     }
 
-    // MARK: What there is
+    // MARK: Reading
 
-    /// The user as a member, with what this change has made of it.
+    /// The membership of a user, including changes made so far.
     func membership(of user: String) -> MembershipRecord? {
         if let changed = memberships[ExactText(user)] { return changed }
-        // Before there is a channel, there is nobody in it.
+        // A channel that does not exist yet has no members.
         guard channelBefore != nil else { return nil }
         return snapshot.membership(of: user, in: channel.id, chat.app)
     }
 
-    /// The user's record, or the bare id.
+    /// The user's record; one with only the id when there is none.
     func user(_ id: String) -> UserRecord {
         snapshot[UserRecord.key(id, in: chat.app)].flatMap(UserRecord.init) ?? UserRecord(id: id)
     }
 
-    /// Prints the member `channel`: the channel as the change has made it so far.
+    /// Prints the member `channel`: the channel with the changes made so far.
     func printChannel(to writer: inout JSONWriter) {
         writer.key("channel")
         (channel == channelBefore ? channel : channel.stamped(in: snapshot)).show(counts, to: &writer)
     }
 
-    /// Those this change has touched and that are members after it.
+    /// The changed users who are members after this change.
     var members: [MembershipRecord] { changed.compactMap { membership(of: $0) } }
 
     func isOperator(_ user: String) -> Bool { channel.isOperator(user) }
 
+    /// Requires that the user is not banned.
+    ///
     /// - Throws: `.forbidden`, slug `banned`.
     func refuseBanned(_ user: String) throws(ChatError) {
         guard let restriction = snapshot.restriction(of: user, in: channel.id, chat.app), restriction.isBanned,
@@ -96,9 +100,9 @@ struct MemberChange {
             .forbidden, "user '\(user)' is banned from channel '\(channel.id)'; lift the ban first", slug: "banned")
     }
 
-    // MARK: What is to be
+    // MARK: Writing
 
-    /// Writes the membership and keeps the counts and operators in step with it.
+    /// Writes the membership and updates the counts and the operators.
     mutating func put(_ membership: MembershipRecord) {
         let before = self.membership(of: membership.user)
         if before == nil { endDistinct() }
@@ -108,7 +112,7 @@ struct MemberChange {
         store(membership, of: membership.user)
     }
 
-    /// Removes the membership, and with it what the user was allowed as an operator.
+    /// Removes the membership, and the user's operator rights.
     mutating func remove(_ user: String) {
         guard let membership = membership(of: user) else { return }
         count(membership, -1)
@@ -117,7 +121,7 @@ struct MemberChange {
         endDistinct()
     }
 
-    /// The channel has another set of members than those that it was created for.
+    /// Ends the channel's distinctness, because its set of members differs from the one that it was created for.
     private mutating func endDistinct() {
         if channelBefore != nil { channel.isDistinct = false }
     }
@@ -143,7 +147,7 @@ struct MemberChange {
         if membership.state == .joined { counts.joined += step }
     }
 
-    /// What is to happen; without a change, nothing.
+    /// The decision that carries out the change; empty when nothing changed.
     func decision<Value>(_ value: Value) -> Decision<Value> {
         var changes = changed.map { user in
             RecordChange(

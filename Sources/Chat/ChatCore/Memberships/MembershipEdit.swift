@@ -1,27 +1,27 @@
 public import ChatModel
 public import JSON
 
-/// What somebody wants changed of a membership.
+/// An edit of a membership.
 public struct MembershipEdit: Sendable {
     public var type = FieldEdit<String>.keep
     public var status = FieldEdit<String>.keep
     public var custom = FieldEdit<JSONText>.keep
-    /// For the member to set; cleared, it is ``PushPreference/all``.
+    /// The push preference, which only the member may set; clearing it means ``PushPreference/all``.
     public var push = FieldEdit<PushPreference>.keep
-    /// For an operator of the channel to set.
+    /// The role, which only an operator of the channel may change.
     public var role: MemberRole?
-    /// Moves the read mark forward to this place; a mark beyond it stays.
+    /// Moves the read mark forward to this position. A mark after it stays.
     public var read: Timetoken?
-    /// How ``ChatAccess/change(membersOf:setting:removing:by:)`` treats a user who has not joined.
+    /// The treatment of a user who has not joined, in ``ChatAccess/change(membersOf:setting:removing:by:)``.
     public var entry = Entry.join
 
-    /// The state that a membership gets by an edit. A user who has joined stays so.
+    /// The state that an edit gives to a membership. A user who has joined stays joined.
     public enum Entry: Sendable {
         /// Joined: a new member, or an accepted invitation.
         case join
-        /// Invited, by a client that publishes the invitation to the wire's subscribers itself.
+        /// Invited, by a client that publishes the invitation to PubNub's subscribers itself.
         case invite
-        /// As it is; a new member joins.
+        /// Unchanged; a new member joins.
         case keep
     }
 
@@ -36,7 +36,9 @@ public struct MembershipEdit: Sendable {
         if let read { ReceiptKind.read.set(read, on: &membership) }
     }
 
-    /// - Throws: `.malformed`, `.tooLarge` for what no membership can hold.
+    /// Checks the fields against the limits.
+    ///
+    /// - Throws: `.malformed` or `.tooLarge` for values that a membership cannot have.
     public func check(_ limits: Limits) throws(ChatError) {
         try limits.check(type.applied(to: nil), "type")
         try limits.check(status.applied(to: nil), "status")
@@ -45,12 +47,12 @@ public struct MembershipEdit: Sendable {
 }
 
 extension ChatAccess {
-    /// Makes a user a member that has joined: who joins a public channel, accepts an invitation, or is let in by an
-    /// operator. Once more changes nothing but what `edit` says. An edit by somebody else that clears the push preference leaves
-    /// it as it is.
+    /// Makes a user a joined member: a user who joins a public channel, accepts an invitation, or is added by an
+    /// operator. For a user who has joined already, it only applies `edit`. An edit by another user that clears the
+    /// push preference leaves it unchanged.
     ///
-    /// - Parameter named: who does it, where the credential may name somebody.
-    /// - Throws: `.notFound` for a channel without a record; `.forbidden` with a slug that says why; `.invalid`, slug
+    /// - Parameter named: the acting user, when the credential may name one.
+    /// - Throws: `.notFound` for a channel without a record; `.forbidden` with a slug for the reason; `.invalid`, slug
     ///   `no_members`, for an open channel.
     public func join(
         _ user: String, to channel: String, _ edit: MembershipEdit = MembershipEdit(),
@@ -69,7 +71,7 @@ extension ChatAccess {
         }
     }
 
-    /// Accepts an invitation; once more changes nothing.
+    /// Accepts an invitation. Repeating it changes nothing.
     ///
     /// - Throws: as `join`; `.notFound`, slug `no_such_member`, without an invitation.
     public func acceptInvite(
@@ -97,10 +99,10 @@ extension ChatAccess {
         }
     }
 
-    /// Changes fields of a membership: the app's own by the member or an operator, the role by an operator, the push
-    /// preference by the member.
+    /// Changes fields of a membership: the app's own fields by the member or an operator, the role by an operator, the
+    /// push preference by the member.
     ///
-    /// - Parameter demand: which version must be there, if any.
+    /// - Parameter demand: the required version, if any.
     public func update(
         memberOf channel: String, _ user: String, _ edit: MembershipEdit, demand etag: String? = nil,
         by named: String? = nil
@@ -122,11 +124,11 @@ extension ChatAccess {
         }.record
     }
 
-    /// Ends a membership: by the user, who leaves (and, invited, declines), or by an operator, who removes the user.
+    /// Ends a membership: the user leaves or declines the invitation, or an operator removes the user.
     ///
-    /// - Parameter reason: why, in an operator's words.
-    /// - Returns: whether there was one.
-    /// - Throws: `.stale` when `demand` names a version and there is another, or no membership.
+    /// - Parameter reason: the operator's reason, as free text.
+    /// - Returns: true when there was a membership.
+    /// - Throws: `.stale` when `demand` names a version and the membership has another or does not exist.
     @discardableResult
     public func leave(
         _ user: String, from channel: String, reason: String? = nil, demand: RecordChange.Precondition = .none,
@@ -140,8 +142,8 @@ extension ChatAccess {
         }.wasAbsent
     }
 
-    /// Makes users members or invites them, changes what the app keeps with those who are, and ends the memberships of
-    /// others, in one step. A read mark that an edit sets ahead of the app's newest event counts as that event's place.
+    /// Adds or invites users, edits existing memberships, and ends the memberships of other users, in one step. A read
+    /// mark after the app's newest event is set to that event's timetoken.
     ///
     /// - Throws: as `join`, `invite` and `leave`; `.invalid` over `Limits.membersPerCall`.
     public func change(
@@ -172,10 +174,11 @@ extension ChatAccess {
         for (user, edit) in setting where edit.read != nil { await service.unread.tell(UserID(user, in: app)) }
     }
 
-    /// Invites users to a channel; who is a member or invited already is left alone.
+    /// Invites users to a channel. Users who are members or invited already are left unchanged.
     ///
-    /// - Returns: the memberships in the order of `users`, without repeats.
-    /// - Throws: `.invalid` over `Limits.membersPerCall`; `.forbidden` with a slug that says why: none is invited then.
+    /// - Returns: the memberships in the order of `users`, without duplicates.
+    /// - Throws: `.invalid` over `Limits.membersPerCall`; `.forbidden` with a slug for the reason; then no user is
+    ///   invited.
     public func invite(
         _ users: [String], to channel: String, by named: String? = nil
     ) async throws(ChatError) -> [MembershipRecord] {
@@ -189,8 +192,8 @@ extension ChatAccess {
 }
 
 extension MemberChange {
-    /// Ends a membership: its own user declines an invitation or leaves, and anybody else removes the user. Without a
-    /// membership nothing happens.
+    /// Ends a membership: its user declines the invitation or leaves, and any other actor removes the user. Without a
+    /// membership, nothing happens.
     fileprivate mutating func end(_ user: String, reason: String? = nil) {
         guard let membership = membership(of: user) else { return }
         let isOwn = actor.user.map { ExactText($0) == ExactText(user) } ?? false
@@ -203,7 +206,7 @@ extension MemberChange {
 }
 
 extension Actor {
-    /// Why a member left, where nobody says.
+    /// The default reason for the end of a membership.
     fileprivate func reason(isOwn: Bool) -> String {
         if isOwn { return "LEFT_BY_OWN_CHOICE" }
         return isManager ? "ADMIN_REMOVED" : "CHANNEL_OPERATOR_REMOVED"

@@ -1,8 +1,8 @@
 import ChatModel
 
 extension ChannelKind? {
-    /// Who hears what goes on in a channel: its members, or those inside; in a public channel, or one without a record,
-    /// everybody who may (`sendbird.md` 1.3, 1.4).
+    /// The audience of events in a channel: the rule for its members or for the users inside. In a public channel or
+    /// one without a record, it is everyone with access.
     func audience(members: AudienceRule, inside: AudienceRule, subjects: [String] = []) -> Audience {
         switch self {
         case .direct, .group: .rule(members, subjects: subjects)

@@ -2,13 +2,13 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Deletes a message: its author may, and who moderates the channel. A pin of it goes as well.
+    /// Deletes a message; allowed for its author and for moderators of the channel. A pinned message is also unpinned.
     ///
-    /// Once more is harmless; a message that was only marked can still be removed for good.
+    /// Repeating it is harmless. A message that is only marked as deleted can still be removed permanently.
     /// - Parameters:
-    ///   - isHard: false marks it, and it can be brought back with `undo`; true removes it from the log.
-    ///   - isAction: whether it may be an event of an app's own types as well, as for any action.
-    /// - Returns: whether there was something to delete.
+    ///   - isHard: false marks the message, and `undo` can restore it; true removes it from the log.
+    ///   - isAction: true when the message may also be an event of an app's own types, as for any action.
+    /// - Returns: true when there was something to delete.
     /// - Throws: `.notFound`, `.forbidden`, `.stale`.
     @discardableResult
     public func delete(
@@ -24,13 +24,13 @@ extension ChatAccess {
             scene = try await self.scene(
                 timetoken, in: channel, for: "message.deleted", by: named, nil, orTyped: isAction)
         } catch {
-            // Gone since the record was read: by somebody who was quicker.
+            // Another caller has removed it since the record was read.
             guard error.code == .notFound, let now = try await directory.read(key).flatMap({ MessageRecord($0) }),
                 now.isGone
             else { throw error }
             return false
         }
-        // Also after an outcome that is not known.
+        // Also needed after an unknown outcome.
         defer { service.noteDeletion() }
         let root = known?.threadKey(in: app)
         for _ in 0..<Self.tries {
@@ -50,7 +50,7 @@ extension ChatAccess {
         throw ThreadReplyRemoval.isBusy
     }
 
-    /// The number of tries of a deletion whose thread changes at the same moment.
+    /// The number of attempts of a deletion whose thread changes concurrently.
     private static let tries = 20
 
     private func deletion(
@@ -61,7 +61,7 @@ extension ChatAccess {
         try scene.demandAuthority(in: channel)
         var record = scene.record(snapshot)
         let wasThere = record.deletion == nil
-        // Nobody waits for the same twice.
+        // A deletion that is already done must not change anything again.
         guard wasThere || isHard && record.deletion?.isHard == false else { return Decision(false) }
         try record.demand(etag)
         var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
@@ -108,14 +108,14 @@ extension ChatAccess {
 }
 
 extension MessageRecord {
-    /// The record of the message that this one replies to; nil for one that is no reply.
+    /// The key of the record of the message that this one replies to; nil for a message that is not a reply.
     func threadKey(in app: AppID) -> RecordKey? {
         threadOf == .zero ? nil : MessageRecord.key(channel, threadOf, in: app)
     }
 
-    /// The message that this one replies to; nil for one that is no reply.
+    /// The message that this one replies to; nil for a message that is not a reply.
     var replied: Timetoken? { threadOf == .zero ? nil : threadOf }
 
-    /// Whether the message was removed from the log.
+    /// True when the message was removed from the log.
     fileprivate var isGone: Bool { deletion?.isHard ?? false }
 }

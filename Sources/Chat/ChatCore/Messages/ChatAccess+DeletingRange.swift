@@ -2,19 +2,19 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Events that go in one step of a deletion by range: others write between two.
+    /// The number of events per step of a deletion by range; other writes run between two steps.
     private static let stepEvents = 500
-    /// The number of tries of a step whose events change at the same moment.
+    /// The number of attempts of a step whose events change concurrently.
     private static let stepTries = 20
 
-    /// Removes the kept events strictly between the bounds for good, oldest first; needs `manage`. Events that are emitted
+    /// Removes the kept events strictly between the bounds permanently, oldest first. Requires `manage`. Events emitted
     /// during the call stay.
     ///
-    /// It goes in steps of 500 events. Each is one commit: the events go with every stored copy of what their messages said,
-    /// the replies among them are not counted any more, a pinned message among them is unpinned, and
-    /// `channel.events_deleted` says which stretch is gone.
-    /// - Returns: how many events there were.
-    /// - Throws: `.forbidden`. After a failure in between, the steps before it are done.
+    /// It works in steps of 500 events, each of them one commit. A step removes the events and every stored copy of
+    /// their messages' text, subtracts replies from their threads, unpins a removed message, and emits
+    /// `channel.events_deleted` with the removed range.
+    /// - Returns: the number of events removed.
+    /// - Throws: `.forbidden`. After a failure, the steps before it are done.
     public func deleteEvents(
         after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) -> Int {
@@ -29,7 +29,7 @@ extension ChatAccess {
             do throws(ChatError) {
                 if !page.items.isEmpty { try await remove(page.items, after: request.after, before: bound, in: name) }
             } catch {
-                // One of them went, or a thread moved, since they were read.
+                // One of the events was removed, or a thread changed, since they were read.
                 tries += 1
                 guard error.code == .notFound || error.code == .conflict else { throw error }
                 guard tries < Self.stepTries else { throw ThreadReplyRemoval.isBusy }
@@ -39,12 +39,12 @@ extension ChatAccess {
             guard let rest = request.rest(behind: page) else { break }
             request = rest
         }
-        // What nobody could read any more, but is in the file.
+        // Removes events that are no longer readable but still in the file.
         _ = try await log.delete(after: after, before: end, in: channel(name))
         return count
     }
 
-    /// One step.
+    /// Runs one step.
     private func remove(
         _ events: [Event], after: Timetoken, before: Timetoken, in name: String
     ) async throws(ChatError) {
@@ -54,7 +54,7 @@ extension ChatAccess {
         let keys = messages.flatMap {
             [MessageRecord.key(name, $0.timetoken, in: app), reportsKey($0.timetoken, name)]
         }
-        // Also after an outcome that is not known.
+        // Also needed after an unknown outcome.
         defer { service.noteDeletion() }
         let edited = try await decide([channelKey, MemberCounts.key(name, in: app)] + keys + threads.flatMap(\.keys)) {
             snapshot throws(ChatError) in
@@ -102,7 +102,7 @@ extension ChatAccess {
         for message in edited.value { try await service.answers.forget(about: message, in: channel(name)) }
     }
 
-    /// The threads that lose replies by it and whose first message stays.
+    /// The threads that lose replies and whose first message stays.
     private func threads(losing messages: [Event], in name: String) async throws(ChatError) -> [ThreadReplyRemoval] {
         let places = Set(messages.map(\.timetoken))
         let records = try await directory.read(messages.map { MessageRecord.key(name, $0.timetoken, in: app) })
@@ -117,14 +117,15 @@ extension ChatAccess {
 }
 
 extension Event {
-    /// Whether it is a message, or what counts as one.
+    /// True for a message, or an event that counts as one.
     var isMessage: Bool { type == BuiltInTypes.messageCreated || kind == .message }
 }
 
 extension MessageRecord {
-    /// Makes it that of a message that is removed from the log.
+    /// Changes the record to that of a message that was removed from the log.
     ///
-    /// - Returns: the copies of what it said, which have to go with it: events of the log, and records of earlier edits.
+    /// - Returns: the copies of the message's text that are removed with it: events of the log, and records of earlier
+    ///   edits.
     mutating func remove(
         at timetoken: Timetoken, by user: String?, in app: AppID
     ) -> (events: [(channel: ChannelID, timetoken: Timetoken)], records: [RecordChange]) {

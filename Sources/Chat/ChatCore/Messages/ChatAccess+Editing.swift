@@ -1,21 +1,21 @@
 public import ChatModel
 public import JSON
 
-/// What a message is to say from now on.
+/// The new content of an edited message.
 public enum MessageContent: Sendable {
-    /// A JSON string; whatever the payload has beside its text stays.
+    /// A JSON string that replaces the text; other members of the payload stay.
     case text(JSONText)
     /// The whole payload.
     case data(JSONText)
 }
 
 extension ChatAccess {
-    /// Changes what a message says: its author may, and who moderates the channel.
+    /// Changes the content of a message; allowed for its author and for moderators of the channel.
     ///
-    /// - Parameter isAction: whether it is attached as an action is: to events of an app's own types as well, and the same
-    ///   only once.
-    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`; `.gone` when it is deleted; `.stale`; `.conflict` for an action
-    ///   that is there.
+    /// - Parameter isAction: true when the edit is added as an action. The message may then also be an event of an
+    ///   app's own types, and the same edit is accepted only once.
+    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`; `.gone` when the message is deleted; `.stale`; `.conflict` for
+    ///   an action that exists.
     public func edit(
         _ timetoken: Timetoken, in channel: String, to content: MessageContent, by named: String?,
         ifMatch etag: String? = nil, asAction isAction: Bool = false
@@ -46,14 +46,14 @@ extension ChatAccess {
         return Message(scene.event, decided)
     }
 
-    /// Takes an edit back, or a soft deletion: the message says again what it did before. An edit that others have
-    /// followed is forgotten. For who did it, and who moderates the channel.
+    /// Undoes an edit or a soft deletion, so that the message has its earlier content again. An edit that was followed
+    /// by others is only forgotten. Allowed for the user who made the change and for moderators of the channel.
     ///
     /// - Parameters:
     ///   - deed: the timetoken of the edit or the deletion.
-    ///   - isAction: as of `edit`.
-    /// - Throws: `.notFound` when nothing was done to the message then; `.gone` for an edit of a deleted message; `.stale`
-    ///   when the message was edited at the same moment.
+    ///   - isAction: as in `edit`.
+    /// - Throws: `.notFound` when the message has no change with that timetoken; `.gone` for an edit of a deleted
+    ///   message; `.stale` when the message was edited at the same moment.
     public func undo(
         _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?,
         asAction isAction: Bool = false
@@ -151,7 +151,7 @@ extension ChatAccess {
 }
 
 extension MessageRecord.Edit {
-    /// Whether it says what another one did, by the same user.
+    /// True when both edits have the same content and the same user.
     fileprivate func repeats(_ other: Self?) -> Bool {
         guard let other else { return false }
         return data == other.data && by.map { ExactText($0) } == other.by.map { ExactText($0) }
@@ -168,7 +168,7 @@ extension MessageContent {
 }
 
 extension Message {
-    /// As the decision left it.
+    /// The message as the decision left it.
     init(_ event: Event, _ decided: Decided<MessageRecord>) {
         var record = decided.value
         if let stored = decided.records.first(where: { $0.key.kind == .message }) {

@@ -1,19 +1,19 @@
 public import ChatModel
 import JSON
 
-/// What is known of a tied message before the decision.
+/// A message with links to others, as prepared before the decision.
 private struct LinkedPost: Sendable {
     let draft: EventDraft
     let ties: MessageLinks
-    /// The message replied to.
+    /// The message that this one replies to.
     let root: Event?
     let channelKey: RecordKey
     let rootKey: RecordKey?
-    /// They decide whether its user may write.
+    /// The keys of the records that decide whether the author may write.
     let standingKeys: [RecordKey]
 
     var channel: String { draft.channel.name }
-    /// The authors of the thread's replies, whom its event names.
+    /// The keys of the authors of the thread's replies, whom the thread's event contains.
     let authorKeys: [RecordKey]
 
     var keys: [RecordKey] {
@@ -21,7 +21,7 @@ private struct LinkedPost: Sendable {
             + memberships + authorKeys
     }
 
-    /// They decide which of those the message mentions are told.
+    /// The keys of the records that decide which mentioned users are notified.
     private var memberships: [RecordKey] {
         guard !ties.mentioned.isEmpty else { return [] }
         let app = draft.channel.app
@@ -33,9 +33,10 @@ private struct LinkedPost: Sendable {
 }
 
 extension ChatAccess {
-    /// Sends a message that quotes, replies or mentions; who is mentioned and the thread are told in the same step.
+    /// Sends a message that quotes another, replies to one or mentions users. The notifications of mentioned users and
+    /// of the thread are part of the same commit.
     ///
-    /// - Throws: as `emit`; `.notFound` for a message that is to be quoted or replied to; `.gone` when it is deleted;
+    /// - Throws: as `emit`; `.notFound` for a missing message to quote or reply to; `.gone` when it is deleted;
     ///   `.conflict` when it is a reply itself.
     public func post(
         _ emission: Emission, _ ties: MessageLinks, claim: Claim? = nil
@@ -51,7 +52,7 @@ extension ChatAccess {
             }
             return AppendOutcome(events: [Appended(event: decided.events[0], isDuplicate: false)])
         } catch {
-            // Somebody made the same claim meanwhile.
+            // Another call made the same claim in the meantime.
             guard error.code == .conflict, let claim, let earlier = try await earlier(claim) else { throw error }
             return outcome(of: earlier, asking: [emission])
         }
@@ -59,7 +60,7 @@ extension ChatAccess {
 
     private func tied(_ emission: Emission, _ ties: MessageLinks) async throws(ChatError) -> LinkedPost {
         try ties.check(limits)
-        // Rights first: what is quoted must not show to somebody who may not write here.
+        // Rights come first: a user who may not write here must not see the quoted message.
         _ = try await admit(emission)
         var quoted: Message?
         if let quote = ties.quote { quoted = try await tied(to: quote, in: emission.channel) }
@@ -112,8 +113,8 @@ extension ChatAccess {
         return decision
     }
 
-    /// Adds an event for each mentioned user who belongs there, on the user's own channel; one on the channel where everybody
-    /// is mentioned.
+    /// Adds an event for each mentioned user who has access, on the user's own channel, or one event on the channel
+    /// when everyone is mentioned.
     private func mention(
         _ post: LinkedPost, _ draft: EventDraft, _ record: inout MessageRecord, in channel: ChannelRecord?,
         _ snapshot: RecordSnapshot, _ decision: inout Decision<Void>
@@ -133,7 +134,7 @@ extension ChatAccess {
                 let rule = channel?.kind == .open ? AudienceRule.mentioned : .mentionedButOrigin
                 return (user, .rule(rule, subjects: [user]))
             }
-        // What is not kept is nowhere to be found when it is deleted.
+        // A passing event cannot be found when the message is deleted.
         let isKept = draft.retention == .kept
         if isKept {
             for (index, target) in targets.enumerated() {
@@ -144,7 +145,7 @@ extension ChatAccess {
         (shown.etag, shown.updated) = (snapshot.etag, snapshot.next)
         let message = Message(Event(timetoken: snapshot.next, draft: draft), shown)
         for target in targets {
-            // Who is only invited may not read the channel's messages yet.
+            // An invited user may not read the channel's messages yet.
             let mayRead =
                 everybody || channel?.kind.isPrivate != true
                 || snapshot.membership(of: target.channel, in: post.channel, app)?.state == .joined
@@ -183,7 +184,8 @@ extension ChatAccess {
                 action: naming))
     }
 
-    /// The action by which clients of another service find the thread's channel. It belongs to the author of the first reply.
+    /// The action that names the thread's channel for clients of other services. Its user is the author of the first
+    /// reply.
     private func naming(of root: inout MessageRecord, by user: String?, at place: Timetoken) -> MessageActionRecord {
         let name = MappedThread(parent: root.channel, root: root.timetoken).name
         var action = MessageActionRecord(

@@ -2,10 +2,11 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Shows a message first in its channel, in the place of any other. In a direct channel both may, elsewhere who
-    /// moderates.
+    /// Pins a message to its channel, replacing any other. Allowed for both users of a direct channel, and for
+    /// moderators elsewhere.
     ///
-    /// - Throws: `.notFound` for the channel's record as well; `.forbidden`; `.gone` when the message is deleted.
+    /// - Throws: `.notFound` for the message and for the channel's record; `.forbidden`; `.gone` when the message is
+    ///   deleted.
     public func pin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let scene = try await scene(timetoken, in: channel, for: "channel.updated", by: named, nil)
         try await pin(timetoken, in: channel, scene.actor, [scene.key, scene.channelKey]) {
@@ -14,16 +15,16 @@ extension ChatAccess {
         }
     }
 
-    /// Shows no message first any more. Harmless where none is.
+    /// Unpins a channel's message. Harmless when none is pinned.
     ///
-    /// - Parameter timetoken: only if this is the one.
+    /// - Parameter timetoken: the message to unpin; another pinned message stays.
     /// - Throws: `.notFound` without a record of the channel; `.forbidden`.
     public func unpin(_ timetoken: Timetoken, in channel: String, by named: String?) async throws(ChatError) {
         let actor = try acting(named, in: channel, for: "channel.updated")
         try await pin(.zero, in: channel, actor, [ChannelRecord.key(channel, in: app)], instead: timetoken)
     }
 
-    /// - Parameter old: nil replaces whatever is pinned.
+    /// - Parameter old: the message to replace; nil replaces any.
     private func pin(
         _ timetoken: Timetoken, in channel: String, _ actor: Actor, _ keys: [RecordKey], instead old: Timetoken? = nil,
         _ check: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Void = { _ in }
@@ -48,7 +49,8 @@ extension ChatAccess {
         }
     }
 
-    /// Adds to a decision that a channel's pinned message is another one, if it is. The situation holds the member counts.
+    /// Adds the change of a channel's pinned message to a decision, if it changes. The snapshot must contain the member
+    /// counts.
     func pin<Value>(
         _ timetoken: Timetoken, in channel: inout ChannelRecord?, _ actor: Actor, _ decision: inout Decision<Value>,
         _ snapshot: RecordSnapshot
@@ -78,7 +80,7 @@ extension ChatAccess {
 }
 
 extension ChannelRecord {
-    /// The channel as a decision leaves it that pins another message, or none.
+    /// The channel after a decision that pins another message, or none.
     func pinning(_ timetoken: Timetoken, _ snapshot: RecordSnapshot) -> ChannelRecord {
         var channel = stamped(in: snapshot)
         channel.pinned = timetoken
@@ -87,9 +89,9 @@ extension ChannelRecord {
 }
 
 extension ChatAccess {
-    /// Sends what a message says to another channel, with where it comes from in `meta`.
+    /// Sends the content of a message to another channel, with its origin in `meta`.
     ///
-    /// - Parameter claim: makes it repeatable; see `emit(_:claim:)`.
+    /// - Parameter claim: makes the call idempotent; see `emit(_:claim:)`.
     /// - Throws: as `message` and `emit`; `.gone` when the message is deleted.
     public func forward(
         _ timetoken: Timetoken, in channel: String, to target: String, by named: String?, claim: Claim? = nil
@@ -102,7 +104,7 @@ extension ChatAccess {
         return try await emit([emission], claim: claim)
     }
 
-    /// What the message itself quoted, mentioned or answered stays behind.
+    /// The quotes, mentions and thread of the message are not forwarded.
     private static func origin(of message: Message) -> JSONText {
         let left = [
             "quotedMessage", "mentionedUsers", "mentionType", "threadOf", "originalPublisher", "originalChannelId",

@@ -2,22 +2,23 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Where what is reported of a channel's messages goes; chat clients of other gateways know it by this name.
+    /// The channel for reports of a channel's messages. Chat clients of other gateways use this name.
     static func moderationChannel(of channel: String) -> String { moderationPrefix + channel }
 
-    /// Where chat clients of other gateways wait for what restricts this user.
+    /// The channel on which chat clients of other gateways receive restrictions of this user.
     static func moderationChannel(ofUser user: String) -> String { "PUBNUB_INTERNAL_MODERATION." + user }
 
-    /// The channel whose reports go to this one; nil for any other channel.
+    /// The channel whose reports are on this one; nil for any other channel.
     static func channel(moderatedOn name: String) -> String? {
-        // By bytes: a mark that combines with what it follows would hide the prefix from a comparison of characters.
+        // Compares bytes: a combining mark after the prefix would hide it from a comparison of characters.
         guard name.utf8.starts(with: moderationPrefix.utf8) else { return nil }
         return String(decoding: name.utf8.dropFirst(moderationPrefix.utf8.count), as: UTF8.self)
     }
 
     private static let moderationPrefix = "PUBNUB_INTERNAL_MODERATION_"
 
-    /// Tells the channel's moderators of a message. The same user's report of the same message within a day counts once.
+    /// Reports a message to the channel's moderators. Repeated reports of a message by one user within a day count
+    /// once.
     ///
     /// - Throws: `.notFound`, `.malformed`; `.gone` when the message is deleted.
     public func report(
@@ -31,7 +32,7 @@ extension ChatAccess {
         let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
         let decided = try await decide(scene, [key] + users) { snapshot throws(ChatError) in
             let record = try scene.present(snapshot)
-            // One that could not be found when the message goes holds none of its text.
+            // A report that could not be found when the message is removed contains none of its text.
             var reports =
                 self.reports(key, snapshot)
                 ?? MessageRecord(
@@ -45,8 +46,8 @@ extension ChatAccess {
         return decided.events[0]
     }
 
-    /// The record of where a message's reports are, which hold its text: that of a message with the same place on the
-    /// channel that the reports are on.
+    /// The key of the record that lists the reports of a message, which contain its text. It is the record of a message
+    /// with the same timetoken on the channel of the reports.
     func reportsKey(_ timetoken: Timetoken, _ channel: String) -> RecordKey {
         MessageRecord.key(Self.moderationChannel(of: channel), timetoken, in: app)
     }
@@ -55,7 +56,7 @@ extension ChatAccess {
         snapshot[key].flatMap { MessageRecord($0) }
     }
 
-    /// Adds to a decision that the reports of a message go.
+    /// Adds the removal of a message's reports to a decision.
     func removeReports<Value>(
         of timetoken: Timetoken, in channel: String, _ snapshot: RecordSnapshot, _ decision: inout Decision<Value>
     ) {
@@ -66,7 +67,8 @@ extension ChatAccess {
         decision.changes.append(RecordChange(key, body: nil))
     }
 
-    /// - Parameter isNoted: Whether the report goes with the message; one that does not holds none of its text.
+    /// - Parameter isNoted: true when the report is removed with the message; otherwise it contains none of the
+    ///   message's text.
     private func report(
         of scene: MessageContext, _ record: MessageRecord, isNoted: Bool, for reason: String, _ snapshot: RecordSnapshot
     ) -> EventDraft {
@@ -91,9 +93,9 @@ extension ChatAccess {
         return report
     }
 
-    /// The reports of a channel's messages: for who moderates it.
+    /// The reports of a channel's messages, for the channel's moderators.
     ///
-    /// - Parameter request: of the channel itself.
+    /// - Parameter request: a request for the channel itself.
     /// - Throws: `.forbidden`, `.malformed`.
     public func reports(_ request: HistoryRequest, by named: String?) async throws(ChatError) -> Page<Event> {
         let name = request.channel.name

@@ -9,9 +9,10 @@ struct DeletedTexts: Sendable {
     let log: any EventLog
     let directory: any Directory
 
-    /// The events without those texts, in their order.
+    /// The events in their order, without the texts of deleted messages.
     ///
-    /// - Parameter mayRead: whether a deletion's text is left in, by the channel's record; nil: never.
+    /// - Parameter mayRead: decides, with the channel's record, whether the text of a deleted message stays; nil
+    ///   removes all such texts.
     func withheld(
         from events: [Event],
         unless mayRead: (@Sendable (MessageRecord.Deletion, ChannelRecord?) -> Bool)? = nil
@@ -41,8 +42,8 @@ struct DeletedTexts: Sendable {
         return shown
     }
 
-    /// Those of the places whose event is a `channel.activity` with a message that the log does not hold any more. A deletion by
-    /// range leaves no record of a message that had none.
+    /// The indexes of `channel.activity` events whose message is no longer in the log. A deletion by range leaves no
+    /// record for a message that had none.
     private func removed(_ places: [Int], of events: [Event]) async throws(ChatError) -> [Int] {
         var (indices, requests): ([Int], [HistoryRequest]) = ([], [])
         for index in places where events[index].isNamedOnly {
@@ -60,8 +61,8 @@ struct DeletedTexts: Sendable {
 }
 
 extension ChatAccess {
-    /// The events as the caller may read them: what a message said that is marked as deleted is there for who may take the
-    /// deletion back.
+    /// The events as the caller may read them. The text of a message that is marked as deleted stays for callers who
+    /// may undo the deletion.
     func withoutDeletedTexts(_ events: [Event]) async throws(ChatError) -> [Event] {
         let reader: Actor? =
             if let user = caller.user {
@@ -85,10 +86,10 @@ extension ChatAccess {
 }
 
 extension Actor {
-    /// What somebody did to a message is theirs to take back, and the channel's operators': over who did it, not over the
-    /// message's author, since what a moderator took away is no author's to give back.
+    /// Requires the right to undo a change of a message. The user who made the change and operators over that user have
+    /// it; the author of the message does not, so that authors cannot undo a moderator's change.
     ///
-    /// - Parameter doer: nil for an operator of the app.
+    /// - Parameter doer: the user who made the change; nil for an operator of the app.
     /// - Throws: `.forbidden`.
     func demandUndoing(of doer: String?, in channel: ChannelRecord?) throws(ChatError) {
         if let doer { try demand(over: doer, in: channel) } else { try demandOperator(of: channel) }
@@ -96,7 +97,7 @@ extension Actor {
 }
 
 extension Event {
-    /// The message whose text it holds; nil where it holds none.
+    /// The message whose text the event contains; nil when it contains none.
     fileprivate var quotedMessage: (channel: String, timetoken: Timetoken)? {
         if isNamedOnly {
             let message = data.rawMember("last_message").flatMap { try? JSONDocument($0) }?.root
@@ -110,8 +111,8 @@ extension Event {
         return (channel, timetoken)
     }
 
-    /// The event as it may be copied out of the log. A deletion does not reach the copies of a passing event: what the last message of
-    /// `channel.activity` says is left out.
+    /// The event as it may be copied out of the log. A deletion does not reach copies of a passing event, so the text
+    /// of the last message in `channel.activity` is left out.
     public var forCopies: Event {
         guard isNamedOnly else { return self }
         var draft = draft
@@ -121,7 +122,7 @@ extension Event {
         return Event(timetoken: timetoken, draft: draft)
     }
 
-    /// The same event, with null for what the message said.
+    /// The event with null in place of the message's text.
     fileprivate var withoutText: Event {
         var draft = draft
         draft.wire = nil
@@ -134,26 +135,26 @@ extension Event {
         return Event(timetoken: timetoken, draft: draft)
     }
 
-    /// The object with null for the message's payload, and without what changed of it.
+    /// The object with null for the message's payload, and without the changes of the payload.
     private static func withoutText(_ data: JSONText) -> JSONText {
         data.replacing { name, value in
             switch name {
             case "message": value.replacing { $0 == "data" || $0 == "meta" ? .null : $1 }
             case "changes": JSONText(trusted: Array("[]".utf8))
             case "undone": value.replacing { $0 == "value" ? .null : $1 }
-            // The words in which another service's clients report a message.
+            // The member that contains the text in reports of another service's clients.
             case "text": .null
             default: value
             }
         }
     }
 
-    /// Types of events that repeat what a message said.
+    /// The types of events that repeat a message's text.
     private static let copies: Set<String> = ["message.updated", "user.mentioned", "report.created"]
 }
 
 extension JSONText {
-    /// An object with other values for some of its members.
+    /// The object with some members' values replaced.
     fileprivate func replacing(_ value: (_ name: String, _ old: JSONText) -> JSONText) -> JSONText {
         JSONText(capacity: count) { writer in
             writer.beginObject()

@@ -1,7 +1,7 @@
 public import ChatModel
 
-/// The channel that clients of another service give a thread: of its name, which holds the message replied to and that
-/// message's channel. Natively the replies are in the message's channel.
+/// The channel that clients of another service give to a thread. Its name contains the message replied to and that
+/// message's channel. In the native API the replies are in the message's channel.
 public struct MappedThread: Sendable, Equatable {
     /// The channel of the message replied to.
     public let parent: String
@@ -13,9 +13,9 @@ public struct MappedThread: Sendable, Equatable {
         self.root = root
     }
 
-    /// Nil for the name of another channel.
+    /// Reads a channel name; nil for the name of any other channel.
     public init?(_ name: String) {
-        // By bytes: a mark that combines with what it follows would hide the prefix from a comparison of characters.
+        // Compares bytes: a combining mark after the prefix would hide it from a comparison of characters.
         let bytes = name.utf8
         guard bytes.starts(with: Self.prefix.utf8), let end = bytes.lastIndex(of: UInt8(ascii: "_")),
             let root = Timetoken(text: name[bytes.index(after: end)...]), root.description.utf8.count == 17
@@ -28,21 +28,21 @@ public struct MappedThread: Sendable, Equatable {
 
     public var name: String { "\(Self.prefix)\(parent)_\(root)" }
 
-    /// What the names of all of them begin with.
+    /// The prefix of these channels' names.
     public static let prefix = "PUBNUB_INTERNAL_THREAD_"
 }
 
 extension ChatAccess {
-    /// A message as it is now.
+    /// A message with its changes.
     ///
-    /// - Throws: `.notFound` when there is none, or none the caller may read.
+    /// - Throws: `.notFound` when it does not exist or the caller may not read it.
     public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {
         try await demandHearing(of: channel)
         guard caller.types.match(BuiltInTypes.messageCreated) else { throw Self.noMessage }
         return try await messages(of: [try await sent(timetoken, in: channel)])[0]
     }
 
-    /// A page of a channel's messages, replies among them; see `EventLog.history`.
+    /// A page of a channel's messages, including replies; see `EventLog.history`.
     public func messages(_ request: HistoryRequest) async throws(ChatError) -> Page<Message> {
         var request = request
         request.types = [.exact(BuiltInTypes.messageCreated)]
@@ -50,7 +50,7 @@ extension ChatAccess {
         return Page(items: try await messages(of: page.items), hasMore: page.hasMore, position: page.position)
     }
 
-    /// What became of messages that were read elsewhere, in their order.
+    /// The messages of events that were read elsewhere, with their changes, in the same order.
     public func messages(of events: [Event]) async throws(ChatError) -> [Message] {
         guard !events.isEmpty else { return [] }
         let keys = events.map { MessageRecord.key($0.channel.name, $0.timetoken, in: app) }
@@ -58,7 +58,7 @@ extension ChatAccess {
         return zip(events, records).map { Message($0, $1.flatMap { MessageRecord($0) }) }
     }
 
-    /// The replies to a message, oldest first unless asked otherwise.
+    /// The replies to a message, oldest first by default.
     public func replies(
         to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<Message> {
@@ -68,7 +68,7 @@ extension ChatAccess {
         return try await page(query, list, created: \.timetoken) { records async throws(ChatError) in
             var replies: [Message?] = []
             for record in records {
-                // One whose event has expired, or was deleted with a stretch of history, is none any more.
+                // A reply whose event has expired or was deleted by range is left out.
                 guard let reply = MessageRecord(record), let event = try await log.event(at: reply.timetoken, in: app)
                 else {
                     replies.append(nil)
@@ -82,7 +82,8 @@ extension ChatAccess {
 
     /// The event of a kept message.
     ///
-    /// - Parameter isTyped: whether an event of an app's own types, which is a message with a label, does as well.
+    /// - Parameter isTyped: true when an event of an app's own types, which is a message with a label, is also
+    ///   accepted.
     /// - Throws: `.notFound`.
     func sent(
         _ timetoken: Timetoken, in channel: String, orTyped isTyped: Bool = false
@@ -94,7 +95,7 @@ extension ChatAccess {
         return event
     }
 
-    /// Whether a message of the channel belongs to that thread.
+    /// True when a message of the channel belongs to that thread.
     public func isReply(_ timetoken: Timetoken, in thread: MappedThread) async throws(ChatError) -> Bool {
         guard let event = try await log.event(at: timetoken, in: app) else { return false }
         return event.draft.thread == thread.root && ExactText(event.channel.name) == ExactText(thread.parent)

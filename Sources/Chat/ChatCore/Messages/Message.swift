@@ -1,9 +1,9 @@
 public import ChatModel
 public import JSON
 
-/// A message as it is now: what was sent, and what became of it.
+/// A message with its changes: the event that was sent and its record.
 public struct Message: Sendable {
-    /// As it was sent.
+    /// The event as it was sent.
     public let event: Event
     public let record: MessageRecord
 
@@ -13,19 +13,19 @@ public struct Message: Sendable {
     }
 
     public var timetoken: Timetoken { event.timetoken }
-    /// Changes with every edit, deletion, reaction, action and reply.
+    /// The version. It changes with every edit, deletion, reaction, action and reply.
     public var etag: String { record.etag }
     public var isDeleted: Bool { record.deletion != nil }
     /// The newest payload; null once the message is deleted.
     public var data: JSONText { isDeleted ? .null : record.edit?.data ?? event.data }
-    /// What was sent beside the payload; null once the message is deleted.
+    /// The metadata that was sent with the payload; null once the message is deleted.
     private var meta: JSONText { isDeleted ? .null : event.meta ?? .null }
-    /// What it says, where it is a text.
+    /// The text of the message, when the payload has one.
     public var text: String? { data.saying }
 
-    /// Prints it as the REST API shows it, and as events hold it (`$defs/message` of the catalogue).
+    /// Prints the message as the REST API shows it and events contain it (`$defs/message` of the catalogue).
     ///
-    /// - Parameter included: The objects that the reader asked for, printed as the member `included`; nil prints none.
+    /// - Parameter included: the objects that the reader requested, printed as the member `included`; nil prints none.
     public func print(to writer: inout JSONWriter, included: JSONText? = nil) {
         let updated = record.updated == .zero ? timetoken : record.updated
         writer.record(id: event.id, created: timetoken, etag: etag, updated: updated) { writer in
@@ -50,7 +50,7 @@ public struct Message: Sendable {
         printHistory(to: &writer)
     }
 
-    /// Prints what every reader may know of the message who may not read it.
+    /// Prints the members that identify the message to readers who may not read it.
     func printReference(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", event.id)
@@ -61,7 +61,7 @@ public struct Message: Sendable {
         writer.endObject()
     }
 
-    /// The members that an edit, or its undoing, changes.
+    /// The members that an edit or its undoing changes.
     func changes(since before: Message) -> RecordDifference {
         RecordDifference(from: before.changeableMembers, to: changeableMembers)
     }
@@ -103,13 +103,13 @@ public struct Message: Sendable {
 }
 
 extension JSONText {
-    /// The text that a payload says: its member `text`, or the payload itself where it is a string.
+    /// The text of a payload: its member `text`, or the payload itself when it is a string.
     var saying: String? {
         guard let root = try? JSONDocument(self).root else { return nil }
         return root.string ?? root["text"]?.string
     }
 
-    /// The payload saying something else, whatever it has beside the text unchanged.
+    /// The payload with another text; its other members are unchanged.
     func saying(_ text: JSONText) -> JSONText {
         if bytes.first == UInt8(ascii: "\"") { return text }
         let others = (rawMembers() ?? []).filter { $0.name != "text" }

@@ -1,26 +1,26 @@
 import ChatModel
 import JSON
 
-/// A message somebody does something to: what it is, who acts, and which records decide.
+/// A message that is about to be changed: its event, the acting user, and the keys of the records that decide.
 struct MessageContext: Sendable {
     let event: Event
     let actor: Actor
     let key: RecordKey
     let channelKey: RecordKey
-    /// What is asked of who acts; nil for nothing.
+    /// The permission that the actor needs; nil for none.
     let permission: ChannelPermission?
 
     var timetoken: Timetoken { event.timetoken }
     var channel: String { event.channel.name }
 
-    /// What became of the message, as it is when the decision is made.
+    /// The message's record, as the decision sees it.
     func record(_ snapshot: RecordSnapshot) -> MessageRecord {
         snapshot[key].flatMap { MessageRecord($0) } ?? MessageRecord(channel: channel, timetoken: timetoken)
     }
 
-    /// The same for what only a message can suffer that is there.
+    /// The message's record, for changes that require an existing message.
     ///
-    /// - Throws: `.gone` when it is deleted; `.stale` when it is not at the demanded version.
+    /// - Throws: `.gone` when it is deleted; `.stale` when it does not have the required version.
     func present(_ snapshot: RecordSnapshot, ifMatch etag: String? = nil) throws(ChatError) -> MessageRecord {
         let record = record(snapshot)
         guard record.deletion == nil else { throw ChatError(.gone, "the message is deleted") }
@@ -32,17 +32,17 @@ struct MessageContext: Sendable {
         snapshot[channelKey].flatMap { ChannelRecord($0) }
     }
 
-    /// The message with what a decision makes of it, as the REST API shows it from then on.
+    /// The message with a decision's changes, as the REST API shows it from then on.
     func message(_ record: MessageRecord, _ snapshot: RecordSnapshot) -> Message {
         var record = record
         (record.etag, record.updated) = (snapshot.etag, snapshot.next)
         return Message(event, record)
     }
 
-    /// Ends an event that repeats what the message says no later than the message.
+    /// Limits the expiry of an event that repeats the message's text to that of the message.
     func limit(_ copy: inout EventDraft) { copy.end(with: event.draft) }
 
-    /// Authors do with their messages what they like; others must moderate the channel.
+    /// Requires the author of the message or a moderator of the channel.
     func demandAuthority(in channel: ChannelRecord?) throws(ChatError) {
         guard let author = event.user else { return try actor.demandOperator(of: channel) }
         try actor.demand(over: author, in: channel)
@@ -50,14 +50,16 @@ struct MessageContext: Sendable {
 }
 
 extension EventDraft {
-    /// Ends the event no later than a message whose text it repeats.
+    /// Limits the event's expiry to that of a message whose text it repeats.
     mutating func end(with message: EventDraft) {
         (expires, isEndedByType) = (message.expires, message.isEndedByType)
     }
 }
 
 extension MessageRecord {
-    /// - Throws: `.stale` when it is not at this version.
+    /// Requires a version.
+    ///
+    /// - Throws: `.stale` when the record has another version.
     func demand(_ etag: String?) throws(ChatError) {
         guard let etag, etag != self.etag else { return }
         throw ChatError(.stale, "the message has changed since it was read; read it again")
@@ -65,13 +67,13 @@ extension MessageRecord {
 }
 
 extension ChatAccess {
-    /// Everything that is checked before something is done to a message.
+    /// Makes every check that precedes a change of a message.
     ///
     /// - Parameters:
-    ///   - type: the event that comes of it: the caller must reach it.
-    ///   - named: who does it, if the caller says so.
-    ///   - wish: what is asked of who does it; nil where that is asked of the message alone.
-    ///   - isTyped: whether it may be done to events of an app's own types as well.
+    ///   - type: the type of the resulting event, which the caller must reach.
+    ///   - named: the acting user, if the caller names one.
+    ///   - permission: the permission that the acting user needs in the channel; nil for none.
+    ///   - isTyped: true when the operation also accepts events of an app's own types.
     func scene(
         _ timetoken: Timetoken, in channel: String, for type: String, by named: String?,
         _ permission: ChannelPermission? = .writing,
@@ -85,9 +87,9 @@ extension ChatAccess {
             permission: permission)
     }
 
-    /// Decides about a message, where who acts still may and the message is still there.
+    /// Runs a decision about a message, if the actor still has permission and the message still exists.
     ///
-    /// - Parameter keys: what the decision looks at beside the message and its channel.
+    /// - Parameter keys: the records that the decision reads in addition to the message's and its channel's.
     func decide<Value: Sendable>(
         _ scene: MessageContext, _ keys: [RecordKey] = [],
         _ body: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
@@ -100,7 +102,7 @@ extension ChatAccess {
                 try self.demand(permission, of: scene.actor.user, in: scene.channel, snapshot)
             }
             var decision = try body(snapshot)
-            // A decision that changes nothing may well be about one that is gone.
+            // A decision without changes may be about a message that is gone.
             if !decision.changes.isEmpty || !decision.events.isEmpty {
                 decision.requires.append((scene.event.channel, scene.timetoken))
             }
@@ -108,17 +110,18 @@ extension ChatAccess {
         }
     }
 
-    /// Prints the member `channel`: the channel as the REST API shows it; nothing for one without a record. The situation holds
-    /// the member counts.
+    /// Prints the member `channel`: the channel as the REST API shows it; nothing for a channel without a record. The
+    /// snapshot must contain the member counts.
     func printChannel(_ channel: ChannelRecord?, _ snapshot: RecordSnapshot, to writer: inout JSONWriter) {
         guard let channel else { return }
         writer.key("channel")
         channel.show(MemberCounts(snapshot[MemberCounts.key(channel.id, in: app)]), to: &writer)
     }
 
-    /// Who does something in a channel from which an event of this type comes.
+    /// The actor of an operation in a channel that emits an event of this type.
     ///
-    /// - Throws: `.malformed` for a name no channel has; `.forbidden` when the caller does not reach channel or type.
+    /// - Throws: `.malformed` for an invalid channel name; `.forbidden` when the caller does not reach the channel or
+    ///   the type.
     func acting(_ named: String?, in channel: String, for type: String) throws(ChatError) -> Actor {
         try Names.check(channel: channel)
         guard channel != ChannelID.systemName else {

@@ -1,25 +1,25 @@
 public import ChatModel
 import JSON
 
-/// What ties a message to other messages and to users. A message without any needs no look at records.
+/// The links of a message to other messages and to users. A message without links requires no reading of records.
 ///
-/// Ties stand in the message's `meta` under the names that chat clients of other gateways read and write there
-/// (`pubnub-wire.md` 23), so that a message says the same whichever way it came in.
+/// Links are stored in the message's `meta` under the names that chat clients of other gateways use, so that a message
+/// has the same form through every interface.
 public struct MessageLinks: Sendable {
     public enum Mentions: Sendable {
-        /// In the order of the text; those beyond `Limits.mentionsTold` are not told.
+        /// Users in the order of the text; only the first `Limits.mentionsTold` are notified.
         case users([String])
-        /// Everybody in the channel.
+        /// Everyone in the channel.
         case channel
     }
 
-    /// The message this one quotes.
+    /// The message that this one quotes.
     public var quote: Timetoken?
-    /// The message this one replies to.
+    /// The message that this one replies to.
     public var threadOf: Timetoken?
     public var mentions: Mentions?
-    /// Whether `meta` may hold quotes and mentions already: clients of another service write them there, and publish the
-    /// mentions themselves.
+    /// True when `meta` may already contain quotes and mentions: clients of another service write them there, and
+    /// publish the mentions themselves.
     public var keepsMeta = false
 
     public init(quote: Timetoken? = nil, threadOf: Timetoken? = nil, mentions: Mentions? = nil) {
@@ -43,11 +43,11 @@ public struct MessageLinks: Sendable {
         }
     }
 
-    /// The sender's `meta` with the ties in it.
+    /// The sender's `meta` with the links added.
     ///
     /// - Parameters:
-    ///   - quoted: the message that is quoted, as it is now.
-    ///   - names: how mentioned users are called, as far as that is known.
+    ///   - quoted: the quoted message, with its changes.
+    ///   - names: the names of mentioned users, as far as they are known.
     func meta(
         beside meta: JSONText?, quoting quoted: Message?, names: [ExactText: String]
     ) throws(ChatError) -> JSONText {

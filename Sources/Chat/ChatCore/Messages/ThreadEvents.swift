@@ -4,11 +4,14 @@ import JSON
 enum ThreadOperation: String { case replyCreated = "reply_created", replyDeleted = "reply_deleted" }
 
 extension ChatAccess {
+    /// The event of a changed thread.
+    ///
     /// - Parameters:
-    ///   - root: the message replied to, with its thread as it is now.
-    ///   - reply: zero where only the thread's channel was made.
-    ///   - action: the action that named the thread's channel, where that is what happened.
-    ///   - situation: holds the records of ``threadAuthorKeys(_:replying:)``; an author without one is named by the id alone.
+    ///   - root: the message replied to, with its changed thread.
+    ///   - reply: the reply; zero when only the thread's channel was named.
+    ///   - action: the action that named the thread's channel, if that is the change.
+    ///   - snapshot: contains the records of ``threadAuthorKeys(_:replying:)``; an author without a record appears with
+    ///     the id only.
     func threadUpdated(
         _ root: MessageRecord, _ operation: ThreadOperation, _ reply: Timetoken, by user: String?,
         in channel: ChannelRecord?, _ snapshot: RecordSnapshot, action: MessageActionRecord? = nil
@@ -38,19 +41,19 @@ extension ChatAccess {
         }
     }
 
-    /// How many authors of replies the event names.
+    /// The maximum number of authors of replies in the event.
     private static let authorsNamed = 5
 
-    /// The records of those whom an event of the thread may name.
+    /// The keys of the users whom an event of the thread may contain.
     ///
-    /// - Parameter user: who adds a reply, if that is what happens.
+    /// - Parameter user: the author of a new reply, if there is one.
     func threadAuthorKeys(_ root: MessageRecord, replying user: String? = nil) -> [RecordKey] {
         (root.thread.authors.map(\.user) + [user].compactMap(\.self)).map { UserRecord.key($0, in: app) }
     }
 }
 
 extension RecordSnapshot {
-    /// The user's record; one with the id alone where there is none, or where the decision does not look at it.
+    /// The user's record; one with only the id when there is none or the decision did not request it.
     func user(_ id: String, in app: AppID) -> UserRecord {
         self[UserRecord.key(id, in: app)].flatMap { UserRecord($0) } ?? UserRecord(id: id)
     }

@@ -1,12 +1,12 @@
 import ChatModel
 
-/// A thread that loses replies, as a decision about them needs it.
+/// The data of a thread that loses replies, for a decision about them.
 struct ThreadReplyRemoval: Sendable {
-    /// The record of the message replied to.
+    /// The key of the record of the message replied to.
     let root: RecordKey
-    /// The replies that go.
+    /// The replies to remove.
     private let replies: Set<Timetoken>
-    /// The newest reply that stays, where the newest of all goes.
+    /// The newest reply that stays, when the newest reply is removed.
     private let newest: Newest
 
     private enum Newest: Sendable {
@@ -14,21 +14,21 @@ struct ThreadReplyRemoval: Sendable {
         case reply(RecordKey, Timetoken)
     }
 
-    /// Thrown where the thread changed between the reading and the decision: read again.
+    /// The error when the thread changed between reading and decision; the caller reads again.
     static let isOutdated = ChatError(.conflict, "the thread has changed since it was read")
-    /// The answer where it changes again and again.
+    /// The error when the thread changes in every attempt.
     static let isBusy = ChatError(
         .overloaded, "others change the same messages; send the request again", retryAfter: .seconds(1))
 
-    /// The authors of the thread's replies, whom its event names.
+    /// The keys of the authors of the thread's replies, whom its event contains.
     private let authors: [RecordKey]
 
-    /// What a decision looks at.
+    /// The keys that the decision reads.
     var keys: [RecordKey] {
         if case .reply(let key, _) = newest { [root, key] + authors } else { [root] + authors }
     }
 
-    /// Reads what there is to know of it.
+    /// Reads the thread.
     init(of root: RecordKey, losing replies: Set<Timetoken>, in directory: any Directory) async throws(ChatError) {
         self.root = root
         self.replies = replies
@@ -55,7 +55,7 @@ struct ThreadReplyRemoval: Sendable {
         newest = .none
     }
 
-    /// The record of the message replied to without those replies, by the users who wrote them; nil where there is none.
+    /// The record of the message replied to, without the removed replies by `authors`; nil when there is none.
     ///
     /// - Throws: ``isOutdated``.
     func rest(_ snapshot: RecordSnapshot, without authors: [String?]) throws(ChatError) -> MessageRecord? {

@@ -1,10 +1,10 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// The restriction in force upon a user in a channel.
+    /// The restriction in force for a user in a channel.
     ///
-    /// - Throws: `.notFound`, slug `no_restriction`; `.forbidden` where a user's credential asks about somebody else and
-    ///   is no operator's.
+    /// - Throws: `.notFound`, slug `no_restriction`; `.forbidden` when a user's credential requests another user's
+    ///   restriction and is not an operator's.
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
         try await demandSightOfRestrictions(of: user, in: channel)
         let record = try await directory.read(RestrictionRecord.key(user, channel, in: app))
@@ -15,8 +15,8 @@ extension ChatAccess {
         return restriction
     }
 
-    /// The channels a user is banned from now: what is said there is not the user's to hear. Asks nobody in an app that
-    /// restricts nobody.
+    /// The restrictions that ban a user from channels now; the user may not read those channels. Reads nothing in an
+    /// app without restrictions.
     public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
         guard service.accessCache.restrict(app) else { return [] }
         var query = RecordQuery(.restriction, in: app, limit: limits.pageMost)
@@ -40,7 +40,7 @@ extension ChatAccess {
         return try await restrictions(query, list)
     }
 
-    /// The restrictions in force upon a user, by channel, as far as the credential reaches those.
+    /// The restrictions in force for a user, by channel, in the channels that the credential reaches.
     public func restrictions(of user: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord> {
         try caller.demand(.read)
         try Names.check(user: user)
@@ -50,7 +50,8 @@ extension ChatAccess {
         return try await restrictions(query, list)
     }
 
-    /// A page holds fewer than its limit where some are over and not swept up yet.
+    /// Lists restrictions in force. A page contains fewer than its limit when some have expired and are not yet
+    /// removed.
     private func restrictions(
         _ query: RecordQuery, _ list: RecordList
     ) async throws(ChatError) -> Page<RestrictionRecord> {
@@ -67,7 +68,8 @@ extension ChatAccess {
         !restriction.isOver(at: service.clock.now) && !service.pendingDeletions.hide(restriction, in: app)
     }
 
-    /// A credential of a user sees that user's own restrictions, and of channels it moderates all.
+    /// Requires the right to see restrictions. A user's credential sees the user's own, and all restrictions in
+    /// channels that the user moderates.
     private func demandSightOfRestrictions(of user: String? = nil, in name: String) async throws(ChatError) {
         try caller.demand(.read)
         try demandRecord(of: name)

@@ -2,16 +2,17 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Bans a user from a channel, mutes one there, or both; in place of what was in force. The same once more changes
-    /// nothing. Who is banned is no member and no operator any more.
+    /// Bans a user from a channel, mutes the user there, or both; replaces the restriction in force. Repeating it
+    /// changes nothing. A banned user loses the membership and the operator role.
     ///
-    /// Holds until it is lifted or over, also in a channel without a record, and also for who is no member yet.
+    /// The restriction lasts until it is lifted or expires. It is also possible in a channel without a record, and for
+    /// a user who is not a member.
     /// - Parameters:
-    ///   - demand: which version must be stored, if any.
-    ///   - named: the moderator, where the credential may name somebody.
-    ///   - announces: whether the wire's readers get an event of their own; false for a client that publishes it itself.
-    /// - Throws: `.malformed` for a sanction that is none, or is over before it begins; `.forbidden`, slug `not_operator`; as
-    ///   `RecordChange.Precondition.check` says.
+    ///   - demand: the required stored version, if any.
+    ///   - named: the moderator, when the credential may name one.
+    ///   - announces: true when readers of PubNub's wire receive an event; false when the client publishes it itself.
+    /// - Throws: `.malformed` for a request without a restriction, or one that ends before it begins; `.forbidden`,
+    ///   slug `not_operator`; the errors of `RecordChange.Precondition.check`.
     public func restrict(
         _ user: String, in channel: String, _ restrictionRequest: RestrictionRequest,
         demand: RecordChange.Precondition = .none,
@@ -29,12 +30,12 @@ extension ChatAccess {
         }
         let stored = decided.record(key).flatMap(RestrictionRecord.init) ?? decided.value.record
         service.restrictionEnds.expect(stored, at: key)
-        // Who is inside an open channel, present or typing goes out of memory, and is told gone after the ban.
+        // The user's presence entries are removed from memory; their events follow the event of the ban.
         if restrictionRequest.isBan { try await expel(user, from: channel, by: try actor(named).user) }
         return Written(record: stored, isNew: decided.value.isNew)
     }
 
-    /// Ends a restriction before its time; nothing when there is none.
+    /// Ends a restriction before its expiry; does nothing when there is none.
     @discardableResult
     public func lift(
         restrictionOf user: String, in channel: String, demand: RecordChange.Precondition = .none,
@@ -82,7 +83,7 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Freezes a channel, where only operators may write then, or unfreezes it. Once more changes nothing.
+    /// Freezes a channel, so that only operators may write, or unfreezes it. Repeating it changes nothing.
     ///
     /// - Throws: `.notFound` for a channel without a record; `.forbidden`, slug `not_operator`.
     public func freeze(

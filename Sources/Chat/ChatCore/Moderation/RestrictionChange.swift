@@ -1,16 +1,16 @@
 public import ChatModel
 import JSON
 
-/// A change of one user's restriction in the making, and what follows from it for the channel's members.
+/// A change of one user's restriction while it is being made, with its effects on the channel's members.
 ///
-/// Works for channels without a record as well: there are no members then, and everybody on the channel is told.
+/// Works for channels without a record as well. Such a channel has no members, and everyone on it receives the events.
 struct RestrictionChange {
     let chat: ChatAccess
     let snapshot: RecordSnapshot
     let actor: Actor
     let user: String
     let channel: String
-    /// Whether the readers of another service's wire get an event of their own: false where the client publishes it itself.
+    /// True when readers of another service's protocol receive an event; false when the client publishes it itself.
     var announcesOnWire = true
     private let record: ChannelRecord?
     private var members: MemberChange?
@@ -33,7 +33,9 @@ struct RestrictionChange {
         if record != nil { members = try MemberChange(of: channel, snapshot, by: actor, in: chat) }
     }
 
-    /// - Throws: `.forbidden`: who is no operator, or is under a restriction himself, moderates nobody.
+    /// Requires a moderator who is not under a restriction.
+    ///
+    /// - Throws: `.forbidden`.
     func demandRights() throws(ChatError) {
         try actor.demandOperator(of: record)
         guard !actor.isManager, let own = actor.user else { return }
@@ -43,7 +45,7 @@ struct RestrictionChange {
 
     var stored: RestrictionRecord? { snapshot.restriction(of: user, in: channel, chat.app) }
 
-    /// What is in force. One that is over is lifted by the way, so that its end is told before what follows.
+    /// The restriction in force. An expired one is lifted first, so that its end is announced before later events.
     mutating func current() -> RestrictionRecord? {
         guard let stored else { return nil }
         guard stored.isOver(at: snapshot.now) else { return stored }
@@ -56,7 +58,7 @@ struct RestrictionChange {
         var after = restriction(restrictionRequest, after: before)
         if let before, RestrictionRequest(before) == restrictionRequest { return Decision(before) }
         (after.etag, after.updated) = (snapshot.etag, snapshot.next)
-        // What ends is told before what begins.
+        // The end of a restriction is announced before the beginning of another.
         if let before, before.isBanned, !after.isBanned { tell("user.unbanned", after, endReason: "request") }
         if let before, before.isMuted, !after.isMuted { tell("user.unmuted", after, endReason: "request") }
         if after.isBanned { tell("user.banned", after) }
@@ -65,7 +67,7 @@ struct RestrictionChange {
         return decision(after, writing: after)
     }
 
-    /// Ends the restriction; nothing when there is none.
+    /// Ends the restriction; does nothing when there is none.
     mutating func lift(reason: String) -> Decision<RestrictionRecord?> {
         guard let stored else { return Decision(nil) }
         tellEnd(of: stored, reason: stored.isOver(at: snapshot.now) ? "expired" : reason)
@@ -114,7 +116,7 @@ struct RestrictionChange {
 }
 
 extension RestrictionChange {
-    /// What is in force now, for those who wait for it on the user's moderation channel: a message, as clients publish it.
+    /// Announces the restriction in force on the user's moderation channel: a message in the form that clients publish.
     private mutating func announce(_ restriction: RestrictionRecord) {
         guard announcesOnWire else { return }
         let type = restriction.isBanned ? "user.banned" : restriction.isMuted ? "user.muted" : "user.unbanned"
@@ -127,7 +129,7 @@ extension RestrictionChange {
             })
     }
 
-    /// - Parameter endReason: Why a restriction ended; nil where one began.
+    /// - Parameter endReason: the reason why a restriction ended; nil when one began.
     private mutating func tell(_ type: String, _ restriction: RestrictionRecord, endReason: String? = nil) {
         events.append(
             chat.draft(type, on: channel, by: actor.user, audience: audience) { writer in
@@ -149,10 +151,10 @@ extension RestrictionChange {
         reference(to: moderator).printReference(to: &writer)
     }
 
-    /// Of an open channel, the users inside; of another, those who have joined; without a record, those on the channel. The
-    /// restricted user hears of it on every device, wherever the user is.
+    /// The audience of the events: the users inside an open channel, the joined members of another, or the users on a
+    /// channel without a record. The restricted user receives them on every device.
     private var audience: Audience {
-        // A rule, since streams take none but those for a change of who hears what.
+        // A rule, because streams read only rules of events that change an audience.
         guard let record else { return .rule(.channelList, subjects: [user]) }
         return .rule(record.kind.hasMembers ? .joinedAndSubjects : .participantsAndSubjects, subjects: [user])
     }
@@ -171,18 +173,20 @@ extension RestrictionRequest {
 }
 
 extension ChatService {
-    /// Lifts restrictions when they are over, until cancelled.
+    /// Lifts restrictions when they expire, until cancelled.
     func endRestrictions() async {
         for await _ in restrictionEnds.arrivals {
             while !Task.isCancelled, restrictionEnds.isExpecting {
-                // The wall clock may step, and a nearer end may come in: looking each second is cheap, and knows of both.
+                // The wall clock may jump, and a nearer expiry may be added. A check per second is cheap and handles
+                // both.
                 try? await Task.sleep(for: .seconds(1))
                 await sweepRestrictions()
             }
         }
     }
 
-    /// Each end is told once: whoever finds the restriction gone, or prolonged, has nothing to tell.
+    /// Lifts expired restrictions. Each end is announced once: nothing is announced when the restriction was removed or
+    /// prolonged.
     func sweepRestrictions() async {
         await restrictionEnds.sweep { key throws(ChatError) in
             let record = try await engine.directory.read(key)
@@ -204,15 +208,15 @@ extension ChatService {
     }
 }
 
-/// What a moderator puts upon a user in a channel; in place of what was upon the user before.
+/// A moderator's restriction of a user in a channel. It replaces an earlier one.
 public struct RestrictionRequest: Sendable, Equatable {
-    /// Neither writes nor hears, and is no member any more.
+    /// The user may neither write nor receive events, and is no longer a member.
     public var isBan: Bool
-    /// Does not write.
+    /// The user may not write.
     public var isMute: Bool
-    /// In the moderator's words.
+    /// The moderator's reason, as free text.
     public var reason: String?
-    /// Nil: until it is lifted.
+    /// The end of the restriction; nil: until it is lifted.
     public var until: Timetoken?
 
     public init(isBan: Bool = false, isMute: Bool = false, reason: String? = nil, until: Timetoken? = nil) {

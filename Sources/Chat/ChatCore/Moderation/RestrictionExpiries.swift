@@ -1,16 +1,16 @@
 import ChatModel
 import Locking
 
-/// When restrictions end, so that their end is told. It counts without this: whoever looks at a restriction looks at its
-/// end too.
+/// The expiry times of restrictions, so that their ends are announced on time. An expired restriction has no effect
+/// even without this, because every check compares the expiry.
 ///
-/// The nearest ends of each app are held, and read anew when those are through: an app may have any number.
+/// The nearest expiries are held in memory, and the next ones are read when those are done: an app may have any number.
 final class RestrictionExpiries: Sendable {
     fileprivate struct End: Sendable {
         var moment: Timetoken
-        /// When the restriction began: one that began later is in its place.
+        /// The beginning of the restriction. A restriction that began later has replaced it.
         var since: Timetoken
-        /// Of the restriction.
+        /// The key of the restriction.
         var key: RecordKey
 
         init?(_ restriction: RestrictionRecord?, _ key: RecordKey) {
@@ -20,13 +20,14 @@ final class RestrictionExpiries: Sendable {
     }
 
     fileprivate struct State: Sendable {
-        /// In order, the nearest last: most are far away, so few move when one comes in.
+        /// In order, nearest last. Most expiries are far away, so an insertion moves few entries.
         var ends: [End] = []
-        /// The same by restriction: each ends once.
+        /// The same by restriction; each restriction has one end.
         var held: [RecordKey: End] = [:]
-        /// Ends after it are not held, but in the store.
+        /// Expiries after it are only in the store.
         var horizon = Timetoken.distantFuture
-        /// While the store is read, whatever comes in is held: it may not be there to be read.
+        /// The number of reads of the store under way. Meanwhile every new expiry is held, because the read may miss
+        /// it.
         var loads = 0
     }
 
@@ -44,13 +45,13 @@ final class RestrictionExpiries: Sendable {
         capacity = limits.restrictionEndsHeld
     }
 
-    /// Whenever there may be an end to wait for. For one task.
+    /// Signals that there may be an expiry to wait for. For a single task.
     var arrivals: AsyncStream<Void> { arrival.stream }
 
-    /// Whether an end is still to come.
+    /// True when an expiry is still to come.
     var isExpecting: Bool { state.withLock { !$0.ends.isEmpty || $0.horizon != .distantFuture } }
 
-    /// Has the end of a restriction told when it comes, instead of any that was expected before it.
+    /// Adds the expiry of a restriction, replacing an earlier one of the same key.
     func expect(_ restriction: RestrictionRecord, at key: RecordKey) {
         state.withLock { state in
             guard state.held[key].map({ $0.since <= restriction.since }) ?? true else { return }
@@ -62,7 +63,7 @@ final class RestrictionExpiries: Sendable {
         if restriction.until != nil { arrival.continuation.yield() }
     }
 
-    /// A restriction was lifted: its end is none any more, but that of one which has come after it is.
+    /// Removes the expiry of a lifted restriction, but keeps the expiry of a restriction that replaced it.
     func lifted(_ restriction: RestrictionRecord, at key: RecordKey) {
         state.withLock { state in
             guard state.held[key].map({ $0.since <= restriction.since }) ?? false else { return }
@@ -70,7 +71,7 @@ final class RestrictionExpiries: Sendable {
         }
     }
 
-    /// Reads the nearest ends of all apps.
+    /// Reads the nearest expiries of all apps.
     func load() async throws(ChatError) {
         state.withLock { $0.loads += 1 }
         defer { state.withLock { $0.loads -= 1 } }
@@ -89,7 +90,7 @@ final class RestrictionExpiries: Sendable {
         found.shorten(to: capacity)
         let loaded = found
         state.withLock { state in
-            // What came in meanwhile may not have been there to be read.
+            // The read may have missed expiries that were added meanwhile.
             let (ends, loads) = (state.ends, state.loads)
             state = loaded
             state.loads = loads
@@ -102,17 +103,17 @@ final class RestrictionExpiries: Sendable {
         arrival.continuation.yield()
     }
 
-    /// Lifts what is over by now, and reads on when what was held is through.
+    /// Lifts expired restrictions, and reads the next expiries when those in memory are done.
     ///
-    /// - Parameter lift: lifts a restriction if it is over; what is in force afterwards. That may be one whose end seemed
-    ///   to have come: the wall clock steps back as well.
+    /// - Parameter lift: lifts a restriction if it has expired, and returns the one in force afterwards. That may be a
+    ///   restriction that seemed to have expired, because the wall clock can step back.
     func sweep(_ lift: (_ restriction: RecordKey) async throws(ChatError) -> RestrictionRecord?) async {
         var left: [(restriction: RestrictionRecord, key: RecordKey)] = []
         while let end = next() {
             do throws(ChatError) {
                 if let restriction = try await lift(end.key) { left.append((restriction, end.key)) }
             } catch {
-                // The store cannot be reached: again with the next sweep.
+                // The store cannot be reached; the next sweep tries again.
                 state.withLock { $0.insert(end) }
                 break
             }
@@ -133,7 +134,7 @@ final class RestrictionExpiries: Sendable {
 }
 
 extension RestrictionExpiries.State {
-    /// One that is expected already stays as it is.
+    /// Adds an expiry; one that is already present stays.
     fileprivate mutating func insert(_ end: RestrictionExpiries.End) {
         guard held[end.key] == nil else { return }
         held[end.key] = end
@@ -146,7 +147,7 @@ extension RestrictionExpiries.State {
         if let index { ends.remove(at: index) }
     }
 
-    /// Where the ends at a moment begin; those after it stand before.
+    /// The index of the first end at or before `moment`; later ends are before it.
     private func place(of moment: Timetoken) -> Int {
         var (low, high) = (0, ends.count)
         while low < high {
@@ -156,7 +157,7 @@ extension RestrictionExpiries.State {
         return low
     }
 
-    /// Leaves the nearest.
+    /// Drops all but the nearest.
     fileprivate mutating func shorten(to capacity: Int) {
         guard ends.count > capacity else { return }
         for end in ends.prefix(ends.count - capacity) { held[end.key] = nil }

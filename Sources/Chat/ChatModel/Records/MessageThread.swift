@@ -13,7 +13,7 @@ public struct MessageThread: Sendable, Equatable {
     public var replies = 0
     /// The authors, most replies first.
     public private(set) var authors: [Author] = []
-    /// The newest reply so far, even if it was deleted; zero without replies.
+    /// The newest reply; zero without replies.
     public var last: Timetoken = .zero
     /// The author of the message that was replied to.
     public var root: String?
