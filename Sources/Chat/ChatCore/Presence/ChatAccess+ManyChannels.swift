@@ -1,14 +1,14 @@
 public import ChatModel
 public import JSON
 
-/// Presence on many channels at once, as clients that multiplex them have it.
+/// Presence on many channels at once, for clients that multiplex channels.
 extension ChatAccess {
-    /// A sign of life on all of these channels; those where the user may not be are left out.
+    /// Sends a heartbeat on all of these channels. Channels where the user may not be present are left out.
     ///
     /// - Parameters:
-    ///   - duration: nil for what the gateway's limit says; kept within 2 s and a day.
-    ///   - holder: a poll that holds the user there until it is concluded; nil for a sign of life alone.
-    ///   - states: what the user shows from now on.
+    ///   - duration: the time until the user is gone, clamped to 2 s to a day; nil for the gateway's default.
+    ///   - holder: a poll that keeps the user present until it is concluded; nil for a heartbeat only.
+    ///   - states: the user's new states by channel.
     /// - Throws: `.overloaded`; `.tooLarge` for a state.
     public func appear(
         _ user: String, onAll names: [String], for duration: Duration, by holder: HolderID? = nil,
@@ -41,7 +41,7 @@ extension ChatAccess {
         }
     }
 
-    /// The user leaves all of these channels.
+    /// Makes the user leave all of these channels.
     public func disappear(_ user: String, fromAll names: [String]) async throws(ChatError) {
         var presenceKeys: [PresenceKey] = []
         for name in names {
@@ -53,7 +53,7 @@ extension ChatAccess {
         }
     }
 
-    /// Channels where anybody is, as far as the caller may know of them, and how many are there.
+    /// The channels with users present, with their numbers, as far as the caller may know of them.
     public func occupied() async throws(ChatError) -> [(channel: String, count: Int)] {
         try caller.demand(.read)
         var occupied: [(channel: String, count: Int)] = []
@@ -69,7 +69,7 @@ extension ChatAccess {
         return occupied
     }
 
-    /// Who is there already was asked when they came, and is taken out by a ban.
+    /// A user who is present was checked on arrival, and a ban removes the user.
     private func mayAppear(_ user: String, on name: String) async throws(ChatError) -> Bool {
         guard !tracker.isPresent(user, channel(name)) else { return true }
         return try await obstacle(to: .being, of: user, in: name) == nil
@@ -79,7 +79,7 @@ extension ChatAccess {
 }
 
 extension [PresenceChange] {
-    /// Who comes with a state is told of with it.
+    /// Adds the state to the event of the user's arrival.
     fileprivate mutating func showing(_ state: JSONText?, of presenceKey: PresenceKey) {
         for index in indices where self[index].happening == .joined && self[index].presenceKey == presenceKey {
             self[index].state = state

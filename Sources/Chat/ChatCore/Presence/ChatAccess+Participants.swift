@@ -1,12 +1,12 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// The user enters an open channel, and stays while one of their streams lasts; without any, for as long as a sign of
-    /// life does (this call is one).
+    /// Makes the user enter an open channel. The user stays inside while one of the user's streams lasts; without a
+    /// stream, for the duration of a heartbeat, which this call is.
     ///
-    /// - Returns: whether the user was not inside before, and how many are inside now.
+    /// - Returns: true when the user was not inside before, and the number of users inside now.
     /// - Throws: `.notFound` for a channel without a record; `.conflict`, slug `not_open`, for one with members;
-    ///   `.forbidden` for who is banned.
+    ///   `.forbidden` for a banned user.
     public func enter(_ user: String, into name: String) async throws(ChatError) -> (isNew: Bool, count: Int) {
         try demandOwn(user, on: name, for: "participant.entered")
         try await demandOpen(name)
@@ -14,7 +14,8 @@ extension ChatAccess {
         let presenceKey = presenceKey(.participant, user, name)
         let age = limits.presenceAge
         let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
-            // Once more, in the line in which who is banned is sent out: a ban decided meanwhile comes before or behind this.
+            // Checked again in the queue that also removes banned users: a concurrent ban is ordered before or after
+            // this entry.
             try await demandOpen(name)
             try await demand(.being, of: user, in: name)
             return try await board.renew([presenceKey], for: age)
@@ -23,15 +24,15 @@ extension ChatAccess {
         return (false, try await tracker.board.counts(of: [presenceKey.presenceScope])[0])
     }
 
-    /// The user leaves an open channel, with all devices. Harmless for who is not inside.
+    /// Makes the user leave an open channel, with all devices. Harmless for a user who is not inside.
     public func exit(_ user: String, from name: String) async throws(ChatError) {
         try demandOwn(user, on: name, for: "participant.exited")
         let presenceKey = presenceKey(.participant, user, name)
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([presenceKey]) }
     }
 
-    /// Who is inside an open channel after a user, by name.
-    /// - Throws: as `enter` for a channel that is none.
+    /// The users inside an open channel, after a user, by name.
+    /// - Throws: as `enter` for a channel that is not open.
     public func participants(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Occupancy {
@@ -40,8 +41,8 @@ extension ChatAccess {
         return inside
     }
 
-    /// One who is inside an open channel; nil when the user is not.
-    /// - Throws: as `enter` for a channel that is none.
+    /// One user inside an open channel; nil when the user is not inside.
+    /// - Throws: as `enter` for a channel that is not open.
     public func participant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
         try await demandHearing(of: name)
         try await demandOpen(name)

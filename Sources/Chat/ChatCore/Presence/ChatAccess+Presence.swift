@@ -2,13 +2,14 @@ public import ChatModel
 public import JSON
 
 extension ChatAccess {
-    /// A sign of life: the user is present on the channel for so long from now, or until they leave.
+    /// Sends a heartbeat: the user is present on the channel for the duration, or until the user leaves.
     ///
     /// - Parameters:
-    ///   - duration: nil for what the gateway's limit says; 2 s to a day.
-    ///   - state: what the user shows there from now on; nil leaves it as it is.
-    /// - Returns: whether the user was not there before.
-    /// - Throws: `.forbidden` for who is banned, and on a private channel for who is no member; `.tooLarge` for a state.
+    ///   - duration: 2 s to a day; nil for the gateway's default.
+    ///   - state: the user's new state on the channel; nil leaves it unchanged.
+    /// - Returns: true when the user was not present before.
+    /// - Throws: `.forbidden` for a banned user, and on a private channel for a user who is not a member; `.tooLarge`
+    ///   for a state.
     public func appear(
         _ user: String, on name: String, for duration: Duration? = nil, state: JSONText? = nil
     ) async throws(ChatError) -> Bool {
@@ -21,7 +22,7 @@ extension ChatAccess {
         let presenceKey = presenceKey(.occupant, user, name)
         let duration = duration ?? limits.presenceAge
         let changes = try await tracker.ask(presenceOrigin) { board throws(ChatError) in
-            // Once more, in the line in which who is banned is sent out.
+            // Checked again in the queue that also removes banned users.
             try await demand(.being, of: user, in: name)
             var changes = try await board.renew([presenceKey], for: duration)
             if let state { changes += try await board.setState(Self.shown(state), of: presenceKey) }
@@ -30,16 +31,16 @@ extension ChatAccess {
         return changes.contains { $0.happening == .joined }
     }
 
-    /// The user leaves the channel, with all devices. Harmless for who is not there.
+    /// Makes the user leave the channel, with all devices. Harmless for a user who is not present.
     public func disappear(_ user: String, from name: String) async throws(ChatError) {
         try demandOwn(user, on: name, for: "presence.left")
         let presenceKey = presenceKey(.occupant, user, name)
         try await tracker.ask(presenceOrigin) { board throws(ChatError) in try await board.leave([presenceKey]) }
     }
 
-    /// What the user shows on the channel, in place of what was there; an empty object is nothing.
-    /// - Parameter tellsAgain: whether it is told also when it is what the user shows already.
-    /// - Throws: `.notFound`, slug `not_present`, for who is not there.
+    /// Sets the user's state on the channel, replacing the earlier one. An empty object clears it.
+    /// - Parameter tellsAgain: true when an unchanged state is announced as well.
+    /// - Throws: `.notFound`, slug `not_present`, for a user who is not present.
     public func show(
         _ state: JSONText, as user: String, on name: String, tellsAgain: Bool = false
     ) async throws(ChatError) {
@@ -55,20 +56,20 @@ extension ChatAccess {
         }
     }
 
-    /// Who is present on the channel after a user, by name.
+    /// The users present on the channel, after a user, by name.
     public func occupants(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int
     ) async throws(ChatError) -> Occupancy {
         try await seated(.occupant, name, after: user, order, limit: limit)
     }
 
-    /// One who is present; nil when the user is not.
+    /// One present user; nil when the user is not present.
     public func occupant(_ user: String, of name: String) async throws(ChatError) -> Occupancy.Occupant? {
         try await demandHearing(of: name)
         return try await tracker.board.occupant(presenceKey(.occupant, user, name))
     }
 
-    /// The channels a user is present on, as far as the caller may know of them.
+    /// The channels on which a user is present, as far as the caller may know of them.
     public func presentChannels(of user: String) async throws(ChatError) -> [String] {
         try caller.demand(.read)
         try Names.check(user: user)
@@ -83,9 +84,10 @@ extension ChatAccess {
         return channels
     }
 
-    /// Takes a user out of a channel in every way: present, inside, typing. For who bans somebody; told after the ban.
+    /// Removes a user from a channel in every form (present, inside, typing), for a ban. The events follow the event of
+    /// the ban.
     ///
-    /// - Parameter moderator: nil when an operator of the app did.
+    /// - Parameter moderator: nil for an operator of the app.
     func expel(_ user: String, from name: String, by moderator: String?) async throws(ChatError) {
         let presenceKeys = PresenceKind.allCases.map { presenceKey($0, user, name) }
         var origin = presenceOrigin
@@ -94,7 +96,7 @@ extension ChatAccess {
     }
 }
 
-// MARK: - What all of it asks
+// MARK: - Checks
 
 extension ChatAccess {
     func presenceKey(_ kind: PresenceKind, _ user: String, _ channel: String) -> PresenceKey {
@@ -112,9 +114,10 @@ extension ChatAccess {
             of: PresenceScope(kind, channel(name)), after: user, order, limit: limit)
     }
 
-    /// Whether the caller may say where the user is: the user, and whoever may emit for any.
+    /// Requires that the caller may report the user's presence: the user's own credential, or one that may emit for any
+    /// user.
     ///
-    /// - Parameter type: the event that says it.
+    /// - Parameter type: the event type of the report.
     func demandOwn(_ user: String, on name: String, for type: String) throws(ChatError) {
         try Names.check(channel: name)
         try caller.demand(channel: name)

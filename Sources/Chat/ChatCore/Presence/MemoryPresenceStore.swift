@@ -2,12 +2,12 @@ public import ChatModel
 public import JSON
 public import Locking
 
-/// The presence board of one process, in memory. No call waits: a lock is held for microseconds.
+/// The presence store of one process, in memory. No call blocks: a lock is held for microseconds.
 public final class MemoryPresenceStore: PresenceStore {
     private let table: Lock<PresenceTable>
     private let uptime: @Sendable () -> UInt64
 
-    /// - Parameter uptime: nanoseconds that only grow; stays end by it.
+    /// - Parameter uptime: a monotonic time in nanoseconds, for the ends of entries.
     public init(limits: Limits, uptime: @escaping @Sendable () -> UInt64 = { uptimeNanoseconds() }) {
         table = Lock(PresenceTable(limit: limits.presenceKeys))
         self.uptime = uptime

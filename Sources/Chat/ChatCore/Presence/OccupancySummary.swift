@@ -1,11 +1,11 @@
 import ChatModel
 import JSON
 
-/// Who came and went on a busy channel since that was last told (`pubnub-wire.md` 11.8).
+/// The users who joined and left a busy channel since the last summary, which is the event `presence.interval`.
 struct OccupancySummary {
-    /// Beyond it the names are left out of the event: who wants to know asks who is there.
+    /// The size beyond which the event omits the names. Clients then request the list of present users.
     static let bytesMost = 30_000
-    /// More names than this cannot fit.
+    /// The number of names that certainly does not fit.
     private static let namesMost = bytesMost / 4
 
     let due: Timetoken
@@ -15,7 +15,7 @@ struct OccupancySummary {
 
     init(due: Timetoken) { self.due = due }
 
-    /// Coming and going takes turns, so a second change of the same user undoes the first.
+    /// Joins and leaves of a user alternate, so a second change of the same user cancels the first.
     mutating func note(_ change: PresenceChange) {
         occupancy = change.occupancy
         guard !hasOverflown else { return }
@@ -25,7 +25,7 @@ struct OccupancySummary {
         if hasOverflown { net = [:] }
     }
 
-    /// The event's data; nil when everything is as it was.
+    /// The event's data; nil when nothing changed on balance.
     var data: JSONText? {
         if !hasOverflown, net.isEmpty { return nil }
         let full = hasOverflown ? nil : print { writer in names(to: &writer) }

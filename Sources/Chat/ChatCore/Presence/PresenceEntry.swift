@@ -1,15 +1,15 @@
 import ChatModel
 import JSON
 
-/// One user in one venue, from coming to going.
+/// One user in one scope, from the first sign of presence to the last.
 final class PresenceEntry {
     let presenceKey: PresenceKey
     var state: JSONText?
-    /// Connections that hold it by name; few.
+    /// The connections that hold the entry explicitly; usually few.
     var holders: [HolderID] = []
-    /// Until when the last sign of life is good, as uptime; zero without one.
+    /// The end of the last heartbeat, as uptime; zero without a heartbeat.
     var renewedUntil: UInt64 = 0
-    /// The deadline that stands in the heap for it; later ones are queued when this one comes.
+    /// The queued deadline of the entry. A later deadline is queued when this one is reached.
     var queued = UInt64.max
 
     init(_ presenceKey: PresenceKey) { self.presenceKey = presenceKey }
@@ -18,28 +18,28 @@ final class PresenceEntry {
 /// One connection of a user.
 final class Link {
     let user: UserID
-    /// What it holds by name.
+    /// The entries that it holds explicitly.
     var entries = PresenceIndex<PresenceScope>()
-    /// When it counts as gone; `max` while it is there.
+    /// The time at which it counts as gone; `max` while it is connected.
     var ends = UInt64.max
     var queued = UInt64.max
 
     init(_ user: UserID) { self.user = user }
 }
 
-/// One user: where, and by which connections.
+/// The presence of one user: the entries and the connections.
 struct UserPresence {
     var entries = PresenceIndex<PresenceScope>()
-    /// How many connections there are.
+    /// The number of connections.
     var links = 0
 
     var isGone: Bool { entries.isEmpty && links == 0 }
 }
 
-/// Those in one venue.
+/// The entries in one scope.
 struct PresenceGroup {
     private var entries = PresenceIndex<ExactText>()
-    /// The names in their order, made when somebody asks for it: a storm comes and goes without.
+    /// The sorted names, made on demand, so that a burst of joins and leaves costs no sorting.
     private var names: [ExactText]?
 
     var count: Int { entries.count }
@@ -70,7 +70,7 @@ struct PresenceGroup {
 }
 
 extension [ExactText] {
-    /// Where the first element above `name`, or at it, stands in this sorted list.
+    /// The index of the first element after `name`, or at it, in this sorted list.
     fileprivate func firstIndex(above name: ExactText, orAt: Bool = false) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -81,7 +81,7 @@ extension [ExactText] {
     }
 }
 
-/// What of its seat a stay is found by.
+/// The part of a presence key by which an index finds an entry.
 protocol PresenceKeyPart: Hashable {
     init(of presenceKey: PresenceKey)
 }
@@ -95,17 +95,17 @@ extension ExactText: PresenceKeyPart {
     init(of presenceKey: PresenceKey) { self.init(presenceKey.user) }
 }
 
-/// Stays by a part of their seats.
+/// Presence entries by a part of their keys.
 ///
-/// Most tables have one: a user is in one place, a connection holds it, nobody else is there. It stands by itself, because a
-/// dictionary for it would take more memory than all else that is kept of the stay.
+/// Most indexes have one entry: a user is in one place, a connection holds one key, a channel has one user. A single
+/// entry is stored without a dictionary, which would take more memory than everything else stored about the entry.
 struct PresenceIndex<Key: PresenceKeyPart> {
     private var first: PresenceEntry?
     private var others: [Key: PresenceEntry] = [:]
 
     var count: Int { others.count + (first == nil ? 0 : 1) }
     var isEmpty: Bool { first == nil && others.isEmpty }
-    /// In no order.
+    /// All entries, unordered.
     var all: [PresenceEntry] { (first.map { [$0] } ?? []) + others.values }
 
     subscript(key: Key) -> PresenceEntry? {
@@ -115,7 +115,7 @@ struct PresenceIndex<Key: PresenceKeyPart> {
                 first = newValue
             } else {
                 others[key] = newValue
-                // The memory of a crowd goes with the crowd.
+                // Frees the memory of a large dictionary when it becomes empty.
                 if others.isEmpty { others = [:] }
             }
         }

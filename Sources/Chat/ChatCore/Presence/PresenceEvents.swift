@@ -1,22 +1,22 @@
 import ChatModel
 import JSON
 
-/// Makes events of what has changed on the presence board, in its order.
+/// Makes events of changes in the presence store, in the store's order.
 ///
-/// Belongs to the one task that works there. What the log does not take is kept for the next time, up to a bound: these
-/// events are for those who listen now, and the board can always be asked.
+/// Used by a single task. Events that the log does not accept are kept for the next attempt, up to a limit. These
+/// events are for current listeners, and the store can always be queried.
 struct PresenceEvents {
-    /// Events of one append.
+    /// The number of events per append.
     private static let batch = 500
-    /// How many of those who type are named.
+    /// The maximum number of typing users listed in an event.
     static let typingNamed = 20
 
-    /// A change, and what has to be known of the moment when it happened.
+    /// A change, with the facts that are only known at the time of the change.
     struct Report {
         var change: PresenceChange
         var origin: PresenceOrigin
         var at: Timetoken
-        /// Who types after it, where that is told.
+        /// The users who type after the change, for events that list them.
         var typing: [String] = []
     }
 
@@ -27,7 +27,7 @@ struct PresenceEvents {
 
     init(limits: Limits) { self.limits = limits }
 
-    /// Whether nothing is gathered or waits to be told.
+    /// True when no event is being collected or waits to be emitted.
     var isIdle: Bool { intervals.isEmpty && reports.isEmpty && untold.isEmpty }
 
     mutating func note(
@@ -49,15 +49,15 @@ struct PresenceEvents {
         }
     }
 
-    /// Whether the change is told with others. What began to be gathered is told before anything that follows it: else
-    /// somebody would be seen to leave of whom nobody has heard that they came.
+    /// True when the change is part of a summary. A change after changes that are being collected must be part of their
+    /// summary: otherwise listeners would see a user leave whose arrival was not yet announced.
     private func isOfBusyChannel(_ change: PresenceChange) -> Bool {
         guard change.presenceKey.kind == .occupant, change.happening != .stateChanged else { return false }
         let before = change.occupancy + (change.happening == .joined ? -1 : 1)
         return max(before, change.occupancy) > limits.announcedOccupants || intervals[change.presenceKey.channel] != nil
     }
 
-    /// What has been gathered for long enough becomes events. A clock that was set back ends all of it.
+    /// Makes events of summaries whose interval has ended. A clock that was set back ends all of them.
     mutating func closeIntervals(at now: Timetoken) {
         let longest = now.adding(limits.presenceInterval)
         for (channel, interval) in intervals where interval.due <= now || interval.due > longest {
@@ -69,11 +69,11 @@ struct PresenceEvents {
         }
     }
 
-    /// Hands what there is to the log.
+    /// Appends the waiting events to the log.
     mutating func tell(_ engine: any Engine, at now: Timetoken) async {
         if !reports.isEmpty {
             let printer = PresencePrinter(
-                // Without records the events name ids alone, which is all that is certain of them anyway.
+                // Without records the events contain only ids, which is correct but less complete.
                 records: (try? await PresencePrinter.records(of: reports, engine.directory)) ?? [:])
             untold += printer.drafts(of: reports)
             reports = []
@@ -83,7 +83,8 @@ struct PresenceEvents {
             do throws(ChatError) {
                 _ = try await engine.log.append(part, claim: nil)
             } catch {
-                // Whether they were stored is unknown: once too few is better than a second coming.
+                // The events may have been stored. They are dropped, because a missing event is better than a repeated
+                // one.
                 guard error.code != .outcomeUnknown else {
                     untold.removeFirst(part.count)
                     continue

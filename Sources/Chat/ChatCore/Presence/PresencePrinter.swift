@@ -1,12 +1,12 @@
 import ChatModel
 import JSON
 
-/// Prints what happened on the presence board as events of the catalogue.
+/// Prints presence changes as events of the catalogue.
 struct PresencePrinter {
-    /// Channels and users that the events show.
+    /// The records of channels and users that the events contain.
     let records: [RecordKey: Record]
 
-    /// What the events of participants and typing show of channels and users.
+    /// Reads the records of channels and users for events about participants and typing.
     static func records(
         of reports: [PresenceEvents.Report], _ directory: any Directory
     ) async throws(ChatError) -> [RecordKey: Record] {
@@ -35,7 +35,7 @@ struct PresencePrinter {
             switch report.change.presenceKey.kind {
             case .occupant: [occupant(report)]
             case .typist: [typist(report)]
-            // The number follows the last of those who come and go at once: in between nobody could see it anyway.
+            // The count follows the last of simultaneous changes; the counts in between were never visible.
             case .participant:
                 [participant(report)]
                     + (last[report.change.presenceKey.channel] == index ? [participantCount(report)] : [])
@@ -124,7 +124,7 @@ struct PresencePrinter {
         _ type: String, _ report: PresenceEvents.Report, kind: EventKind = .other,
         _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {
-        // Kept for whoever catches up, thousands at a time: with no more room than most of them take.
+        // The events are kept for catching up, thousands at a time, so the capacity is that of a typical event.
         let data = JSONText(capacity: 64) { writer in
             writer.beginObject()
             print(&writer)

@@ -2,7 +2,8 @@ import ChatModel
 import JSON
 import Locking
 
-/// Who is where, and until when: the tables of the presence board. Time is handed in, as uptime in nanoseconds.
+/// The data of the presence store: entries, connections and their deadlines. Times are passed in, as uptime in
+/// nanoseconds.
 struct PresenceTable {
     private let limit: Int
     private var rooms: [PresenceScope: PresenceGroup] = [:]
@@ -21,7 +22,7 @@ struct PresenceTable {
         try admit(presenceKeys)
         let link = links[holder] ?? begin(holder, of: user)
         link.ends = .max
-        // From now on the connections say how long they stay.
+        // From now on the connections determine how long the participant entries last.
         for entry in participations(of: user) { entry.renewedUntil = 0 }
         var changes: [PresenceChange] = []
         for presenceKey in presenceKeys {
@@ -102,7 +103,7 @@ struct PresenceTable {
     }
 }
 
-// MARK: - Asking
+// MARK: - Queries
 
 extension PresenceTable {
     mutating func occupants(
@@ -117,7 +118,7 @@ extension PresenceTable {
 
     func count(of presenceScope: PresenceScope) -> Int { rooms[presenceScope]?.count ?? 0 }
 
-    /// In no order: there may be very many, and sorting them is nothing to do under a lock.
+    /// Unordered: there may be very many scopes, too many to sort under a lock.
     func presenceScopes(of kind: PresenceKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
         rooms.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
             .map { ($0.key.channel, $0.value.count) }
@@ -139,10 +140,10 @@ extension PresenceTable {
     }
 }
 
-// MARK: - Coming and going
+// MARK: - Changes
 
 extension PresenceTable {
-    /// A connection that was not there before.
+    /// Adds a new connection.
     private mutating func begin(_ holder: HolderID, of user: UserID) -> Link {
         let link = Link(user)
         links[holder] = link
@@ -204,7 +205,7 @@ extension PresenceTable {
         return changes
     }
 
-    /// The connection is no more.
+    /// Removes a connection.
     private mutating func remove(_ holder: HolderID, _ how: PresenceChange.PresenceTransition) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
         links[holder] = nil
@@ -241,7 +242,8 @@ extension PresenceTable {
         return []
     }
 
-    /// One entry for each stay: a renewal moves no entry, the deadline that comes too early is queued again.
+    /// Queues a deadline for an entry, at most one per entry. A renewal moves no queued deadline; one that is reached
+    /// too early is queued again.
     private mutating func queue(_ entry: PresenceEntry) {
         guard entry.renewedUntil < entry.queued else { return }
         entry.queued = entry.renewedUntil
@@ -256,7 +258,7 @@ extension PresenceTable {
 
     private mutating func push(_ deadline: PresenceDeadline) {
         deadlines.push(deadline)
-        // Whoever takes turns with long and short signs of life leaves entries behind that mean nothing any more.
+        // Alternating long and short heartbeats leave obsolete deadlines behind.
         if deadlines.count > 2 * (stayCount + links.count) + 64 { tidy() }
     }
 
@@ -273,7 +275,7 @@ extension PresenceTable {
     }
 }
 
-/// When somebody may have been gone for too long.
+/// The time at which an entry or a connection may have timed out.
 private struct PresenceDeadline: Comparable {
     enum Subject {
         case entry(PresenceEntry)
@@ -292,7 +294,7 @@ extension PresenceKey {
 }
 
 extension [PresenceEntry] {
-    /// By channel, so that what happens does not depend on a hash.
+    /// Sorted by channel, so that the order of events does not depend on a hash.
     fileprivate var inOrder: [PresenceEntry] {
         sorted { ExactText($0.presenceKey.channel.name) < ExactText($1.presenceKey.channel.name) }
     }

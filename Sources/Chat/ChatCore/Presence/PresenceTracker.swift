@@ -2,11 +2,11 @@ public import ChatModel
 import JSON
 import Locking
 
-/// Who is where, kept and told: the one way to the presence board of this process.
+/// The access to the presence store of this process: it runs all requests and emits the resulting events.
 ///
-/// What is wished of the board stands in line and is done by one task, a round at a time, and what has changed becomes
-/// events before the next round. So the log has comings and goings in the order in which the board has them, and thousands
-/// of clients that appear in the same second cost a few appends.
+/// One task processes the queued requests in rounds, and the changes of a round become events before the next round.
+/// The log therefore has joins and leaves in the store's order, and thousands of clients that appear in the same second
+/// cost a few appends.
 public final class PresenceTracker: Sendable {
     typealias Act = @Sendable (any PresenceStore) async throws(ChatError) -> [PresenceChange]
     private typealias Answer = Result<[PresenceChange], ChatError>
@@ -19,9 +19,9 @@ public final class PresenceTracker: Sendable {
 
     private struct State {
         var requests: [PresenceRequest] = []
-        /// Nothing ends by itself and nothing waits to be told: nobody need look each second.
+        /// True when no entry can time out and no event waits, so that no check per second is necessary.
         var isQuiet = true
-        /// Until the work is over; what is wished before it has begun waits.
+        /// True until the tracker stops. Requests that arrive before it runs wait.
         var isOpen = true
     }
 
@@ -32,7 +32,7 @@ public final class PresenceTracker: Sendable {
     private let accessCache: ChannelAccessCache
     private let state = Lock(State())
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// Somebody wished for something, so that looking each second begins again.
+    /// Signals that a request has arrived, so that the checks per second resume.
     private let stirs = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(
@@ -49,12 +49,13 @@ public final class PresenceTracker: Sendable {
 // MARK: - Connections
 
 extension PresenceTracker {
-    /// A stream or poll of a user's device is there; as often as channels are added to it, too.
+    /// Registers a stream or poll of a user's device. Also called when channels are added to it.
     ///
-    /// Every device says so: the user stays inside the open channels that they have entered for as long as one of their
-    /// connections lasts. Like all of these, it returns at once and is done in the order of the calls.
-    /// - Parameter channels: where the user is present by it, as exact names; none where the stream does not ask for
-    ///   presence.
+    /// Every device calls this: the user stays inside the open channels that the user has entered while one of the
+    /// user's connections lasts. Like all methods of this extension, it returns at once, and the calls are carried out
+    /// in order.
+    /// - Parameter channels: the exact names of the channels where it makes the user present; empty for a stream
+    ///   without presence.
     public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
         let presenceKeys = presenceKeys(of: user, on: channels)
         note { board throws(ChatError) in
@@ -62,8 +63,8 @@ extension PresenceTracker {
         }
     }
 
-    /// Without those whose users were banned since they came: these have been sent out already. To be asked in the line of
-    /// wishes.
+    /// The keys without those of users who were banned since they arrived and have already been removed. Must be called
+    /// in the queue of requests.
     func permitted(_ presenceKeys: [PresenceKey]) async -> [PresenceKey] {
         var permitted: [PresenceKey] = []
         for presenceKey in presenceKeys where await !isBanned(presenceKey.user, from: presenceKey.channel) {
@@ -78,13 +79,13 @@ extension PresenceTracker {
         return channelAccess?.user.restriction(at: clock.now)?.isBanned ?? false
     }
 
-    /// The stream goes on without these channels.
+    /// Removes channels from a stream that continues.
     public func narrowed(_ holder: HolderID, of user: UserID, without channels: [String]) {
         let presenceKeys = presenceKeys(of: user, on: channels)
         note { board throws(ChatError) in try await board.release(presenceKeys, by: holder) }
     }
 
-    /// The connection broke: what it held lasts for the grace.
+    /// Reports a broken connection. Its entries last for the grace period.
     public func broke(_ holder: HolderID) {
         let grace = limits.presenceGrace
         note { board throws(ChatError) in
@@ -93,22 +94,22 @@ extension PresenceTracker {
         }
     }
 
-    /// A poll was answered: what it still held lasts for so long, unless the next one comes.
+    /// Reports that a poll was answered. Its entries last for the duration, unless the next poll arrives.
     public func concluded(_ holder: HolderID, lasting duration: Duration) {
         note { board throws(ChatError) in try await board.conclude(holder, for: duration) }
     }
 
-    /// The connection was closed on purpose: what it held is given up at once.
+    /// Reports a connection that was closed intentionally. Its entries end at once.
     public func closed(_ holder: HolderID) {
         note { board throws(ChatError) in try await board.release(nil, by: holder) }
     }
 
-    /// Whether the user is inside the open channel, as far as this node knows. Costs nothing.
+    /// True when the user is inside the open channel, as far as this node knows. Costs nothing.
     public func isInside(_ user: String, _ channel: ChannelID) -> Bool {
         board.isTaken(PresenceKey(.participant, of: user, on: channel))
     }
 
-    /// Whether the user is present on the channel, likewise.
+    /// True when the user is present on the channel, as far as this node knows. Costs nothing.
     public func isPresent(_ user: String, _ channel: ChannelID) -> Bool {
         board.isTaken(PresenceKey(.occupant, of: user, on: channel))
     }
@@ -131,9 +132,10 @@ extension PresenceTracker {
 // MARK: - Calls
 
 extension PresenceTracker {
-    /// Has something done and waits until what has changed is told.
+    /// Runs a request and waits until its changes are emitted.
     ///
-    /// - Throws: what the board throws; `.overloaded` when too much waits, `.unavailable` when the gateway stops.
+    /// - Throws: the errors of the store; `.overloaded` when too many requests wait, `.unavailable` when the gateway
+    ///   stops.
     @discardableResult
     func ask(
         _ origin: PresenceOrigin = PresenceOrigin(), _ act: @escaping Act
@@ -153,7 +155,7 @@ extension PresenceTracker {
         return try answer.get()
     }
 
-    /// Looks at once who has been silent for too long, and tells it.
+    /// Ends the entries that have timed out and emits their events, at once.
     public func beat() async throws(ChatError) {
         try await ask { board throws(ChatError) in try await board.expire() }
     }
@@ -162,7 +164,7 @@ extension PresenceTracker {
 // MARK: - Running
 
 extension PresenceTracker {
-    /// Works until cancelled. To be run once.
+    /// Processes requests until cancelled. Call it once.
     func run() async {
         var teller = PresenceEvents(limits: limits)
         await withDiscardingTaskGroup { group in
@@ -177,11 +179,11 @@ extension PresenceTracker {
         for request in rest { request.promise?.resume(returning: .failure(.presenceStopped)) }
     }
 
-    /// Looks each second who has been silent for too long; where nobody can be, it sleeps until somebody comes.
+    /// Checks for timeouts every second. While none is possible, it sleeps until the next request.
     private func pulse() async {
         for await _ in stirs.stream {
             while !Task.isCancelled {
-                // Cancellation shows at the loop's head.
+                // The loop condition checks for cancellation.
                 try? await Task.sleep(for: .seconds(1))
                 guard state.withLock({ !$0.isQuiet }) else { break }
                 look()
@@ -206,7 +208,7 @@ extension PresenceTracker {
         teller.closeIntervals(at: clock.now)
         await teller.tell(engine, at: clock.now)
         let isQuiet = teller.isIdle && !board.mayExpire
-        // What was wished meanwhile is looked at in the next round.
+        // Requests that arrived meanwhile are part of the next round.
         state.withLock { $0.isQuiet = isQuiet && $0.requests.isEmpty }
         for (request, answer) in zip(requests, answers) { request.promise?.resume(returning: answer) }
     }
@@ -222,13 +224,13 @@ extension PresenceTracker {
     }
 }
 
-/// What a call that changes who is where has to say about itself.
+/// The origin of a presence change.
 struct PresenceOrigin: Sendable {
     var device: String?
     var cause: String?
-    /// Who did it, when it was somebody else than the user concerned.
+    /// The user who made the change, if it is not the user concerned.
     var user: String?
-    /// The event's form on PubNub's wire, as a client published it; nil for the usual one.
+    /// The event's form on PubNub's wire, as a client published it; nil for the standard form.
     var wire: JSONText?
 }
 

@@ -1,15 +1,15 @@
 public import ChatModel
 import JSON
 
-/// Everything that was attached to messages in the order of its places: edits and deletions as well, as actions of whoever
-/// did them.
+/// The actions on messages, in the order of their timetokens. Edits and deletions are included, as actions of the users
+/// who made them.
 extension ChatAccess {
-    /// The newest actions of a channel between two places, oldest first, and whether there are more before them.
+    /// The newest actions of a channel between two timetokens, oldest first, and whether earlier ones follow.
     ///
     /// - Parameters:
     ///   - after: exclusive, as is `before`.
     ///   - limit: 1 to `Limits.pageMost`.
-    ///   - thread: on which messages.
+    ///   - thread: the thread of the messages.
     public func actions(
         in channel: String, after: Timetoken, before: Timetoken, limit: Int, thread: HistoryRequest.Thread = .any
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {
@@ -25,7 +25,8 @@ extension ChatAccess {
         }
     }
 
-    /// Those whose message is still there: what is attached goes later, see `ChatService.keepGleaning`.
+    /// The actions whose message still exists. Records of removed messages are cleaned up later; see
+    /// `ChatService.keepGleaning`.
     private func present(
         _ actions: [MessageActionRecord], _ thread: HistoryRequest.Thread
     ) async throws(ChatError) -> [MessageActionRecord] {
@@ -52,12 +53,13 @@ extension ChatAccess {
             }
             hasMore = hasMore || page.hasMore
         }
-        // A message that was edited and deleted stands in two of the lists.
+        // A message that was edited and deleted is in two of the lists.
         let sorted = found.filter { range.contains($0.timetoken) }.sorted { $0.timetoken > $1.timetoken }.withoutRepeats
         return (sorted.prefix(limit).reversed(), hasMore || sorted.count > limit)
     }
 
-    /// What is attached to each of these messages, by their timetokens; oldest first, the newest thousand of each.
+    /// The actions on each of these messages, by the messages' timetokens; oldest first, the newest 1000 of each
+    /// message.
     public func actions(of events: [Event]) async throws(ChatError) -> [Timetoken: [MessageActionRecord]] {
         var all: [Timetoken: [MessageActionRecord]] = [:]
         for message in try await messages(of: events) {
@@ -75,10 +77,10 @@ extension ChatAccess {
         return all
     }
 
-    /// Of one message, where it is shown with them.
+    /// The maximum number of actions shown with a message.
     private static let shownMost = 1000
 
-    /// One action by its place; nil when there is none.
+    /// One action by its timetoken; nil when there is none.
     public func action(
         _ place: Timetoken, of timetoken: Timetoken, in channel: String
     ) async throws(ChatError) -> MessageActionRecord? {
@@ -121,7 +123,7 @@ extension HistoryRequest.Thread {
     }
 }
 
-/// Places between two, as records keep them: texts of as many digits each.
+/// The range between two timetokens, as records store them: texts with the same number of digits.
 private struct ActionRange {
     static let places: [(kind: RecordKind, field: String)] = [
         (.messageAction, "action_timetoken"), (.message, "edit.timetoken"), (.message, "deletion.timetoken"),
@@ -148,12 +150,12 @@ private struct ActionRange {
 }
 
 extension MessageRecord.Edit {
-    /// What it says, as the value of an action.
+    /// The content of the edit, as the value of an action.
     var text: String { data.saying ?? data.description }
 }
 
 extension [MessageActionRecord] {
-    /// Sorted by their places, each once.
+    /// Sorted by timetoken, without duplicates.
     fileprivate var withoutRepeats: [MessageActionRecord] {
         var actions: [MessageActionRecord] = []
         for action in self where actions.last != action { actions.append(action) }

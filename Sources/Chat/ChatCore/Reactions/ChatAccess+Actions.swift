@@ -1,17 +1,18 @@
 public import ChatModel
 import JSON
 
-/// Types of actions that are features of the gateway, under the names that chat clients of other gateways give them.
+/// The action types that are features of the gateway, with the names that chat clients of other gateways use.
 enum BuiltInAction: String { case reactions, edited, deleted, threadRootId }
 
 extension ChatAccess {
-    /// Attaches an action to a message. The types `reactions` and `edited` do what they say, and so does `deleted` with the
-    /// value `deleted`; `threadRootId` names the channel that holds the replies.
+    /// Adds an action to a message. The types `reactions` and `edited` react to the message and edit it; `deleted` with
+    /// the value `deleted` deletes it; `threadRootId` names the channel for the replies.
     ///
-    /// - Parameter evenDeleted: whether a message that is marked as deleted takes further deletions, and the name of its
-    ///   thread's channel: clients that delete and restore by actions attach both. It never takes a reaction or an edit.
-    /// - Throws: `.notFound`, `.malformed`; `.conflict` when the user has attached the same before, or who ever has
-    ///   deleted it; `.gone` when the message is deleted; `.tooMany`.
+    /// - Parameter evenDeleted: true when a message that is marked as deleted accepts further deletions and the name of
+    ///   its thread's channel: clients that delete and restore by actions add both. Such a message never accepts a
+    ///   reaction or an edit.
+    /// - Throws: `.notFound`, `.malformed`; `.conflict` when the user has added the same action before, or when anyone
+    ///   has already deleted the message; `.gone` when the message is deleted; `.tooMany`.
     public func addAction(
         _ type: String, _ value: String, to timetoken: Timetoken, in channel: String, by user: String?,
         evenDeleted: Bool = false
@@ -49,7 +50,7 @@ extension ChatAccess {
         return attached
     }
 
-    /// An edit or a deletion as an action of whoever did it.
+    /// An edit or a deletion, as an action of the user who made it.
     private static func deed(
         _ type: String, _ value: String, on message: Message, _ deed: (at: Timetoken, by: String?)?
     ) -> MessageActionRecord {
@@ -60,7 +61,8 @@ extension ChatAccess {
         return action
     }
 
-    /// Takes an action back, an edit or a deletion too: whose it is may, and who moderates the channel.
+    /// Removes an action, including an edit or a deletion. Allowed for the action's user and for moderators of the
+    /// channel.
     ///
     /// - Parameter place: the action's timetoken.
     /// - Throws: `.notFound`, `.forbidden`.
@@ -80,7 +82,7 @@ extension ChatAccess {
             action, try await scene(timetoken, in: channel, for: action.eventType(false), by: user, orTyped: true))
     }
 
-    /// What is attached to a message, by type, value and user; edits and deletions are the message's own.
+    /// The actions on a message, by type, value and user. Excludes edits and deletions, which are part of the message.
     public func actions(
         of timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {

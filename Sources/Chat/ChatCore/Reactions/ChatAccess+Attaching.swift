@@ -2,10 +2,10 @@ import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Attaches something to a message, unless it is there.
+    /// Adds an action to a message, unless it exists.
     ///
-    /// - Parameter evenDeleted: whether to a message that is marked as deleted as well.
-    /// - Returns: it, with its place, and whether it is new.
+    /// - Parameter evenDeleted: true when a message that is marked as deleted accepts it as well.
+    /// - Returns: the action with its timetoken, and true when it is new.
     func attach(
         _ action: MessageActionRecord, _ scene: MessageContext, evenDeleted: Bool = false
     ) async throws(ChatError) -> (action: MessageActionRecord, isNew: Bool) {
@@ -23,9 +23,9 @@ extension ChatAccess {
         }.value
     }
 
-    /// Takes something from a message: whose it is may, and who moderates the channel.
+    /// Removes an action from a message. Allowed for the action's user and for moderators of the channel.
     ///
-    /// - Returns: whether it was there.
+    /// - Returns: true when the action existed.
     func detach(_ action: MessageActionRecord, _ scene: MessageContext) async throws(ChatError) -> Bool {
         let key = action.key(in: app)
         return try await decide(scene, [key] + (try await shownKeys(action, scene))) { snapshot throws(ChatError) in
@@ -39,7 +39,7 @@ extension ChatAccess {
         }.value
     }
 
-    /// The records that its event shows.
+    /// The keys of the records that the action's event contains.
     private func shownKeys(
         _ action: MessageActionRecord, _ scene: MessageContext
     ) async throws(ChatError) -> [RecordKey] {
@@ -49,7 +49,7 @@ extension ChatAccess {
         return try await directory.read(scene.key).flatMap { MessageRecord($0) }.map { threadAuthorKeys($0) } ?? []
     }
 
-    /// What is told of it.
+    /// The event of an added or removed action.
     private func attached(
         _ action: MessageActionRecord, _ isThere: Bool, _ record: MessageRecord, _ scene: MessageContext,
         _ snapshot: RecordSnapshot
@@ -81,7 +81,7 @@ extension ChatAccess {
 extension MessageActionRecord {
     var isReaction: Bool { type == BuiltInAction.reactions.rawValue }
 
-    /// The event that tells of it.
+    /// The type of the action's event.
     func eventType(_ isThere: Bool) -> String {
         (isReaction ? "reaction." : "action.") + (isThere ? "added" : "removed")
     }
@@ -111,7 +111,8 @@ extension MessageRecord {
         }
     }
 
-    /// Several may say it, since the first replies of several may cross; but nobody moves a thread elsewhere.
+    /// Sets the thread's channel. Several actions may name the same channel, because first replies can be sent
+    /// concurrently, but the thread cannot move to another.
     ///
     /// - Throws: `.conflict`.
     private mutating func nameThread(_ channel: String) throws(ChatError) {
@@ -122,7 +123,7 @@ extension MessageRecord {
         threadNamings += 1
     }
 
-    /// Counts one less.
+    /// Subtracts an action.
     fileprivate mutating func give(_ action: MessageActionRecord) {
         guard action.isReaction else {
             actions = max(0, actions - 1)

@@ -1,10 +1,10 @@
 public import ChatModel
 
 extension ChatAccess {
-    /// Has a user react to a message. Once more with the same value is harmless.
+    /// Adds a user's reaction to a message. Repeating it is harmless.
     ///
-    /// - Parameter user: whose reaction; nil for the caller's own user.
-    /// - Returns: the reaction, and whether it is new.
+    /// - Parameter user: the user who reacts; nil for the caller's own user.
+    /// - Returns: the reaction, and true when it is new.
     /// - Throws: `.notFound`, `.malformed`; `.gone` when the message is deleted; `.tooMany`.
     @discardableResult
     public func react(
@@ -15,9 +15,9 @@ extension ChatAccess {
         return (action, isNew)
     }
 
-    /// Takes a user's reaction back. Harmless where there is none.
+    /// Removes a user's reaction. Harmless when there is none.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: true when there was one.
     /// - Throws: `.notFound` when there is no such message.
     @discardableResult
     public func takeBack(
@@ -27,7 +27,7 @@ extension ChatAccess {
         return try await detach(reaction, scene)
     }
 
-    /// Who reacted to a message, by value and user.
+    /// The reactions to a message, by value and user.
     public func reactions(
         to timetoken: Timetoken, in channel: String, _ list: RecordList
     ) async throws(ChatError) -> Page<MessageActionRecord> {
@@ -36,10 +36,11 @@ extension ChatAccess {
             beginning: MessageActionRecord.prefix(channel, timetoken, MessageActionRecord.reaction), list)
     }
 
-    /// A user's reaction to a message; nil where the user has not reacted with that value.
+    /// A user's reaction to a message; nil when the user has not reacted with that value.
     ///
-    /// - Parameter user: whose reaction; nil for the caller's own user.
-    /// - Throws: `.notFound` when there is no such message, or none the caller may read; `.malformed` where neither names a user.
+    /// - Parameter user: the user who reacted; nil for the caller's own user.
+    /// - Throws: `.notFound` when there is no such message or the caller may not read it; `.malformed` when neither the
+    ///   parameter nor the caller names a user.
     public func reaction(
         _ value: String, to timetoken: Timetoken, in channel: String, by user: String?
     ) async throws(ChatError) -> MessageActionRecord? {
@@ -61,7 +62,7 @@ extension ChatAccess {
         return (scene, action)
     }
 
-    /// Whose it is: what is attached to a message is always somebody's.
+    /// The user of an action; every action belongs to a user.
     static func named(_ actor: Actor) throws(ChatError) -> String {
         guard let user = actor.user else { throw unnamed }
         return user

@@ -1,7 +1,8 @@
 public import ChatModel
 public import JSON
 
-/// The two marks of a member: up to which message a device of the user has got, and up to which the user has read.
+/// The two marks of a member: the newest message delivered to a device of the user, and the newest message that the
+/// user has read.
 public enum ReceiptKind: Sendable, CaseIterable {
     case delivered, read
 
@@ -12,7 +13,7 @@ public enum ReceiptKind: Sendable, CaseIterable {
         }
     }
 
-    /// Marks only go forward; what is read has been delivered.
+    /// Moves a mark forward, never back. A read message counts as delivered.
     func set(_ mark: Timetoken, on membership: inout MembershipRecord) {
         membership.delivered = max(membership.delivered, mark)
         if self == .read { membership.read = max(membership.read, mark) }
@@ -25,7 +26,7 @@ public enum ReceiptKind: Sendable, CaseIterable {
         }
     }
 
-    /// Who is invited sees what is read, and not what is delivered (`sendbird.md` 1.4).
+    /// Invited users receive read receipts, but not delivery receipts.
     var audience: Audience {
         switch self {
         case .delivered: .rule(.joinedButOrigin)
@@ -35,13 +36,14 @@ public enum ReceiptKind: Sendable, CaseIterable {
 }
 
 extension ChatAccess {
-    /// Moves a member's mark forward to a message. A mark that is there already, or further, stays: however many
+    /// Moves a member's mark forward to a message. A mark that is already there or further stays, so when several
     /// devices mark at once, the newest message wins.
     ///
     /// - Parameters:
-    ///   - timetoken: the message; nil: the newest of the channel.
-    ///   - named: who does it, where the credential may name somebody; nobody marks for others.
-    /// - Throws: `.notFound`, slug `no_such_member`, for who has not joined; `.malformed` for a position nothing has.
+    ///   - timetoken: the message; nil for the newest message of the channel.
+    ///   - named: the acting user, when the credential may name one; it must be `user`.
+    /// - Throws: `.notFound`, slug `no_such_member`, for a user who has not joined; `.malformed` for a position after
+    ///   the newest event.
     public func mark(
         _ kind: ReceiptKind, _ user: String, in channel: String, at timetoken: Timetoken? = nil,
         by named: String? = nil
@@ -88,9 +90,9 @@ extension ChatAccess {
         }
     }
 
-    /// Runs a decision that counts members again while they join or leave at the same moment.
+    /// Repeats a decision that counts members while members join or leave concurrently.
     ///
-    /// - Parameter body: Its argument is the number of the attempt, from 0.
+    /// - Parameter body: takes the number of the attempt, from 0.
     private func counting<Value>(
         _ body: (_ attempt: Int) async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -106,15 +108,15 @@ extension ChatAccess {
 
     /// The effect of a receipt that a client published.
     public enum PublishedReceipt: Sendable, Equatable {
-        /// The mark moved, by the event at this place.
+        /// The mark moved, with the event at this timetoken.
         case moved(Timetoken)
-        /// The mark stays: it is there already or beyond, or the receipt names no message of the channel.
+        /// The mark stays: it is already there or further, or the receipt names no message of the channel.
         case unmoved
-        /// The user has no mark there, as no member.
+        /// The user is not a member and has no mark.
         case noMember
     }
 
-    /// Moves a member's read mark forward to the message that a receipt names, which a client published on PubNub's wire.
+    /// Moves a member's read mark forward to the message named by a receipt that a client published on PubNub's wire.
     ///
     /// - Parameter wire: the receipt as it was published, for the wire's subscribers.
     public func take(
@@ -131,16 +133,16 @@ extension ChatAccess {
             let decided = try await move(.read, of: user, in: channel, to: timetoken, showing: wire)
             return decided.events.first.map { .moved($0.timetoken) } ?? .unmoved
         } catch {
-            // The user has left meanwhile.
+            // The user has left in the meantime.
             guard error.code == .notFound else { throw error }
             return .noMember
         }
     }
 
-    /// Marks everything read in the channels a user has joined, as of now.
+    /// Marks everything up to now as read in the channels that a user has joined.
     ///
-    /// - Parameter channels: in these only; nil: in all where something is unread.
-    /// - Returns: in which channels the mark moved.
+    /// - Parameter channels: the channels to mark; nil for all with unread messages.
+    /// - Returns: the channels in which the mark moved.
     public func markAllRead(
         by user: String, in channels: [String]? = nil, named: String? = nil
     ) async throws(ChatError) -> [String] {
@@ -167,7 +169,7 @@ extension ChatAccess {
         return moved
     }
 
-    /// Steps are small, so that others write between them.
+    /// The number of marks per step. Steps are small, so that other writes run between them.
     private static let marksAtOnce = 10
 
     private func markRead(
@@ -191,13 +193,13 @@ extension ChatAccess {
         }.value
     }
 
-    /// Nobody marks for others.
+    /// Requires that the actor is the user: nobody sets marks for another user.
     private func demandReceipts(of user: String, by named: String?) throws(ChatError) {
         try Names.check(user: user)
         try actor(named).demand(self: user)
     }
 
-    /// A mark ahead of everything would take messages for read that nobody has written yet.
+    /// Requires a mark that is not in the future. Such a mark would count messages as read that are not written yet.
     private func check(mark timetoken: Timetoken?) async throws(ChatError) {
         guard let timetoken, try await log.watermark(of: app) < timetoken else { return }
         throw ChatError(
@@ -211,7 +213,7 @@ extension ChatAccess {
         while true {
             let page = try await log.history([request])[0]
             if let message = page.items.first { return message.timetoken }
-            // Much else may have happened since.
+            // The page may contain only other events; continues with the rest.
             guard let rest = request.rest(behind: page) else { return .zero }
             request = rest
         }
@@ -225,11 +227,11 @@ extension ChatAccess {
         return [receipt] + wireEvents(of: membership, by: membership.user, at: snapshot.next)
     }
 
-    /// The event of a mark that moved.
+    /// The event of a moved mark.
     ///
     /// - Parameters:
-    ///   - behind: How many members' marks are before it; nil where that is not told.
-    ///   - situation: Holds the records of the user, the channel and its member counts.
+    ///   - behind: the number of members whose marks are before it; nil when it is not reported.
+    ///   - snapshot: contains the records of the user, the channel and its member counts.
     func receipt(
         _ kind: ReceiptKind, _ membership: MembershipRecord, behind: Int?, _ snapshot: RecordSnapshot
     ) -> EventDraft {
@@ -254,16 +256,16 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// What a user has not read: messages of others since the mark, in the channels the user has joined, and that are not
-    /// hidden for good.
+    /// A user's unread messages: messages of other users since the read mark, in joined channels that are not hidden
+    /// permanently.
     ///
-    /// - Throws: `.forbidden` where a user's credential asks about somebody else.
+    /// - Throws: `.forbidden` when a user's credential requests another user's counts.
     public func unread(of user: String) async throws(ChatError) -> Unread {
         try demandUnread(of: user)
         return try await service.unread.unread(of: UserID(user, in: app))
     }
 
-    /// The same in one channel.
+    /// The number of unread messages of a user in one channel.
     ///
     /// - Throws: `.notFound`, slug `no_such_member`.
     public func unread(of user: String, in name: String) async throws(ChatError) -> Int {
@@ -284,8 +286,8 @@ extension ChatAccess {
 }
 
 extension ChatService {
-    /// Has a user's devices told of every change of what is unread, by `unread_count.updated` on the channel named as the
-    /// user: from the first time with `isOn` until it was asked for as often without.
+    /// Turns notifications of a user's unread counts on or off: each change is sent as `unread_count.updated` on the
+    /// user's own channel. Calls are counted; they stay on until every call with `isOn` is matched by one without.
     public func watchUnread(of user: UserID, isOn: Bool) async {
         if isOn { await unread.watch(user) } else { await unread.unwatch(user) }
     }

@@ -11,11 +11,11 @@ struct ReceiptMembers: Sendable {
     static let attempts = 3
 
     private let channel: ChannelID
-    /// Nil where nobody is counted.
+    /// The number of joined members; nil when members are not counted.
     private let joined: Int?
     private let lagging: [MembershipRecord]
 
-    /// Everything that a decision looks at to count, and to show the channel.
+    /// The keys that a decision reads to count members and to show the channel.
     var keys: [RecordKey] {
         let (name, app) = (channel.name, channel.app)
         return [
@@ -23,9 +23,9 @@ struct ReceiptMembers: Sendable {
         ] + lagging.map { MembershipRecord.key($0.user, name, in: app) }
     }
 
-    /// Reads the members that are behind a mark.
+    /// Reads the members whose marks are before a mark.
     ///
-    /// - Parameter attempt: The number of the attempt, from 0. From ``attempts`` on, members are not counted.
+    /// - Parameter attempt: the number of the attempt, from 0. From ``attempts`` on, members are not counted.
     init(
         _ kind: ReceiptKind, _ mark: Timetoken, in channel: ChannelID, _ chat: ChatAccess, attempt: Int
     ) async throws(ChatError) {
@@ -45,10 +45,10 @@ struct ReceiptMembers: Sendable {
         lagging = members.filter { kind.mark(of: $0) < mark }
     }
 
-    /// How many other members' marks are before a mark that moved; nil where that is not told.
+    /// The number of other members whose marks are before a moved mark; nil when it is not reported.
     ///
-    /// - Parameter own: The membership whose mark moved.
-    /// - Throws: `.conflict` where members joined or left since they were read.
+    /// - Parameter own: the membership whose mark moved.
+    /// - Throws: `.conflict` when members joined or left since they were read.
     func behind(
         _ kind: ReceiptKind, _ mark: Timetoken, besides own: RecordKey, _ snapshot: RecordSnapshot
     ) throws(ChatError) -> Int? {

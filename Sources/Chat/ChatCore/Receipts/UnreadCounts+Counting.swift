@@ -2,20 +2,20 @@ import ChatModel
 import JSON
 
 extension UnreadCounts {
-    /// What a user has not read, of everything that is committed by now.
+    /// The unread counts of a user, including everything that is committed by now.
     func unread(of user: UserID) async throws(ChatError) -> Unread { try await refreshed(user).sum }
 
-    /// The same in one channel; nil where the user is no member.
+    /// The unread count of a user in one channel; nil when the user is not a member.
     func unread(of user: UserID, in channel: ChannelID) async throws(ChatError) -> Int? {
         try await refreshed(user).channels[ExactText(channel.name)]?.unread
     }
 
-    /// Where a user has something unread, by name.
+    /// The names of the channels where a user has unread messages.
     func channels(of user: UserID) async throws(ChatError) -> [String] {
         try await refreshed(user).channels.filter { $0.value.unread > 0 }.keys.sorted().map(\.text)
     }
 
-    /// Brings a holder up to everything that is committed by now.
+    /// Updates a holder to everything that is committed by now.
     private func refreshed(_ user: UserID) async throws(ChatError) -> Holder {
         guard await reach(try await log.watermark(of: user.app)) else { throw .notListening }
         holders[user, default: Holder()].asking += 1
@@ -29,18 +29,18 @@ extension UnreadCounts {
         return holders[user] ?? Holder()
     }
 
-    /// Counts what is stale, unless somebody does already, who is waited for then: of two who counted at once, one would
-    /// take what has come since for counted by the other.
+    /// Counts stale channels. If a count for the user is already running, it waits for it: of two concurrent counts,
+    /// one would treat newer messages as already counted by the other.
     private func inTurn(_ user: UserID) async throws(ChatError) {
         guard counting[user] == nil else {
             return await withCheckedContinuation { waiter in
-                // Others may have had a turn on the way here.
+                // Another task may have changed the state before this point.
                 if counting[user] == nil { waiter.resume() } else { counting[user]?.append(waiter) }
             }
         }
         counting[user] = []
         defer { for waiter in counting.removeValue(forKey: user) ?? [] { waiter.resume() } }
-        // In parts, so that a page of the store is not held up by thousands of counts.
+        // In parts, so that thousands of counts do not delay a page of the store.
         var stale = staleChannels(of: user)[...]
         while !stale.isEmpty {
             try await count(Array(stale.prefix(Self.countsAtOnce)), of: user)
@@ -68,7 +68,7 @@ extension UnreadCounts {
         use(user)
     }
 
-    /// Counts channels anew. What becomes stale meanwhile stays stale.
+    /// Recounts channels. A channel that becomes stale meanwhile stays stale.
     private func count(_ channels: [String], of user: UserID) async throws(ChatError) {
         var turns: [ExactText: Int] = [:]
         for channel in channels { turns[ExactText(channel)] = holders[user]?.channels[ExactText(channel)]?.turns }
@@ -76,8 +76,8 @@ extension UnreadCounts {
         for channel in channels where found[ExactText(channel)] == nil {
             if isCurrent(channel, of: user, turns) { release(ChannelID(channel, in: user.app), of: user) }
         }
-        // A mark may be ahead of what was taken from the log; what is added from here on lies behind it. One that was moved
-        // here may be ahead of the log itself.
+        // A mark may be ahead of the events taken from the log so far; everything added after this wait is newer than
+        // the mark. The mark of an imported membership may be ahead of the log itself.
         let marks = found.values.map(\.since).max() ?? .zero
         guard await reach(min(marks, try await log.watermark(of: user.app))) else { throw .notListening }
         let end = position
@@ -99,7 +99,7 @@ extension UnreadCounts {
         holders[user]?.channels[ExactText(channel)]?.turns == turns[ExactText(channel)]
     }
 
-    /// What the records say: by channel, those left out where there is no membership.
+    /// The stored state by channel; channels without a membership are left out.
     private func standing(
         of user: UserID, in channels: [String]
     ) async throws(ChatError) -> [ExactText: UnreadChannel] {
@@ -121,7 +121,7 @@ extension UnreadCounts {
         return found
     }
 
-    /// Messages of others after a position each, up to one.
+    /// The number of other users' messages after a position in each channel, up to `end`.
     private func messages(
         in channels: [ExactText: Timetoken], upTo end: Timetoken, for user: UserID
     ) async throws(ChatError) -> [ExactText: Int] {
@@ -146,8 +146,8 @@ extension UnreadCounts {
             })
     }
 
-    /// How many of these messages of others are still kept but marked as deleted; each had an event behind it that said so,
-    /// which may have been taken back.
+    /// The number of these messages that are kept but marked as deleted. Each deletion has a later event, and may have
+    /// been undone.
     private func marked(_ messages: [HistoryRequest], for user: UserID) async throws(ChatError) -> [Int] {
         let requests = messages.map { messages in
             var request = messages

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 extension UnreadCounts {
-    /// Keeps a user's devices told until the same number of `unwatch`.
+    /// Starts notifying a user's devices, until a matching number of `unwatch` calls.
     func watch(_ user: UserID) {
         holders[user, default: Holder()].watchers += 1
         untold.insert(user)
@@ -16,15 +16,15 @@ extension UnreadCounts {
         becameIdle()
     }
 
-    /// Has a user's devices told, watched or not: who has just read waits for it. Nobody is counted for who was not before.
+    /// Notifies a user's devices once, watched or not, because a user who has just read messages waits for the new
+    /// count. Does nothing for a user who is not held in memory.
     func tell(_ user: UserID) {
         guard holders[user]?.isLoaded ?? false else { return }
         holders[user]?.isOwed = true
         untold.insert(user)
     }
 
-    /// Tells whose sums differ from what was told, again and again, until cancelled: what comes within 300 ms goes
-    /// together.
+    /// Notifies users whose counts have changed, until cancelled. Changes within 300 ms are combined.
     func keepTelling() async {
         for await _ in news.stream {
             try? await Task.sleep(for: .milliseconds(300))  // cancellation ends the stream
@@ -32,8 +32,7 @@ extension UnreadCounts {
         }
     }
 
-    /// Tells each user whose sum differs from what was told: one event each, whatever came together, and those of many users
-    /// in one commit.
+    /// Notifies each user whose counts have changed: one event per user, and one commit for many users.
     func tellChanges() async {
         var users = Array(untold.filter { user in holders[user].map { $0.watchers > 0 || $0.isOwed } ?? false })[...]
         untold = []
@@ -81,7 +80,8 @@ extension UnreadCounts {
         }
     }
 
-    /// Absolute numbers; a custom type that has fallen to nothing is named once more, so that its badge can go.
+    /// The event with absolute counts. A custom type whose count fell to zero is included once, so that clients can
+    /// remove its badge.
     private func event(_ sum: Unread, before: Unread, for user: UserID) -> EventDraft {
         var types = sum.byCustomType
         for type in before.byCustomType.keys where types[type] == nil { types[type] = 0 }
@@ -108,23 +108,23 @@ extension UnreadCounts {
 }
 
 extension UnreadCounts {
-    /// Channels of a user that one turn tells of.
+    /// The number of a user's channels that one turn reports.
     private static let activitiesAtOnce = 50
 
-    /// The channels of a user whose number differs from what `channel.activity` told last, with the events that say so; none
-    /// where no device of the user follows it. Those that were told of less than a second ago come later.
+    /// The channels of a user whose count differs from the last `channel.activity`, with their events. Empty when no
+    /// device of the user follows that type. Channels reported less than a second ago come later.
     func activity(of user: UserID) async -> [(channel: ExactText, unread: Int, draft: EventDraft)] {
         guard let holder = holders[user], holder.followsActivity else { return [] }
         let now = clock.now
         let changed = holder.channels.filter { $0.value.unread != $0.value.told ?? 0 }
-        // A clock that was set back makes all of it due.
+        // A clock that was set back makes all channels due.
         let due = changed.filter { $0.value.due <= now || $0.value.due > now.adding(ChannelActivity.interval) }
         if due.count < changed.count { untold.insert(user) }
         guard !due.isEmpty else { return [] }
-        // A user with very many channels is told of the rest in the next turns.
+        // The remaining channels of a user with very many are reported in the next turns.
         let names = Array(due.keys.sorted().prefix(Self.activitiesAtOnce))
         if names.count < due.count { untold.insert(user) }
-        // Without records the events name ids alone, which is all that is certain of them anyway.
+        // Without records the events contain only ids, which is correct but less complete.
         let records = (try? await directory.read(names.map { ChannelRecord.key($0.text, in: user.app) })) ?? []
         return names.enumerated().map { index, name in
             let record = index < records.count ? records[index].flatMap { ChannelRecord($0) } : nil
@@ -143,7 +143,7 @@ extension UnreadCounts {
         return draft
     }
 
-    /// Nobody follows what is unread in the user's channels any more.
+    /// Ends `channel.activity` for a user that no device follows any longer.
     func endActivity(of user: UserID) {
         guard holders[user]?.followsActivity == true else { return }
         holders[user]?.followsActivity = false

@@ -1,23 +1,23 @@
 import ChatModel
 import JSON
 
-/// What users have not read, held for those who were asked for lately and for those who are watched.
+/// The unread counts of users, held for users who were requested recently and for watched users.
 ///
-/// A message that commits adds one for each holder who has joined its channel. Whatever else happens to a channel (a mark
-/// moves, a member leaves, a message is deleted) makes it *stale* for its holders, and it is counted in the log again
-/// when next asked for: nothing is taken away by reckoning, so nothing can drift.
+/// A committed message adds one for each holder who has joined its channel. Any other change of a channel (a mark
+/// moves, a member leaves, a message is deleted) makes the channel *stale* for its holders, and the next request counts
+/// it again in the log. Counts are never decremented, so they cannot drift.
 actor UnreadCounts {
     struct Holder: Sendable {
         var channels: [ExactText: UnreadChannel] = [:]
         var isLoaded = false
         var watchers = 0
-        /// Whether a device of the user has named `channel.activity` while the user was watched.
+        /// True when a device of the user has selected `channel.activity` by name while the user was watched.
         var followsActivity = false
-        /// Who is waiting for its numbers: it cannot be let go meanwhile.
+        /// The number of requests that wait for the counts; the holder stays in memory meanwhile.
         var asking = 0
-        /// To be told once, watched or not.
+        /// True when the next notification is due even if the user is not watched.
         var isOwed = false
-        /// What the user's devices were told last.
+        /// The counts that the user's devices received last.
         var told: Unread?
         var lastUse: UInt64 = 0
 
@@ -35,7 +35,7 @@ actor UnreadCounts {
     let directory: any Directory
     let pendingDeletions: PendingDeletions
     let clock: WallClock
-    /// Which of these users follow `channel.activity` now.
+    /// The users among the given ones who follow `channel.activity` now.
     let following: @Sendable ([UserID]) async -> Set<UserID>
     private let capacity: Int
     private enum Phase { case idle, running, over }
@@ -43,22 +43,22 @@ actor UnreadCounts {
     private var phase = Phase.idle
     private var starters: [CheckedContinuation<Void, Never>] = []
     private let need = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    /// Says that `untold` is not empty.
+    /// Signals that `untold` is not empty.
     let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var holders: [UserID: Holder] = [:]
-    /// For whom somebody counts now, and who waits for that.
+    /// The users for whom a count is running, with the tasks that wait for it.
     var counting: [UserID: [CheckedContinuation<Void, Never>]] = [:]
-    /// The channels of all holders, counted: asked at each use.
+    /// The number of channels of all holders, checked on each use.
     private var channelsHeld = 0
-    /// Who of them might have joined a channel.
+    /// The holders who may have joined a channel.
     var audience: [ChannelID: Set<UserID>] = [:]
-    /// Whose sum may differ from what their devices were told.
+    /// The users whose counts may differ from those that their devices received.
     var untold: Set<UserID> = [] {
         didSet { if !untold.isEmpty { news.continuation.yield() } }
     }
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
     private var uses: UInt64 = 0
-    /// False while all that is held is known to be in use: too much of it is not looked for again and again.
+    /// False while every holder is known to be in use, so that the search for unused ones is not repeated.
     private var mayHaveIdle = true
 
     init(
@@ -75,8 +75,8 @@ actor UnreadCounts {
 
     // MARK: Following the log
 
-    /// Takes what commits, until cancelled or until the engine closes. Begins when somebody is first counted for: before
-    /// that a commit costs nothing here.
+    /// Processes commits until cancelled or until the engine closes. Begins with the first count; until then a commit
+    /// costs nothing here.
     func run() async {
         defer { stopped() }
         for await _ in need.stream { break }
@@ -102,9 +102,9 @@ actor UnreadCounts {
         }
     }
 
-    /// Whether a deletion, or an edit, was taken back.
+    /// True when a deletion or an edit was undone.
     private static func isUndone(_ event: Event) -> Bool {
-        (try? JSONDocument(event.data))?.root["undone"] != nil  // what cannot be read undoes nothing
+        (try? JSONDocument(event.data))?.root["undone"] != nil  // unreadable data undoes nothing
     }
 
     private func add(_ event: Event, to users: Set<UserID>) {
@@ -123,12 +123,12 @@ actor UnreadCounts {
         }
     }
 
-    /// Waits until everything up to a position has been taken; false when the board is not running.
+    /// Waits until everything up to a position was processed; false when this is not running.
     func reach(_ target: Timetoken) async -> Bool {
         if phase == .idle {
             need.continuation.yield()
             await withCheckedContinuation { starter in
-                // Others may have had a turn on the way here.
+                // Another task may have changed the state before this point.
                 if phase == .idle { starters.append(starter) } else { starter.resume() }
             }
         }
@@ -156,9 +156,9 @@ actor UnreadCounts {
         waiters = []
     }
 
-    // MARK: Holding
+    // MARK: Holders
 
-    /// Takes note that records have changed: to be called before anybody is told.
+    /// Marks changed records. Must be called before any event of the change is sent.
     func changed(_ keys: [RecordKey]) {
         guard !holders.isEmpty else { return }
         for key in keys {
@@ -189,8 +189,8 @@ actor UnreadCounts {
         if audience[channel]?.isEmpty ?? false { audience[channel] = nil }
     }
 
-    /// Notes the use of a holder, and lets those go that were used longest ago when too much is held: a tenth more than is
-    /// needed, so that not every use looks through all.
+    /// Records the use of a holder, and removes the least recently used ones when too many are held: a tenth more than
+    /// necessary, so that not every use searches all of them.
     func use(_ user: UserID) {
         uses += 1
         holders[user, default: Holder()].lastUse = uses
@@ -206,7 +206,7 @@ actor UnreadCounts {
         }
     }
 
-    /// One use is over: its holder may be let go.
+    /// Ends one use of a holder, which may be removed from then on.
     func becameIdle() { mayHaveIdle = true }
 
     private func drop(_ user: UserID) {
@@ -218,31 +218,31 @@ actor UnreadCounts {
     }
 }
 
-/// How much a user has not read yet.
+/// The number of messages that a user has not read.
 public struct Unread: Sendable, Equatable {
     public var total = 0
-    /// By the channels' custom types; those of channels without one are in the total alone.
+    /// The counts by the channels' custom types. Channels without a custom type are only part of the total.
     public var byCustomType: [String: Int] = [:]
 
     public init() {}
 }
 
-/// One channel as one user has yet to read it.
+/// The unread state of one channel for one user.
 struct UnreadChannel: Sendable {
-    /// Whether its messages count: the user has joined it, and has not hidden it for good.
+    /// True when the channel's messages count: the user has joined it and has not hidden it permanently.
     var counts = false
     var customType: String?
-    /// Messages up to here are not looked at.
+    /// The position after which messages count.
     var since = Timetoken.zero
-    /// Unread among those up to where they were counted, and those that came after it.
+    /// Unread messages counted in the log, and those that arrived since.
     var counted = 0
     var added = 0
-    /// Has to be counted again before anybody is told.
+    /// True when the channel must be counted again before any notification.
     var isStale = true
-    /// The number that `channel.activity` told last, and when it may tell the next.
+    /// The count of the last `channel.activity`, and the time from which the next may be sent.
     var told: Int?
     var due = Timetoken.zero
-    /// How often it became stale: what is counted meanwhile counts for nothing.
+    /// The number of times that it became stale. A count during which this changes is discarded.
     var turns = 0
 
     var unread: Int { counts ? counted + added : 0 }

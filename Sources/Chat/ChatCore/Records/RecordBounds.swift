@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
 
-/// What the fields of records may hold (`Limits`). Every interface passes here, so each says the same.
+/// Checks of record fields. Every interface uses them, so all give the same errors.
 extension Limits {
     /// - Throws: `.malformed` naming the field.
     func check(_ text: String?, _ field: String) throws(ChatError) {
@@ -19,7 +19,7 @@ extension Limits {
             limit: recordValueBytes, field: field)
     }
 
-    /// - Throws: `.malformed` when it is no object, `.tooLarge`.
+    /// - Throws: `.malformed` when the value is not an object, `.tooLarge`.
     func check(object: JSONText?, _ field: String) throws(ChatError) {
         try check(value: object, field)
         guard let object, object.rawMembers() == nil else { return }

@@ -1,9 +1,9 @@
 import ChatModel
 
 extension RecordFilter {
-    /// Compiles a condition over the fields of a kind of record in the language of PubNub's wire, which orders texts and knows no
-    /// arithmetic:
-    /// `== != < > <= >= LIKE`, `&& || !`, parentheses; a field stands left, a text, number, `true`, `false` or `null` right.
+    /// Compiles a filter over the fields of a record kind, in the language of PubNub's wire. The language compares
+    /// texts by order and has no arithmetic: `== != < > <= >= LIKE`, `&& || !` and parentheses, with a field on the
+    /// left and a text, number, `true`, `false` or `null` on the right.
     ///
     /// - Throws: `.malformed`, slug `bad_filter`, with the column.
     init(_ text: String, _ fields: RecordFields, limits: Limits) throws(ChatError) {
@@ -16,7 +16,7 @@ extension RecordFilter {
     }
 }
 
-/// Reads a condition over records by recursive descent; one function for each rule.
+/// A recursive-descent parser of record filters, with one method per rule.
 private struct RecordFilterParser {
     private var lexer: FilterLexer
     private var token: FilterToken
@@ -76,7 +76,7 @@ private struct RecordFilterParser {
         throw fault("expected == != < > <= >= or LIKE")
     }
 
-    /// A known field, or a member of one that is an object: `custom.floor`, `custom["floor"]`.
+    /// A known field, or a member of a field that is an object: `custom.floor`, `custom["floor"]`.
     private mutating func field() throws(ChatError) -> String {
         let start = offset
         var name = ""
@@ -124,7 +124,7 @@ private struct RecordFilterParser {
         return value
     }
 
-    /// Stars are wildcards; a backslash tells the filter's own ones from those of the text.
+    /// The pattern for the store. `*` is the wildcard; a `*` or a backslash of the text itself is escaped.
     private mutating func pattern() throws(ChatError) -> String {
         guard case .string(let pieces) = token else { throw fault("expected a text after LIKE") }
         try advance()

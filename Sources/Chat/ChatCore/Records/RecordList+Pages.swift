@@ -3,24 +3,24 @@ public import JSON
 import Locking
 
 extension RecordList {
-    /// The bounds of one page that leaves out what a filter or a time does not take: records examined, and time. At either
-    /// bound the page is partial, and its cursor is where to continue.
+    /// The limits of one page that a filter or a time reduces: records examined, and time spent. At either limit the
+    /// page is partial, and its cursor is where to continue (docs/decisions/0017-pages-examine-at-most-10000.md).
     public static let examinedMost = 10_000
     private static let examinedTime: Duration = .seconds(2)
     /// The number of records that one read of the store requests.
     private static let stretch = 500
 
-    /// A page of what the store lists, without what the list does not ask for.
+    /// A page of a store query, reduced to what the list requests.
     ///
     /// - Parameters:
-    ///   - query: which records, and in which order where the list names none.
-    ///   - members: what a filter may name; nil where the list takes none.
-    ///   - created: when an item was made, for the list's times.
-    ///   - isKept: what else the list asks for; nil leaves nothing out.
+    ///   - query: the records, with the default order.
+    ///   - members: the names that a filter may use; nil when the list accepts no filter.
+    ///   - created: the time at which an item was made, for the list's times.
+    ///   - isKept: a further condition; nil accepts every item.
     ///   - show: prints an item as the reader sees it, for the filter.
-    ///   - read: makes items of records, in their order; nil for what the reader may not see.
-    /// - Returns: a page that may hold less than its limit, or nothing, though more are to come.
-    /// - Throws: `.malformed`, slug `bad_filter`; what `read` and the store throw.
+    ///   - read: makes items of records, in their order; nil for a record that the reader may not see.
+    /// - Returns: a page that may contain less than its limit, or nothing, although more follow.
+    /// - Throws: `.malformed`, slug `bad_filter`; the errors of `read` and of the store.
     public func page<Item: Sendable>(
         of query: RecordQuery, in directory: any Directory, members: RecordMembers? = nil, limits: Limits,
         created: @escaping @Sendable (Item) -> Timetoken, keeping isKept: (@Sendable (Item) -> Bool)? = nil,
@@ -69,10 +69,10 @@ extension RecordList {
         }
     }
 
-    /// Walks a store's pages until enough is found, or enough was looked at.
+    /// Reads pages of the store until enough items are found or a limit is reached.
     ///
     /// - Parameters:
-    ///   - read: a page of the store behind a cursor, of so many, with a cursor behind each item.
+    ///   - read: reads a page of the store after a cursor, with a limit and with a cursor after each item.
     public static func page<Item: Sendable>(
         limit: Int, from cursor: String?, _ read: @Sendable (String?, Int) async throws(ChatError) -> Page<Item?>,
         _ isAsked: @Sendable (Item) -> Bool
@@ -98,7 +98,7 @@ extension RecordList {
         return page
     }
 
-    /// How many there are in all; nil when they are more than may be looked at.
+    /// The total number of matches; nil when more records would have to be examined than the limit allows.
     private static func count<Item: Sendable>(
         _ read: @Sendable (String?, Int) async throws(ChatError) -> Page<Item?>, _ isAsked: @Sendable (Item) -> Bool
     ) async throws(ChatError) -> Int? {

@@ -1,28 +1,29 @@
 public import ChatModel
 import JSON
 
-/// Which records somebody wants listed, and how.
+/// The options of a list of records.
 public struct RecordList: Sendable {
-    /// 1 to `Limits.pageMost`.
+    /// The page size, 1 to `Limits.pageMost`.
     public var limit: Int
-    /// From `Page.cursor` of the page before.
+    /// `Page.cursor` of the page before.
     public var cursor: String?
-    /// Nil: the list's own.
+    /// The direction; nil for the list's default.
     public var order: ListOrder?
-    /// Only what was made after this moment; exclusive, as is `before`.
+    /// Exclusive bounds for the time of creation.
     public var after: Timetoken?
     public var before: Timetoken?
     /// A condition over the records' members in the language of ``Filter``: `name LIKE 'An*' && custom.floor > 3`.
     public var filter: String?
-    /// Members in the order they count, each with `:asc` or `:desc` where it does not follow `order`; without any, by id.
+    /// The members to sort by, in order of precedence, each with `:asc` or `:desc` when it does not follow `order`;
+    /// empty sorts by id.
     public var sort: [String] = []
-    /// Whether all that match are counted. Among more than ``RecordList/examinedMost`` records those that a filter or a time
-    /// leaves are not.
+    /// True when all matches are counted. With a filter or a time, matches among more than ``RecordList/examinedMost``
+    /// records are not counted.
     public var wantsTotal = false
-    /// What the fields are called in `filter` and `sort` by a client of PubNub's wire, which filters in that wire's language; nil
-    /// for the native words.
+    /// The names of the fields in `filter` and `sort` for a client of PubNub's wire, which also uses that wire's filter
+    /// language; nil for the native names.
     public var fields: RecordFields?
-    /// How many are left out before the first, for clients that count their pages; without a cursor.
+    /// The number of records to skip, for clients that number their pages; not with a cursor.
     public var offset: Int?
 
     public init(limit: Int, cursor: String? = nil) {
@@ -31,22 +32,22 @@ public struct RecordList: Sendable {
     }
 }
 
-/// What may stand in filters and sorts of one kind of record.
+/// The names that filters and sort orders of one record kind may use.
 public struct RecordFields: Sendable {
-    /// A field that is compared as it is.
+    /// A field that is compared as a whole.
     struct Field: Sendable {
         let word: String
-        /// As `RecordFilter` spells it.
+        /// The field's name in `RecordFilter`.
         let stored: String
     }
 
-    /// A field that counts as a fixed text while a condition holds, whatever is stored.
+    /// A field that counts as a fixed text while a condition holds, regardless of the stored value.
     public struct Override: Sendable {
         let stored: String
         let condition: RecordFilter
         let text: String
 
-        /// - Parameter stored: the field, as `RecordFilter` spells it.
+        /// - Parameter stored: the field's name in `RecordFilter`.
         public init(_ stored: String, while condition: RecordFilter, is text: String) {
             self.stored = stored
             self.condition = condition
@@ -57,20 +58,20 @@ public struct RecordFields: Sendable {
     let names: [Field]
     /// Fields whose members are compared: `custom.floor`.
     let objects: [Field]
-    /// What names the id, which the store keeps beside the body.
+    /// The name for the id, which the store keeps beside the body.
     let id: String
-    /// What names the time of the last change, which is kept there too.
+    /// The name for the time of the last change, which the store also keeps beside the body.
     let updated: String
-    /// Members that are shown, and that nothing is sorted by.
+    /// Members that are shown but cannot be sorted by.
     let others: [String]
-    /// Applies to filters; orders use the stored value.
+    /// The override of a field. It applies to filters; orders use the stored value.
     var override: Override?
 
     /// - Parameters:
-    ///   - names: a word for each field, and how `RecordFilter` spells it.
+    ///   - names: each field's name, and its name in `RecordFilter`.
     ///   - objects: the same for fields whose members are compared.
-    ///   - id: the word for the id in orders.
-    ///   - override: a field whose stored value filters do not always use.
+    ///   - id: the name for the id in orders.
+    ///   - override: a field for which filters do not always use the stored value.
     public init(
         names: KeyValuePairs<String, String>, objects: KeyValuePairs<String, String>, id: String,
         override: Override? = nil
@@ -83,7 +84,7 @@ public struct RecordFields: Sendable {
         others = []
     }
 
-    /// The same fields, of those that `isVisible` says.
+    /// The fields for which `isVisible` is true.
     init(_ all: RecordFields, where isVisible: (Field) -> Bool) {
         names = all.names.filter(isVisible)
         objects = all.objects.filter(isVisible)
@@ -92,7 +93,7 @@ public struct RecordFields: Sendable {
         others = all.others
     }
 
-    /// Words that are the store's own, and what the REST API shows beside.
+    /// Fields with the same names as in the store, and further members that the REST API shows.
     private init(names: [String], created: String? = nil, objects: [String] = [], others: [String] = []) {
         self.names =
             names.map { Field(word: $0, stored: $0) }
@@ -108,7 +109,7 @@ public struct RecordFields: Sendable {
         RecordMembers(names: [id] + words + others + [updated], objects: objects.map(\.word))
     }
 
-    /// How the store spells a field, or a member of one that is an object; nil for a word nobody knows.
+    /// The stored name of a field, or of a member of a field that is an object; nil for an unknown name.
     func stored(_ word: String) -> String? {
         if let field = names.first(where: { $0.word == word }) { return field.stored }
         let object = objects.first { word.hasPrefix($0.word + ".") }
@@ -117,7 +118,7 @@ public struct RecordFields: Sendable {
 
     var words: [String] { names.map(\.word) }
 
-    /// The condition that a field compares so, with the override applied.
+    /// The condition that compares a field, with the override applied.
     func compare(_ stored: String, _ comparison: RecordFilter.Comparison, _ value: RecordFilter.Value) -> RecordFilter {
         let comparing = RecordFilter.compare(field: stored, comparison, value)
         guard let override, override.stored == stored else { return comparing }
@@ -147,7 +148,7 @@ public struct RecordFields: Sendable {
 }
 
 extension RecordFields.Override {
-    /// Whether the fixed text compares so with a value.
+    /// True when the comparison of the fixed text with a value holds.
     fileprivate func holds(_ comparison: RecordFilter.Comparison, _ value: RecordFilter.Value) -> Bool {
         guard case .string(let other) = value else { return comparison == .notEqual }
         return switch comparison {
@@ -163,7 +164,7 @@ extension RecordFields.Override {
 }
 
 extension ChatAccess {
-    /// Looks whether the filter and the order of a list in `fields` of its own can be read, for who writes something first.
+    /// Checks the filter and the order of a list that has its own `fields`, before an operation that first writes.
     ///
     /// - Throws: `.malformed`, slug `bad_filter` or `bad_sort`.
     public func check(_ list: RecordList) throws(ChatError) {
@@ -190,14 +191,14 @@ extension RecordQuery {
         self.sort = sort
     }
 
-    /// Narrows it further.
+    /// Adds a condition to the filter.
     mutating func demand(_ condition: RecordFilter) {
         filter = filter.map { .and([$0, condition]) } ?? condition
     }
 }
 
 extension RecordFields {
-    /// `name`, `name:asc` or `name:desc`.
+    /// A sort key from `name`, `name:asc` or `name:desc`.
     fileprivate func sortKey(
         _ text: String, _ order: ListOrder
     ) throws(ChatError) -> (key: RecordQuery.SortKey, ascending: Bool) {
@@ -221,14 +222,14 @@ extension RecordFields {
 }
 
 extension Page {
-    /// The page with its items made into something else; those that cannot be are left out.
+    /// The page with transformed items; items that become nil are left out.
     func mapped<Other>(_ transform: (Item) -> Other?) -> Page<Other> {
         Page<Other>(
             items: items.compactMap(transform), hasMore: hasMore, position: position, cursor: cursor, total: total)
     }
 }
 
-/// What differs between two printings of one record, field by field, as `changes` of an event shows it.
+/// The differences between two printed forms of a record, member by member, for `changes` of an event.
 struct RecordDifference {
     private struct Field {
         let name: String
@@ -244,7 +245,7 @@ struct RecordDifference {
         self.init(from: old.rawMembers() ?? [], to: new.rawMembers() ?? [])
     }
 
-    /// Compares members by their names; a value of null is none.
+    /// Compares members by their names; a null value counts as absent.
     init(from old: [(name: String, value: JSONText)], to new: [(name: String, value: JSONText)]) {
         let (before, after) = (old.filter { $0.value != .null }, new.filter { $0.value != .null })
         let names = before.map(\.name) + after.map(\.name).filter { name in !before.contains { $0.name == name } }

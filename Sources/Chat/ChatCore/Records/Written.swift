@@ -1,17 +1,17 @@
 import ChatModel
 
-/// A record after a write, and whether the write made it.
+/// A record after a write, and whether the write created it.
 public struct Written<Value: Sendable>: Sendable {
     public let record: Value
     public let isNew: Bool
 }
 
 extension Decided {
-    /// The record as this step left it; nil when the step did not touch it.
+    /// The record as this step left it; nil when the step did not write it.
     func record(_ key: RecordKey) -> Record? { records.first { $0.key == key } }
 }
 
 extension Timetoken {
-    /// As events of the catalogue give moments.
+    /// The time in milliseconds, as events of the catalogue contain it.
     var milliseconds: UInt64 { rawValue / (Self.ticksPerSecond / 1000) }
 }

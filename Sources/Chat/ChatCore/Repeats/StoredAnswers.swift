@@ -3,17 +3,17 @@ import JSON
 import Locking
 import Synchronization
 
-/// The answers to requests with an `Idempotency-Key`, kept for as long as repeats are recognised.
+/// The answers to requests with an `Idempotency-Key`, stored for as long as repeats are recognized.
 ///
-/// The commit of a request's first change has a record that it was begun (``PendingAnswer``), or that record is written before
-/// the request is carried out (``write(_:)``); the answer follows in a commit of its own. Between the two, a repeat knows that
-/// it must not be carried out again.
+/// A note that the request has begun (``PendingAnswer``) is part of the commit of its first change, or is written
+/// before the request is carried out (``write(_:)``). The answer follows in a commit of its own. If a repeat arrives
+/// between the two, it is known that the request must not be carried out again.
 public final class StoredAnswers: Sendable {
     /// An answer as it was sent.
     public struct Answer: Sendable {
         public var status: Int
         public var headers: [(name: String, value: String)]
-        /// Text in UTF-8.
+        /// UTF-8 text.
         public var body: [UInt8]
 
         public init(status: Int, headers: [(name: String, value: String)], body: [UInt8]) {
@@ -23,22 +23,22 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// A state in which a request's key may be found.
+    /// The state of a request's key.
     public enum Earlier: Sendable {
-        /// Nothing: bind the note while the request is carried out, then conclude it.
+        /// Not used yet. The caller binds the note while the request is carried out, then calls ``conclude(_:with:)``.
         case none(PendingAnswer)
-        /// It was used with another request.
+        /// Used with another request.
         case other
-        /// It was begun a moment ago, here or on another node.
+        /// The request began a moment ago, here or on another node.
         case running
-        /// It was begun, and ended before its answer was kept.
+        /// The request began, and ended before its answer was stored.
         case lost
         case answered(Answer)
     }
 
-    /// Larger answers are not kept: a repeat is told that its answer is lost.
+    /// The maximum size of a stored answer. A repeat of a request with a larger answer is reported as lost.
     static let answerBytes = 256 * 1024
-    /// A request that was begun longer ago is not running any more.
+    /// The time after which a request without an answer is no longer running.
     private static let patience: Duration = .seconds(60)
 
     private let directory: any Directory
@@ -52,11 +52,11 @@ public final class StoredAnswers: Sendable {
         self.window = window
     }
 
-    /// Answers to stored requests that were not kept: larger than 256 KiB, or not taken by the store. Repeats of these
-    /// requests are answered with 409.
+    /// The number of answers that were not stored, because they exceed 256 KiB or the store rejected them. Repeats of
+    /// these requests get 409.
     public var lostAnswers: UInt64 { lost.load(ordering: .relaxed) }
 
-    /// Looks a request's key up.
+    /// Looks up a request's key.
     ///
     /// - Parameters:
     ///   - scope: app, credential, method, path and key, as a hash in hexadecimal.
@@ -78,10 +78,10 @@ public final class StoredAnswers: Sendable {
             PendingAnswer(RecordChange(key, body: begun.body, demand: stored.map { .etag($0.etag) } ?? .absent)))
     }
 
-    /// Writes the note in a commit of its own, before a request is carried out that does not write records. Nothing happens when it
-    /// is written.
+    /// Writes the note in a commit of its own, before a request that writes no records is carried out. Does nothing
+    /// when it is already written.
     ///
-    /// - Throws: `.conflict` or `.stale` when the same request was begun in this moment; `.unavailable`.
+    /// - Throws: `.conflict` or `.stale` when the same request began at the same moment; `.unavailable`.
     public func write(_ note: PendingAnswer) async throws(ChatError) {
         guard let change = note.take() else { return }
         do throws(ChatError) {
@@ -92,8 +92,8 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// Removes the note of a request that was refused, so that its key is free. A note that cannot be removed is counted as a
-    /// lost answer.
+    /// Removes the note of a rejected request, so that its key is free again. A note that cannot be removed is counted
+    /// as a lost answer.
     public func withdraw(_ note: PendingAnswer) async {
         do throws(ChatError) {
             _ = try await directory.write([RecordChange(note.key, body: nil)])
@@ -102,10 +102,11 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// Keeps the answer, also of a request that had nothing to change: a repeat may come when there is something. The request is
-    /// done by then, so an answer that cannot be kept is counted (``lostAnswers``) and does not fail it.
+    /// Stores the answer, also for a request that changed nothing, because a repeat may arrive when there is something
+    /// to change. The request is already done, so an answer that cannot be stored is counted (``lostAnswers``) and is
+    /// not an error.
     ///
-    /// - Parameter answer: nil when its body is not at hand.
+    /// - Parameter answer: nil when its body is not available.
     public func conclude(_ note: PendingAnswer, with answer: Answer?) async {
         do throws(ChatError) {
             try await write(note)
@@ -124,7 +125,7 @@ public final class StoredAnswers: Sendable {
         }
     }
 
-    /// Removes the answers that hold what a message said. One that is not kept yet never will be.
+    /// Removes the answers that contain the text of a message. Answers that are not stored yet will not be stored.
     func forget(about message: Timetoken, in channel: ChannelID) async throws(ChatError) {
         var query = RecordQuery(.answer, in: channel.app, limit: 200)
         query.parent = Self.parent(ofAnswersAbout: message, in: channel)
@@ -141,7 +142,7 @@ public final class StoredAnswers: Sendable {
         MessageRecord.key(channel.name, message, in: channel.app).id
     }
 
-    /// Removes what is too old to be asked for.
+    /// Removes answers that are older than the repeat window.
     func sweep(_ app: AppID) async throws(ChatError) {
         let edge = clock.now.adding(.zero - window)
         var query = RecordQuery(.answer, in: app, limit: 200)
@@ -204,10 +205,10 @@ private struct Entry {
     }
 }
 
-/// A request under way that is carried out once, however often it comes (`Idempotency-Key`): whoever writes records for it
-/// takes the note along, so that both are in one commit.
+/// A request with an `Idempotency-Key` that is being carried out. Code that writes records for the request adds this
+/// note to its commit, so that both are stored together.
 ///
-/// It travels with the task, as ``PendingAuditEntry`` does.
+/// It is a task-local value, as ``PendingAuditEntry`` is.
 public final class PendingAnswer: Sendable {
     @TaskLocal public static var current: PendingAnswer?
 
@@ -217,21 +218,23 @@ public final class PendingAnswer: Sendable {
 
     init(_ begun: RecordChange) { self.begun = begun }
 
-    /// The record that its answer is kept in.
+    /// The key of the record that holds the answer.
     var key: RecordKey { begun.key }
 
-    /// Says which message's text the answer will hold, before the request's first change: the answer goes with the message.
+    /// Names the message whose text the answer will contain, before the request's first change. The answer is removed
+    /// with the message.
     func concern(_ message: Timetoken, in channel: ChannelID) {
         subject.withLock { $0 = StoredAnswers.parent(ofAnswersAbout: message, in: channel) }
     }
 
-    /// What its record is listed under; nil for most.
+    /// The parent of the record, which names that message; nil for most requests.
     var parent: String? { subject.withLock { $0 } }
 
-    /// The note as a change beside others; nil when there is none under way, or it is written.
+    /// The note as a change to add to a commit; nil when no such request is being carried out or the note is already
+    /// written.
     public static func change() -> RecordChange? { current?.take() }
 
-    /// Takes the note as not written, when the commit with it has failed.
+    /// Marks the note as not written, after the commit that contained it has failed.
     public static func takeBack() { current?.takeBack() }
 
     func take() -> RecordChange? {
