@@ -2,17 +2,19 @@ public import ChatModel
 import JSON
 import Signing
 
-/// Brings every stored secret under the vault's first key: those from before there was a vault, and those under an older
-/// key, so that the older key can be dropped after a start with both.
+/// Encrypts every stored secret with the vault's first key: secrets from before there was a vault, and secrets under an
+/// older key. The older key can then be removed after one start with both keys.
 ///
-/// It runs before anything else reads the records. So it is also where a key that is missing shows: without it an app or a
-/// webhook would silently be gone.
+/// It runs before any other code reads the records. It therefore also detects a missing key, without which an app or a
+/// webhook would silently be missing.
 struct SecretReencryption {
     let directory: any Directory
     let vault: Vault
 
-    /// - Returns: how many records were written again.
-    /// - Throws: `.unavailable` with the record and the id of the key that is missing; what the directory throws.
+    /// Rewrites the records.
+    ///
+    /// - Returns: the number of records that were rewritten.
+    /// - Throws: `.unavailable` with the record and the id of the missing key; the errors of the directory.
     func run() async throws(ChatError) -> Int {
         var count = try await reseal(.setting, in: .gateway)
         var apps: [AppID] = []
@@ -40,7 +42,7 @@ struct SecretReencryption {
                     _ = try await directory.write([change])
                     count += 1
                 } catch  where error.code == .stale || error.code == .notFound {
-                    // Written or removed meanwhile, by a node that has the first key too.
+                    // The record was written or removed in the meantime, by a node that also has the first key.
                 }
             }
             guard let cursor = page.cursor else { return count }
@@ -96,12 +98,12 @@ struct SecretReencryption {
     }
 }
 
-/// A member of a record that holds secrets, and which of the texts in it they are. Other texts there may be anything a user
-/// wrote, also what looks sealed.
+/// A member of a record that contains secrets, and the texts in it that are secrets. Other texts may be anything a user
+/// wrote, even text that looks encrypted.
 private struct SecretPlace {
     /// The members of the objects in it that are secrets; nil: every text.
     private let members: Set<String>?
-    /// Whether they were stored as they are before there was a vault.
+    /// True when these secrets were stored in plain text before there was a vault.
     private let wasClear: Bool
 
     init?(_ kind: RecordKind, _ member: String) {
@@ -118,7 +120,7 @@ private struct SecretPlace {
         }
     }
 
-    /// Whether a text of this member is a secret that may be sealed now.
+    /// True when a text of this member is a secret that can be encrypted now.
     func holds(_ text: String, as member: String?, _ vault: Vault) -> Bool {
         guard members?.contains(member ?? "") != false else { return false }
         return Vault.isStoredForm(text) || (wasClear && vault.seals)
@@ -126,7 +128,8 @@ private struct SecretPlace {
 }
 
 extension RecordKey {
-    /// What binds the sealed secrets of a record to it: `app/demo`, `webhook/wh_…`, `source/github`. The same for all secrets of one
-    /// record, so that `SecretReencryption` can open them without knowing what they are.
+    /// The text that binds the encrypted secrets of a record to it: `app/demo`, `webhook/wh_…`, `source/github`. All
+    /// secrets of a record have the same one, so that `SecretReencryption` can decrypt them without knowing their
+    /// purpose.
     public var vaultContext: String { "\(kind)/\(id)" }
 }

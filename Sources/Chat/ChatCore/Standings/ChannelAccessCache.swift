@@ -1,28 +1,27 @@
 import ChatModel
 import Locking
 
-/// What an emit must know of a channel and of who writes there, answered from memory: a bounded cache in front of the
-/// directory.
+/// A bounded cache of the channel rules and user rights that an emit checks, in front of the directory.
 ///
-/// An app without any channel record and without any restriction has nothing to ask for, and pays one lookup of its name.
-/// Of the others an entry is read when it is first needed, also when there is none, and *forgotten* when its record
-/// changes: before anybody can see an event of that change. What was read while something was forgotten might be older than
-/// that change, so it is used by whoever read it and not kept.
+/// An app without channel records and restrictions needs no checks, and costs one lookup of its name. For other apps,
+/// an entry is read when it is first needed, even when no record exists. It is *forgotten* when its record changes,
+/// before an event of that change is visible. A value that was read while something was forgotten may be older than
+/// that change. Its reader uses it, but it is not cached.
 ///
-/// Every answer comes with a revision of the directory: the log looks in the commit of an event whether what was answered
-/// has changed since.
+/// Every answer has a revision of the directory. When the log commits an event, it checks whether the records behind
+/// the answer have changed since.
 public final class ChannelAccessCache: Sendable {
     private struct State: Sendable {
-        /// Apps that have channel records or restrictions, or had some since the start.
+        /// The apps that have channel records or restrictions, or had some since the start.
         var apps: Set<AppID> = []
-        /// Everything that has changed up to here is forgotten.
+        /// The revision up to which all changes are forgotten.
         var revision: Revision = 0
-        /// Those of them that have restrictions, or had some.
+        /// The apps among them that have restrictions, or had some.
         var restricted: Set<AppID> = []
         var channels: GenerationCache<ChannelID, ChannelRules>
         var users: GenerationCache<UserChannelKey, UserRights>
-        /// How often something was forgotten, by a part of the keys' hashes: changes elsewhere should not keep what is
-        /// read here from being kept.
+        /// The number of times an entry was forgotten, by a part of the keys' hashes, so that unrelated changes do not
+        /// prevent the caching of a value being read.
         var forgotten = [UInt64](repeating: 0, count: 256)
     }
 
@@ -42,7 +41,7 @@ public final class ChannelAccessCache: Sendable {
         directory.observe { [weak self] in self?.forget($0) }
     }
 
-    /// Finds the apps that have anything to ask for. Before the first request.
+    /// Finds the apps that need checks. Must run before the first request.
     func load() async throws(ChatError) {
         let revision = try await directory.revision()
         state.withLock { $0.revision = max($0.revision, revision) }
@@ -94,26 +93,26 @@ public final class ChannelAccessCache: Sendable {
 }
 
 extension ChannelAccessCache {
-    /// Whether anybody in the app might be muted or banned.
+    /// True when a user of the app may be muted or banned.
     func restrict(_ app: AppID) -> Bool { state.withLock { $0.restricted.contains(app) } }
 
-    /// Whether anybody in the app might be held back.
+    /// True when the app needs checks: it has or had channel records or restrictions.
     func concern(_ app: AppID) -> Bool { state.withLock { $0.apps.contains(app) } }
 
-    /// As of which revision nobody in the app is held back; nil where somebody might be.
+    /// The revision at which the app needs no checks; nil when it may need some.
     func revisionWithoutConcern(of app: AppID) -> Revision? {
         state.withLock { $0.apps.contains(app) ? nil : $0.revision }
     }
 
-    /// What is known of a channel, and of a user there if one is named. Nearly always from memory.
+    /// The rules of a channel, and the rights of a user there if one is given. Nearly always from memory.
     func channelAccess(of user: String?, in channel: ChannelID) async throws(ChatError) -> ChannelAccess {
         let person = user.map { UserChannelKey($0, channel) }
         return if let known = known(person, in: channel) { known } else { try await read(person, in: channel) }
     }
 
-    /// What is in memory of it; nil when something would have to be read.
+    /// The cached access; nil when a record would have to be read.
     private func known(_ person: UserChannelKey?, in channel: ChannelID) -> ChannelAccess? {
-        // Of a channel that was deleted, what is held of its users may be what they were.
+        // The cached rights in a deleted channel may be outdated.
         if person != nil, pendingDeletions.concern(channel) { return nil }
         return state.withLock { state in
             let revision = state.revision

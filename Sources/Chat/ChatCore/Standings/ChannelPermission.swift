@@ -1,31 +1,30 @@
 public import ChatModel
 
-/// What a user may want of a channel. Each takes what the one before it takes, and more.
+/// A permission for a channel, in ascending order: each includes the requirements of those before it.
 enum ChannelPermission: Comparable, Sendable {
-    /// To know of its record and its members.
+    /// Reading the channel's record and its members.
     case knowing
-    /// To hear or read what is said there, and who is there.
+    /// Receiving or reading the channel's events, and seeing the users present.
     case audienceSnapshot
-    /// To be seen there.
+    /// Being present.
     case being
     case writing
 }
 
 extension ChatAccess {
-    /// Asks whether a user may have it. Nobody in particular (an operator of the app, a program) always may.
+    /// Requires a permission for a user. A caller without a user (an operator of the app, a program) always has it.
     ///
-    /// A ban, a mute and a frozen channel hold for whoever is named, by whatever credential. That a private channel is for
-    /// its members, and what is reported of messages for operators, holds for credentials of users: a service may well
-    /// speak for somebody who is none.
-    /// The channel that another service's clients give a thread is closed to users' own credentials: its replies are in the
-    /// channel of the message replied to.
+    /// A ban, a mute and a frozen channel apply to any named user, with any credential. Two rules apply only to users'
+    /// own credentials: a private channel is for its members, and reports of messages are for operators. A service may
+    /// act for a user who is not a member. The channel that another service's clients give to a thread is closed to
+    /// users' own credentials, because its replies are in the channel of the message replied to.
     /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
     func demand(_ permission: ChannelPermission, of user: String?, in name: String) async throws(ChatError) {
         guard let user, let obstacle = try await obstacle(to: permission, of: user, in: name) else { return }
         throw obstacle
     }
 
-    /// Why a user may not have it; nil for who may.
+    /// The error that denies a user the permission; nil when the user has it.
     func obstacle(
         to permission: ChannelPermission, of user: String, in name: String
     ) async throws(ChatError) -> ChatError? {
@@ -38,12 +37,12 @@ extension ChatAccess {
         {
             return obstacle
         }
-        // What holds in a channel holds in its threads.
+        // The rules of a channel also apply to its threads.
         guard let thread = MappedThread(name) else { return nil }
         return try await obstacle(to: permission, of: user, in: thread.parent)
     }
 
-    /// The same where what is known of both is at hand.
+    /// The same, for known channel rules and user rights.
     func obstacle(
         to permission: ChannelPermission, of user: String, in name: String, channel: ChannelRules, _ own: UserRights
     ) -> ChatError? {
@@ -55,16 +54,16 @@ extension ChatAccess {
         }
         if permission == .writing, channel.isFrozen, !channel.isOperator(user) { return .frozen(name) }
         let isIn = own.state == .joined || (permission == .knowing && own.state != nil)
-        // Whatever somebody makes of a channel named as a user, that user stays at home there.
+        // A user always has access to the channel with the user's own name, whatever its record says.
         let isHome = ExactText(user) == ExactText(name)
         return channel.isPrivate && caller.user != nil && !isIn && !isHome ? .notMember(user, of: name) : nil
     }
 }
 
-// MARK: - In the step that stores
+// MARK: - Checks in the committing step
 
 extension ChatAccess {
-    /// What a decision has to look at that asks ``demand(_:of:in:_:)``.
+    /// The keys of the records that ``demand(_:of:in:_:)`` reads in a decision.
     func standingKeys(of user: String?, in name: String) -> [RecordKey] {
         guard let user else { return [] }
         return [
@@ -73,8 +72,8 @@ extension ChatAccess {
         ]
     }
 
-    /// The same in the step that stores what the user does: nobody who is banned before that step gets anything stored after
-    /// it.
+    /// Requires a permission in the step that stores the user's change. After a ban commits, nothing by the banned user
+    /// is stored.
     func demand(
         _ permission: ChannelPermission, of user: String?, in name: String, _ snapshot: RecordSnapshot
     ) throws(ChatError) {
@@ -91,7 +90,7 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// The answer to who is banned or muted.
+    /// The error for a banned or muted user.
     init(_ restriction: RestrictionRecord) {
         let what = restriction.isBanned ? "banned from" : "muted in"
         let end = restriction.until.map { "until \($0.timestamp)" } ?? "until that is lifted"
@@ -128,7 +127,7 @@ extension ChatError {
 }
 
 extension ChatAccess {
-    /// What is known of a channel without asking for rights: its kind, whether it is frozen, who moderates it. Nearly
+    /// The rules of a channel, without a check of rights: its kind, whether it is frozen, and its operators. Nearly
     /// always from memory.
     public func standing(of name: String) async throws(ChatError) -> ChannelRules {
         try await service.accessCache.channelAccess(of: nil, in: channel(name)).channel

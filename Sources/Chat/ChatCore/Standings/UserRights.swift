@@ -1,14 +1,14 @@
 public import ChatModel
 
-/// What a channel's record says about who may write and hear.
+/// The rules of a channel's record for writing and receiving.
 public struct ChannelRules: Sendable, Equatable {
-    /// Nil for a channel that exists by being used alone.
+    /// The kind; nil for a channel without a record.
     public var kind: ChannelKind?
     public var customType: String?
     public var isFrozen = false
     private var operators: Set<ExactText> = []
 
-    /// A channel without a record: it holds nobody back.
+    /// The rules of a channel without a record, which restrict nobody.
     public init() {}
 
     init(_ record: ChannelRecord) {
@@ -19,15 +19,15 @@ public struct ChannelRules: Sendable, Equatable {
     }
 
     public func isOperator(_ user: String) -> Bool { operators.contains(ExactText(user)) }
-    /// Whether only members hear it on their devices.
+    /// True when only members receive its events on their devices.
     public var isPrivate: Bool { kind?.isPrivate ?? false }
 }
 
-/// What is known of one user in one channel.
+/// The rights of one user in one channel.
 struct UserRights: Sendable, Equatable {
-    /// Nil for one who is no member.
+    /// The state of the membership; nil for a user who is not a member.
     var state: MemberState?
-    /// May be over by now: ask `restriction(at:)`.
+    /// The stored restriction, which may have expired: use `restriction(at:)`.
     var restriction: RestrictionRecord?
 
     init(state: MemberState? = nil, restriction: RestrictionRecord? = nil) {
@@ -35,16 +35,16 @@ struct UserRights: Sendable, Equatable {
         self.restriction = restriction
     }
 
-    /// The one in force at a moment, which is not looked up where there is none.
+    /// The restriction in force at a time. The time is evaluated only when there is a restriction.
     func restriction(at now: @autoclosure () -> Timetoken) -> RestrictionRecord? {
         restriction.flatMap { $0.isOver(at: now()) ? nil : $0 }
     }
 }
 
-/// What a channel is, and what a user is there.
+/// The rules of a channel and the rights of a user there.
 struct ChannelAccess: Sendable {
     var channel = ChannelRules()
     var user = UserRights()
-    /// The directory's, by which both were so.
+    /// The revision of the directory at which both were valid.
     var revision: Revision
 }

@@ -2,18 +2,19 @@ public import ChatModel
 
 /// The events of a selection between two positions, read from the store page by page.
 ///
-/// History and live are joined by whoever owns the live side, in this order: attach to the hub, note in one turn the
-/// hub's position and the live side's mark, read with this up to that position, go live at the mark. Nothing is missing,
-/// because everything above the position is behind the mark; nothing comes twice, because nothing at or below it is.
+/// The owner of the live side joins history and live events in this order: attach to the hub; record, in one turn of
+/// the hub, the hub's position and the live side's mark; read with this up to that position; go live at the mark. No
+/// event is missing, because every event above the position comes after the mark. No event is repeated, because none at
+/// or below the position does.
 public struct CatchUp: Sendable {
     private let log: any EventLog
     public let selection: Selection
     private let audienceSnapshot: AudienceSnapshot?
-    /// Takes texts out that nobody may read any more; nil where they are shown.
+    /// Removes texts of deleted messages; nil when they are shown.
     private let deletedTexts: DeletedTexts?
-    /// Where reading ends, inclusive.
+    /// The position at which reading ends, inclusive.
     public let upTo: Timetoken
-    /// Everything up to here has been read.
+    /// The position up to which everything was read.
     public private(set) var position: Timetoken
 
     init(
@@ -28,22 +29,22 @@ public struct CatchUp: Sendable {
         position = after
     }
 
-    /// Whether there is nothing left to read.
+    /// True when everything was read.
     public var isOver: Bool { position >= upTo }
 
-    /// Reads on and looks at no more than `limit` events of the selection's channels.
+    /// Reads the next page, examining at most `limit` events of the selection's channels.
     ///
-    /// The page holds those that are wanted, oldest first; it may be empty though more are to come, so that a filter
-    /// that admits little costs a bounded step at a time.
+    /// The page contains the selected events, oldest first. It may be empty although more follow, so that a filter with
+    /// few matches has a bounded cost per page.
     public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
         let page = try await log.events(
             in: audienceSnapshot?.channels ?? selection.channels, after: position, limit: limit)
-        // A last page is complete up to the log's watermark, which is never below the hub's position. It may go beyond
-        // the end, where its events are left out: so must their places be.
+        // The last page is complete up to the log's watermark, which is never below the hub's position. The watermark
+        // may be beyond the end. Events beyond the end are left out, so the position must not pass the end either.
         position = page.hasMore ? min(page.position, upTo) : upTo
         var events = page.items.filter { $0.timetoken <= upTo }
-        // Before a filter reads them.
+        // The texts are removed before a filter reads them.
         if let deletedTexts { events = try await deletedTexts.withheld(from: events) }
         return events.filter(isWanted)
     }
@@ -54,23 +55,23 @@ public struct CatchUp: Sendable {
     }
 }
 
-/// The position that a resuming reader really starts from, and whether it has lost something.
+/// The position from which a resuming reader really starts, and whether events were lost.
 public struct ResumePosition: Sendable, Equatable {
-    /// Why a reader has a gap.
+    /// The reason for a gap.
     public enum Gap: String, Sendable {
-        /// Retention of the app or of a type has ended events that it could have heard.
+        /// The retention of the app or of a type has removed events that the reader could have received.
         case retention
-        /// The gateway was restored from a backup, and what came after that is lost.
+        /// The gateway was restored from a backup, and later events are lost.
         case restore
-        /// The position lies in the future: it is another gateway's, or of this one before a restore.
+        /// The position is in the future: it belongs to another gateway, or to this one before a restore.
         case future
-        /// The id that it sent is no position of a gateway.
+        /// The id that the reader sent is not a position.
         case unknown
     }
 
     public var requested: String
     public var from: Timetoken
-    /// Nil: everything after the position follows.
+    /// The gap; nil when all events after the position follow.
     public var gap: Gap?
 
     public init(requested: String, from: Timetoken, gap: Gap? = nil) {
@@ -81,11 +82,11 @@ public struct ResumePosition: Sendable, Equatable {
 }
 
 extension ChatAccess {
-    /// The events of a selection after one position up to another. What a message said that is marked as deleted is null,
-    /// whoever reads: many read the same pages.
+    /// The events of a selection after one position up to another. The text of a message that is marked as deleted is
+    /// null for every reader, because many readers share the pages.
     ///
-    /// - Parameter hearing: of a selection with a viewer, taken in the turn in which the hub was at `upTo`; nothing is
-    ///   admitted without.
+    /// - Parameter audienceSnapshot: for a selection with a viewer, taken in the turn in which the hub was at `upTo`;
+    ///   without it, such a selection matches no event.
     public func catchUp(
         _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken
     ) -> CatchUp {
@@ -94,14 +95,15 @@ extension ChatAccess {
             deletedTexts: showsDeletedTexts ? nil : DeletedTexts(log: log, directory: directory))
     }
 
-    /// Reads a cursor as clients send it: a timetoken, an RFC 3339 time, `earliest` or `latest`.
+    /// Reads a cursor from a client: a timetoken, an RFC 3339 time, `earliest` or `latest`.
     ///
-    /// `earliest` and `0`, which ask for what there is, are never a gap. A position after which something is lost that the
-    /// selection could have heard resumes before the oldest event still kept; one in the future resumes now. Both are
-    /// gaps, and are said.
+    /// `earliest` and `0` request all available events and are never a gap. A position after which the selection has
+    /// lost events resumes before the oldest event still kept; a position in the future resumes now. Both are reported
+    /// as gaps.
     ///
-    /// - Parameter toleratesUnknown: for an id that a stream gave out: anything but a timetoken is a gap and resumes now.
-    /// - Throws: `.malformed` for anything else otherwise.
+    /// - Parameter toleratesUnknown: true for an id that a stream issued: anything but a timetoken is then a gap and
+    ///   resumes now.
+    /// - Throws: `.malformed` for any other text when `toleratesUnknown` is false.
     public func resume(
         _ selection: Selection, at cursor: String, orFromNow toleratesUnknown: Bool = false
     ) async throws(ChatError) -> ResumePosition {
@@ -116,12 +118,12 @@ extension ChatAccess {
                     "the cursor must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time",
                     slug: "bad_cursor")
             }
-            // What is said again of it is bounded, whatever was sent.
+            // The id is echoed in the gap, cut to a bounded length.
             return ResumePosition(
                 requested: String(cursor.prefix(64)), from: try await log.watermark(of: app), gap: .unknown)
         }
         guard asked > .zero else { return ResumePosition(requested: cursor, from: .zero) }
-        // The loss first: it is never above a watermark that is read later.
+        // Reads the loss first: it is never above a watermark that is read later.
         let audienceSnapshot = selection.viewer == nil ? nil : await service.hub.audienceSnapshot(of: selection)
         let channels = audienceSnapshot?.channels ?? selection.channels
         let loss = try await log.loss(in: channels, types: selection.types, after: asked)

@@ -1,18 +1,18 @@
 public import ChatModel
 import JSON
 
-/// One answer of a long poll.
+/// The events of one answer to a long poll.
 public struct PollBatch: Sendable {
     public var events: [Event]
-    /// Where the next poll continues.
+    /// The position from which the next poll continues.
     public var cursor: Timetoken
 
-    /// Bytes of payloads and metadata after which no further event is added: the answer is copied to its socket in one
-    /// piece, for which everybody waits.
+    /// The size of payloads and metadata, in bytes, after which no further event is added. The answer is copied to its
+    /// socket in one piece, which blocks all other clients.
     private static let bytesMost = 512 * 1024
 
-    /// - Parameter limit: how many events at most. Fewer, and one at least, where they are long; the cursor never passes one
-    ///   that was left out.
+    /// - Parameter limit: the maximum number of events. Long events reduce the number, to no fewer than one. The cursor
+    ///   never passes an event that was left out.
     public init(_ events: some Sequence<Event>, limit: Int, upTo position: Timetoken) {
         var bytes = 0
         self.events = Array(
@@ -23,9 +23,9 @@ public struct PollBatch: Sendable {
         cursor = self.events.last?.timetoken ?? position
     }
 
-    /// Leaves out the events at the end that are too long with their objects, but one.
+    /// Removes events at the end that are too large with their included objects. At least one event stays.
     ///
-    /// - Parameter included: the objects of each event; empty where none were asked for, and then nothing is left out.
+    /// - Parameter included: the objects of each event; empty when none were requested, and then no event is removed.
     public mutating func fit(_ included: inout [RenderedIncludes]) {
         guard !included.isEmpty else { return }
         var bytes = 0
@@ -41,14 +41,14 @@ public struct PollBatch: Sendable {
 }
 
 extension ChatAccess {
-    /// The first events of a selection after a position up to another, in the order of the log; a page at most. And how far
-    /// it has looked, which is up to the end when there are none.
+    /// The first events of a selection between two positions, in the order of the log, at most one page; and the
+    /// position up to which it has read, which is `upTo` when no event was found.
     ///
-    /// It looks no further once the deadline has passed or the task is cancelled, but a page at least: a selective filter
-    /// over a long past could take minutes, and its caller would learn of no progress.
+    /// It stops when the deadline has passed or the task is cancelled, but reads at least one page. With a selective
+    /// filter, a long history could take minutes, and the caller would see no progress.
     ///
-    /// A poll hangs a sink on the hub first and reads with this up to the hub's position then: what is not here comes to
-    /// the sink.
+    /// A poll first attaches a sink to the hub, then reads with this up to the hub's position at that time. All later
+    /// events reach the sink.
     public func missed(
         _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken,
         until deadline: ContinuousClock.Instant? = nil
@@ -64,7 +64,7 @@ extension ChatAccess {
 }
 
 extension ChatError {
-    /// Committed events do not reach subscribers: the gateway is starting or stopping.
+    /// The error while the gateway starts or stops, when committed events do not reach subscribers.
     public static let notListening = ChatError(
         .unavailable, "events cannot be followed now: the gateway is starting or stopping", retryAfter: .seconds(1))
 }

@@ -1,23 +1,24 @@
 public import ChatModel
 
-/// What hangs on a feed. Called on the hub's executor, in log order, at most once per turn of the hub.
+/// A receiver of a feed's events. Called on the hub's executor, in log order, at most once per turn of the hub.
 public protocol FeedSink: AnyObject, Sendable {
-    /// Takes events the feed's selection admits. Must not wait.
+    /// Receives events that match the feed's selection. Must not block.
     func take(_ events: [Event])
 }
 
-/// All subscribers with one selection. Belongs to the hub; lives while it has a sink.
+/// All subscribers with the same selection. Belongs to the hub, and exists while it has a sink.
 final class Feed {
     let selection: Selection
-    /// What the index knows it by.
+    /// The number of the feed in the index.
     var number: UInt32 = 0
-    /// For a device's stream, the channels on which the index finds it; they change with where its user stands.
+    /// For a device's stream, the channels under which the index lists it. They change with the user's memberships and
+    /// entered channels.
     var heard: Set<ExactText> = []
-    /// The first to come. Of many feeds there is no other, and a table for one would be most of what a feed takes.
+    /// The first sink. Most feeds have no other, and a dictionary for one would be most of the feed's memory.
     private var first: (any FeedSink)?
-    /// By identity, because thousands of polls may hang on one feed and leave it in the same moment.
+    /// Further sinks, by identity, because thousands of polls may use one feed and leave it at the same moment.
     private var others: [ObjectIdentifier: any FeedSink] = [:]
-    /// Events of the running turn.
+    /// The events of the current turn.
     private var pending: [Event] = []
 
     init(_ selection: Selection) { self.selection = selection }
@@ -34,14 +35,14 @@ final class Feed {
         if first === sink { first = nil } else { others[ObjectIdentifier(sink)] = nil }
     }
 
-    /// Keeps an event for `flush`; true for the first one of the turn.
+    /// Adds an event for `flush`. True for the first event of the turn.
     func add(_ event: Event) -> Bool {
         pending.append(event)
         return pending.count == 1
     }
 
     func flush() {
-        // Its memory goes: a hundred thousand feeds that had an event once would keep as many arrays.
+        // Frees the array: otherwise a hundred thousand feeds with one past event would keep as many arrays.
         let events = pending
         pending = []
         first?.take(events)

@@ -1,12 +1,12 @@
 import ChatModel
 
-/// Finds the feeds that want an event, without looking at the others.
+/// An index of feeds that finds those matching an event without testing the others.
 struct FeedIndex {
     private var apps: [AppID: SelectionIndex] = [:]
-    /// By their numbers.
+    /// The feeds by their numbers.
     private var feeds: [Feed?] = []
     private var free: [UInt32] = []
-    /// Hears of the feeds that have named `channel.activity`.
+    /// Notified of feeds that select `channel.activity` by name.
     var activity: ChannelActivity?
 
     mutating func insert(_ feed: Feed) {
@@ -24,14 +24,14 @@ struct FeedIndex {
         apps[selection.channels.app, default: SelectionIndex()].insert(feed.number, selection, on: feed.heard)
     }
 
-    /// From the next event on a device's stream is found on a channel.
+    /// Adds a channel to a device's feed, from the next event on.
     mutating func extend(_ feed: Feed, to channel: ExactText) {
         guard feed.selection.covers(channel), feed.heard.insert(channel).inserted else { return }
         apps[feed.selection.channels.app]?.insert(feed.number, feed.selection, on: [channel])
         if feed.selection.namesActivity { activity?.change { $0.extend(feed.selection, to: channel) } }
     }
 
-    /// From the next event on it is found there no more, unless it has named the channel.
+    /// Removes a channel from a device's feed, from the next event on, unless the feed selects the channel by name.
     mutating func narrow(_ feed: Feed, from channel: ExactText) {
         guard !feed.selection.channels.names.contains(channel), feed.heard.remove(channel) != nil else { return }
         apps[feed.selection.channels.app]?.remove(feed.number, feed.selection, on: [channel])
@@ -51,8 +51,8 @@ struct FeedIndex {
         free.append(feed.number)
     }
 
-    /// The feeds that want an event, each once; nil when the time is over before all were asked, who are then asked in the
-    /// next turn.
+    /// The feeds that match an event, each once. Nil when the deadline passes before all filters were tried; the next
+    /// turn tries the rest.
     func feeds(for trial: inout FeedMatching, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
         guard let index = apps[trial.event.channel.app] else { return [] }
         trial.begin(until: deadline)

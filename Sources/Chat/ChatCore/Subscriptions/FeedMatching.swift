@@ -1,9 +1,9 @@
 import ChatModel
 
-/// One event while the feeds that want it are found. Many filters may take longer than a turn of the hub: what some have said
-/// is kept until the others have been tried.
+/// The matching of one event against feeds. Many filters may take longer than a turn of the hub, so the results so far
+/// are kept for the next turn.
 struct FeedMatching {
-    /// Filters tried, or steps spent, before the clock is looked at.
+    /// The number of filters, or of filter steps, between two readings of the clock.
     private enum FilterBudget {
         static let filters = 16
         static let steps = 64 * 1024
@@ -12,14 +12,14 @@ struct FeedMatching {
     let subject: FilterSubject
     let event: Event
 
-    /// The verdicts of filters in the order they were asked, and by their feeds once that was interrupted. The feeds are held,
-    /// so that no other comes to have their identity meanwhile.
+    /// The results of filters in the order of evaluation, and by feed after an interruption. The feeds are retained, so
+    /// that no new feed gets the identity of a released one meanwhile.
     private var said: [(feed: Feed, holds: Bool)] = []
     private var verdicts: [ObjectIdentifier: Bool] = [:]
     private var deadline: ContinuousClock.Instant?
     private var filters = 0
     private var steps = 0
-    /// Whether the time was over before every feed had been asked.
+    /// True when the deadline passed before every filter was tried.
     private(set) var isLate = false
 
     init(_ event: Event) {
@@ -29,7 +29,7 @@ struct FeedMatching {
 
     /// Begins a turn.
     ///
-    /// - Parameter deadline: after which no filter is tried but the first; nil tries all.
+    /// - Parameter deadline: the time after which no filter but the first is tried; nil tries all.
     mutating func begin(until deadline: ContinuousClock.Instant?) {
         for (feed, holds) in said[verdicts.count...] { verdicts[ObjectIdentifier(feed)] = holds }
         self.deadline = deadline
@@ -37,7 +37,7 @@ struct FeedMatching {
         (filters, steps) = (0, subject.spent)
     }
 
-    /// Whether a feed of the event's channel wants the event; once the turn is late the answer means nothing.
+    /// True when a feed of the event's channel matches the event. The result has no meaning once the turn is late.
     mutating func isWanted(by feed: Feed) -> Bool {
         guard !isLate else { return false }
         guard feed.selection.filter != nil else { return feed.selection.admitsBesideChannel(subject) }
@@ -52,7 +52,7 @@ struct FeedMatching {
         return holds
     }
 
-    /// Whether the time is over; looked at now and then, and never before the first filter of a turn.
+    /// True when the deadline has passed. The clock is read occasionally, and never before the first filter of a turn.
     private var isOver: Bool {
         mutating get {
             guard let deadline, filters > 0,

@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
 
-/// Numbers, each once. Most of these sets have one member, which costs no memory of its own.
+/// A set of numbers. Most sets have one member, which costs no separate memory.
 struct NumberSet: Sendable {
     private static let none = UInt32.max
 
@@ -11,12 +11,12 @@ struct NumberSet: Sendable {
     var isEmpty: Bool { first == Self.none && others.isEmpty }
     var count: Int { (first == Self.none ? 0 : 1) + others.count }
 
-    /// - Parameter number: not a member yet.
+    /// - Parameter number: must not be a member yet.
     mutating func insert(_ number: UInt32) {
         if first == Self.none { first = number } else { others.insert(number) }
     }
 
-    /// Whether it was a member.
+    /// Removes a number; true when it was a member.
     mutating func remove(_ number: UInt32) -> Bool {
         if first == number {
             first = Self.none
@@ -31,21 +31,22 @@ struct NumberSet: Sendable {
     }
 }
 
-/// Members of a crowd by a fact that each of them requires. An event looks up each place once, however many members
-/// wait for a value there.
+/// An index of subscribers to one channel by a field value that each of them requires. An event looks up each field
+/// once, regardless of the number of subscribers that wait for a value.
 ///
-/// Each member stands under the requirement that fewest others share at that time: of `data.live == true &&
-/// data.customer == 'c17'` that is soon the customer.
+/// Each member is listed under the requirement that the fewest members share at that time. For `data.live == true &&
+/// data.customer == 'c17'` this is soon the customer.
 struct FieldIndex: Sendable {
-    /// So few are asked in turn: a table for them would cost more than it saves.
+    /// The number of members that are tested in sequence before the index is used: for so few, a table costs more than
+    /// it saves.
     private static let few = 4
-    /// Elements of an event's list that are looked up; of a longer one everybody is asked, one after the other.
+    /// The maximum number of elements of an event's list that are looked up. For a longer list, all members are tested.
     private static let elementsMost = 1_000
 
     private var tables: [IndexedField.Place: [IndexedValue: NumberSet]] = [:]
-    /// Those to be asked every time.
+    /// The members that are tested for every event.
     private var others = NumberSet()
-    /// Whether one member may be found in several ways.
+    /// True when a member may be found more than once.
     private var hasDetours = false
 
     var isEmpty: Bool { tables.isEmpty && others.isEmpty }
@@ -61,14 +62,14 @@ struct FieldIndex: Sendable {
 
     mutating func remove(_ member: UInt32, _ requirement: Requirement?) {
         guard !others.remove(member) else { return }
-        // Under which of them it stands was decided by a crowd that is gone.
+        // The choice of requirement depended on members that may be gone, so the member is removed from all of them.
         requirement?.forEach { fact in remove(member, from: fact) }
         if tables.isEmpty { hasDetours = false }
     }
 
     private mutating func remove(_ member: UInt32, from fact: IndexedField) {
         guard var members = tables[fact.place]?[fact.value] else { return }
-        // Out of the table while it changes: what has two owners is copied.
+        // The set is taken out of the table while it changes, because a set with two owners would be copied.
         tables[fact.place]?[fact.value] = nil
         _ = members.remove(member)
         if !members.isEmpty {
@@ -90,7 +91,7 @@ struct FieldIndex: Sendable {
         }
     }
 
-    /// Calls `body` once with each member whose requirement the event may meet.
+    /// Calls `body` once for each member whose requirement the event may meet.
     func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
         others.forEach(body)
         guard hasDetours else { return look(subject, body) }
@@ -111,7 +112,7 @@ struct FieldIndex: Sendable {
                         continue
                     }
                     for value in subject.facts(of: array, source) { table[value]?.forEach(body) }
-                // A text contains its parts, of which there is no table.
+                // A text contains substrings, which the table does not list.
                 case .string: for members in table.values { members.forEach(body) }
                 case .undefined, .null, .boolean, .number, .object, .set: break
                 }
@@ -140,7 +141,7 @@ extension FieldIndex {
 }
 
 extension IndexedField.Place {
-    /// Whether an event meets at most one of a member's facts at this place, and that once.
+    /// True when an event can meet at most one of a member's values at this place, and only once.
     fileprivate func isMetOnce(ofSeveral hasSeveral: Bool) -> Bool {
         switch self {
         case .value: true

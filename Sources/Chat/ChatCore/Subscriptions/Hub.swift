@@ -1,12 +1,12 @@
 public import ChatModel
 
-/// Where committed events meet subscribers: each event is matched once per feed, in log order.
+/// The distribution of committed events to subscribers: each event is matched once per feed, in log order.
 ///
-/// An actor on the executor it is handed, which for a gateway is the streaming loop: what follows from a commit happens
-/// in one turn of that loop, and code that is already there enters with `assumeIsolated`.
+/// An actor on a given executor, which in the gateway is the streaming loop. The effects of a commit happen in one turn
+/// of that loop, and code that already runs on the loop enters the actor with `assumeIsolated`.
 public actor Hub {
-    /// What is handed out in one turn at most. A commit may hold thousands of events, and everything else on the
-    /// executor waits meanwhile; byte logs of streams also want to be sent before they are overwritten.
+    /// The limits of one turn. A commit may contain thousands of events, and everything else on the executor waits
+    /// meanwhile; the byte logs of streams must also be sent before they are overwritten.
     private enum Turn {
         static let events = 256
         static let weight = 256 * 1024
@@ -18,25 +18,25 @@ public actor Hub {
     private let executor: any SerialExecutor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Everything up to here has been handed to the feeds; later events will be. Means something while `isRunning`.
+    /// The position up to which all events were handed to the feeds. Valid while `isRunning`.
     public private(set) var position: Timetoken = .zero
-    /// The same for each app that had an event since the start.
+    /// The same per app, for apps with an event since the start.
     private var positions: [AppID: Timetoken] = [:]
     private var start: Timetoken = .zero
-    /// Whether committed events reach the feeds. Nobody may attach before: what was committed until then would neither
-    /// be read from the store nor handed out.
+    /// True when committed events reach the feeds. Attaching is not allowed before: earlier commits would neither be
+    /// read from the store nor handed out.
     public private(set) var isRunning = false
 
     private var feeds: [Selection: Feed] = [:]
     var index = FeedIndex()
-    /// The users as whom streams listen.
+    /// The users that streams listen as.
     var listenerIndex = ListenerIndex()
     var moveObservers: [@Sendable (UserID) -> Void] = []
     private var audienceSnapshot = AudienceChanges()
     private var hearingObservers: [@Sendable (Event) -> Void] = []
-    /// Feeds with events of the running turn. A member, so that its memory is used again.
+    /// The feeds with events in the current turn. A property, so that its memory is reused.
     private var touched: [Feed] = []
-    /// The next event, while its filters take more than one turn. Nothing of it has been handed out.
+    /// The next event, while its filters take more than one turn. It was not handed to any feed yet.
     private var trial: FeedMatching?
     private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
 
@@ -52,7 +52,8 @@ public actor Hub {
     func run(whenReady: @Sendable () -> Void) async throws(ChatError) {
         defer { stopped() }
         let commits = await log.committed()
-        // Commits between the line above and the next come by the sequence too: `handOut` drops what lies below.
+        // The sequence also contains commits made between the previous line and the next; `handOut` drops events at or
+        // below the position.
         position = try await log.watermark(of: .gateway)
         start = position
         isRunning = true
@@ -67,15 +68,15 @@ public actor Hub {
     }
 }
 
-// MARK: - For subscribers
+// MARK: - Subscribers
 
 extension Hub {
-    /// Attaches a sink to the feed of a selection. From this moment it gets every event above `position`.
+    /// Attaches a sink to the feed of a selection. From then on it receives every matching event above `position`.
     public func attach(_ sink: any FeedSink, to selection: Selection) {
         feed(for: selection).attach(sink)
     }
 
-    /// Detaches; the feed goes with its last sink.
+    /// Detaches a sink. The feed is removed with its last sink.
     public func detach(_ sink: any FeedSink, from selection: Selection) {
         guard let feed = feeds[selection] else { return }
         feed.detach(sink)
@@ -85,15 +86,16 @@ extension Hub {
         if let viewer = selection.viewer { leave(feed, viewer) }
     }
 
-    /// Returns true once `position` has come to `target`, false when the hub is not running or stops before.
+    /// Waits until `position` has reached `target`. Returns false when the hub is not running or stops before.
     ///
-    /// Whoever was told a position by the log may be ahead of the hub for a moment: the poster of an event knows its
-    /// timetoken before the hub has seen the commit. Joining the live side before that moment is over would hand such a
-    /// reader the event again.
+    /// A position from the log may be ahead of the hub for a moment: the sender of an event knows its timetoken before
+    /// the hub has seen the commit. A reader that joins the live side before the hub has caught up would receive the
+    /// event twice.
     public func reach(_ target: Timetoken) async -> Bool {
         guard isRunning, position < target else { return isRunning }
         return await withCheckedContinuation { continuation in
-            // Once more: a commit may have had its turn on the way here, and nobody would wake this one before the next.
+            // Checked again: a commit may have been processed before this point, and nothing would resume this caller
+            // before the next commit.
             if isRunning, position < target {
                 waiters.append((target, continuation))
             } else {
@@ -102,7 +104,7 @@ extension Hub {
         }
     }
 
-    /// The sinks an event would reach now, for dry runs.
+    /// The sinks that an event would reach now, for dry runs.
     public func reach(of event: Event) async -> [any FeedSink] {
         var trial = FeedMatching(event)
         while true {
@@ -111,21 +113,22 @@ extension Hub {
         }
     }
 
-    /// Everything of an app up to here has been handed to the feeds; later events of it will be. Moves with events of the app
-    /// alone, so that it may be shown to the app.
+    /// The position up to which all events of an app were handed to the feeds. It moves only with events of the app, so
+    /// it may be shown to the app.
     public func position(of app: AppID) -> Timetoken { positions[app] ?? start }
 
     public var feedCount: Int { feeds.count }
 
-    /// Calls an observer on the hub's executor behind each event that changes who may hear its channel (a ban and its end,
-    /// a member who leaves, a channel that is made or changed): every feed has what the event brings, and none has been
-    /// given the next event.
+    /// Calls an observer on the hub's executor after each event that changes the audience of its channel (a ban or its
+    /// end, a member who leaves, a channel that is created or changed). Every feed has received that event then, and
+    /// none the next event.
     public func observeHearing(_ observer: @escaping @Sendable (Event) -> Void) { hearingObservers.append(observer) }
 
-    /// How many such events have been handed out: to be read before somebody is asked for the right to hear.
+    /// The number of such events handed out so far. Read it before a check of the right to receive.
     public var audienceChanges: UInt64 { audienceSnapshot.count }
 
-    /// Whether such an event was handed out since, on one of the channels: then who was asked has to be asked again.
+    /// True when such an event was handed out since, on one of the channels. The right to receive must then be checked
+    /// again.
     public func mayHearDifferently(_ channels: ChannelSet, since changes: UInt64) -> Bool {
         audienceSnapshot.touch(channels, since: changes)
     }
@@ -140,7 +143,7 @@ extension Hub {
     }
 }
 
-// MARK: - Handing out
+// MARK: - Distribution
 
 extension Hub {
     private func publish(_ commit: Commit) async {
@@ -152,7 +155,7 @@ extension Hub {
         } while !rest.isEmpty
     }
 
-    /// The next events that go together: at least one.
+    /// The events of the next turn, at least one.
     private static func turn(of events: ArraySlice<Event>) -> ArraySlice<Event> {
         var weight = 0
         var end = events.startIndex
@@ -163,11 +166,12 @@ extension Hub {
         return events[..<end]
     }
 
-    /// - Returns: the index behind the last event that was handed out. Without any, filters of the first are still to be tried.
+    /// - Returns: the index after the last event handed out. When it is the start index, filters of the first event are
+    ///   still to be tried.
     private func handOut(_ events: ArraySlice<Event>, of commit: Commit) -> Int {
         let seen = position
         var end = events.endIndex
-        // Without a feed there may be a viewer for whom one is being made.
+        // Without a feed, there may be a viewer whose feed is being created.
         let isHeard = !feeds.isEmpty || !listenerIndex.isEmpty
         let deadline = ContinuousClock.now + turnTime
         var change: Event?
@@ -177,7 +181,7 @@ extension Hub {
                 break
             }
             note(events[index])
-            // Nobody is given the next event before it is settled who may hear it.
+            // The audience must be settled before the next event is handed out.
             if AudienceChanges.include(events[index]) { change = events[index] }
             guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
             end = index + 1
@@ -204,7 +208,7 @@ extension Hub {
         activity.note(event)
     }
 
-    /// Those of the users who have a stream, poll or listener that names `channel.activity`.
+    /// The users among the given ones with a stream, poll or listener that selects `channel.activity` by name.
     func namingActivity(_ users: [UserID]) -> Set<UserID> {
         Set(
             users.filter { user in
@@ -215,8 +219,8 @@ extension Hub {
             })
     }
 
-    /// Hands an event to the feeds that want it; false when the time is over before all of them were asked, and nothing was
-    /// handed out.
+    /// Hands an event to the feeds that match it. False when the deadline passed before all filters were tried; then
+    /// the event was not handed out.
     private func match(_ event: Event, until deadline: ContinuousClock.Instant) -> Bool {
         var trial = self.trial.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedMatching(event)
         self.trial = nil
@@ -242,13 +246,13 @@ extension Hub {
     }
 }
 
-/// The events the hub has handed out after which somebody may hear a channel no more, or again. The last ones by their
-/// channels: who was asked whether a user may hear something learns whether that still holds.
+/// The handed-out events after which a user may gain or lose access to a channel. The latest ones are stored by
+/// channel, so that a caller can find out whether an earlier check of access is still valid.
 struct AudienceChanges {
-    /// How many are known by their channels.
+    /// The number of events whose channels are stored.
     private static let held = 256
 
-    /// How many there were since the start.
+    /// The number of such events since the start.
     private(set) var count: UInt64 = 0
     private var channels: [ChannelID] = []
 
@@ -256,7 +260,7 @@ struct AudienceChanges {
         "user.banned", "user.unbanned", "member.left", "channel.created", "channel.updated",
     ]
 
-    /// Whether the event is one. What clients publish in the same words has no such audience.
+    /// True when the event is one of them. Events of the same type that clients publish do not have such an audience.
     static func include(_ event: Event) -> Bool {
         guard case .rule = event.audience else { return false }
         return types.contains(event.type)
@@ -268,7 +272,7 @@ struct AudienceChanges {
         count += 1
     }
 
-    /// Whether any since `earlier` was on one of the channels; true where nobody knows.
+    /// True when any event since `earlier` was on one of the channels, or when that is no longer known.
     func touch(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {
         guard count > earlier else { return false }
         guard count - earlier <= UInt64(Self.held) else { return true }

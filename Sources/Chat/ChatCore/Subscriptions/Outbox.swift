@@ -1,10 +1,10 @@
 public import ChatModel
 import Locking
 
-/// Events waiting for one listener inside the process (streams share byte logs instead).
+/// The events that wait for one listener inside the process (streams share byte logs instead).
 ///
-/// Bounded: a reader that falls behind is told so and comes back with its last position. Holding more would let one
-/// stalled reader spend the memory of everyone else.
+/// Bounded: a reader that falls behind is notified and resumes from its last position. Without a bound, one stalled
+/// reader could use up the memory of all others.
 public final class Outbox: FeedSink {
     private struct State {
         var waiting: [Event] = []
@@ -18,18 +18,18 @@ public final class Outbox: FeedSink {
     private let state = Lock(State())
     private let capacity: Int
 
-    /// - Parameter capacity: in events.
+    /// - Parameter capacity: the maximum number of waiting events.
     public init(capacity: Int) { self.capacity = capacity }
 
-    /// Whether events were dropped because nobody fetched what was waiting: those up to the last one handed out are
-    /// complete, the rest is in the log.
+    /// True when events were dropped because the reader did not fetch them. The events already handed out and waiting
+    /// are complete; later ones are in the log.
     public var hasOverflown: Bool { state.withLock { $0.hasOverflown } }
 
     public func take(_ events: [Event]) {
         let reader = state.withLock { state in
             guard !state.isOver else { return nil as CheckedContinuation<Void, Never>? }
             if state.waiting.count + events.count > capacity {
-                // Not a part of them either: what is waiting must stay without a hole.
+                // No part of the batch is added either, so that the waiting events have no gap.
                 state.isOver = true
                 state.hasOverflown = true
             } else {
@@ -41,7 +41,7 @@ public final class Outbox: FeedSink {
         reader?.resume()
     }
 
-    /// Wakes the reader for good: what is waiting can still be fetched.
+    /// Wakes the reader and accepts no further events. Waiting events can still be fetched.
     public func close() {
         let reader = state.withLock { state in
             state.isOver = true
@@ -51,7 +51,7 @@ public final class Outbox: FeedSink {
         reader?.resume()
     }
 
-    /// What is waiting, without waiting for more.
+    /// The waiting events, without waiting for more.
     public func drain() -> [Event] {
         state.withLock { state in
             let events = state.waiting
@@ -60,8 +60,8 @@ public final class Outbox: FeedSink {
         }
     }
 
-    /// Returns when something is waiting, or nothing will come any more. Cancelling the task closes the outbox. One
-    /// reader at a time.
+    /// Returns when events are waiting or none will follow. Cancelling the task closes the outbox. One reader at a
+    /// time.
     public func ready() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -78,8 +78,8 @@ public final class Outbox: FeedSink {
         }
     }
 
-    /// What is waiting, at once if there is something, else as soon as there is; nil when closed or overflown and
-    /// everything has been fetched. One reader at a time.
+    /// The waiting events, at once if there are any, otherwise when the next arrive. Nil when the outbox is closed or
+    /// has overflowed and everything was fetched. One reader at a time.
     public func batch() async -> [Event]? {
         await ready()
         let events = drain()

@@ -1,10 +1,10 @@
 public import ChatModel
 
-/// Which events a subscriber wants. Equal selections share one feed: an event is matched once for all of them.
+/// The events that a subscriber selects. Equal selections share one feed, so an event is matched once for all of them.
 ///
-/// Kept in a normal form, without what another part of it covers, so that different ways to ask for the same are equal,
-/// and an event meets a selection in one place only. The parts are shared by all copies: a stream and its feed have one
-/// each.
+/// Stored in a normal form, without parts that another part covers. Different requests for the same events are
+/// therefore equal, and an event matches a selection in one place only. Copies share the parts: a stream and its feed
+/// have a copy each.
 public struct Selection: Sendable {
     private final class Parts: Sendable {
         let channels: ChannelSet
@@ -14,7 +14,8 @@ public struct Selection: Sendable {
         let isOfUser: Bool
         let isWire: Bool
         let namesActivity: Bool
-        /// Hashed once: there may be hundreds of channels, and a table asks each time it grows.
+        /// The stored hash: a selection may have hundreds of channels, and a dictionary requests the hash each time it
+        /// grows.
         let hash: Int
 
         init(
@@ -44,38 +45,43 @@ public struct Selection: Sendable {
     private let parts: Parts
 
     public var channels: ChannelSet { parts.channels }
-    /// Sorted, never empty.
+    /// The types, sorted; never empty.
     public var types: [NamePattern] { parts.types }
     public var filter: Filter? { parts.filter }
-    /// As whom the subscriber listens: it hears what the audience of each event allows, and nothing else. Nil: everything.
+    /// The user that the subscriber listens as. It then receives only the events whose audience includes the user. Nil:
+    /// all events.
     public var viewer: Viewer? { parts.viewer }
-    /// Whether some user's own credential asked for it, though it listens as nobody: patterns bring what everybody may
-    /// hear, names what those in the channel do, and neither what is for one user alone.
+    /// True when a user's own credential made the selection, without listening as the user. Patterns then select events
+    /// for everyone with access, exact names also those for users in the channel, and neither selects events for a
+    /// single user.
     public var isOfUser: Bool { parts.isOfUser }
-    /// Whether the subscriber reads another service's wire: it alone gets the events with the audience ``Audience/wire``.
+    /// True when the subscriber reads another service's protocol. Only such subscribers receive events with the
+    /// audience ``Audience/wire``.
     public var isWire: Bool { parts.isWire }
-    /// Whether it names a type of `BuiltInTypes.namedOnly`.
+    /// True when it selects a type of `BuiltInTypes.namedOnly`.
     public var namesActivity: Bool { parts.namesActivity }
 
     /// - Parameters:
     ///   - types: empty means every type.
-    ///   - isOfUser: goes with a selection that is made of another: without it, it would hear what that one does not.
+    ///   - isOfUser: must be copied when a selection is derived from another; without it, the derived selection would
+    ///     also match other events.
     public init(
         channels: ChannelSet, types: [NamePattern] = [], filter: Filter? = nil, viewer: Viewer? = nil,
         isOfUser: Bool = false, isWire: Bool = false
     ) {
-        // Where names bring more than patterns do, neither covers the other.
+        // When exact names select more than patterns, neither covers the other.
         let isExact = viewer != nil || isOfUser
         parts = Parts(
             isExact ? channels : channels.normalized, Self.normalized(types), filter, viewer, isOfUser, isWire)
     }
 
-    /// The same, as a user hears it. The wire's events are none of a user's devices: they get the same facts by others.
+    /// The same selection for a user's device. Events of another service's protocol are left out, because devices get
+    /// the same information from other events.
     public func heard(by viewer: Viewer) -> Selection {
         Selection(channels: channels, types: types, filter: filter, viewer: viewer, isOfUser: false)
     }
 
-    /// Whether the event is wanted. Events for webhooks only are nobody's here (`events.md` 4).
+    /// True when the event matches. Events for webhooks only never do.
     public func admits(_ subject: FilterSubject) -> Bool {
         guard let event = subject.event else { return false }
         return channels.find(event) && admitsBesideChannel(subject)
@@ -90,7 +96,7 @@ public struct Selection: Sendable {
         return filter?.accepts(subject) ?? true
     }
 
-    /// Whether any user may hear it here: on a channel that is named, who asked was asked for it.
+    /// True when any user may receive the event here. For a channel selected by name, the user's access was checked.
     private func isOpen(_ event: Event) -> Bool {
         if channels.names.contains(ExactText(event.channel.name)) { return !event.audience.isPersonal }
         return event.audience.isOpen && event.kind != .presence
@@ -98,7 +104,7 @@ public struct Selection: Sendable {
     }
 
     private static func normalized(_ types: [NamePattern]) -> [NamePattern] {
-        // No pattern covers what must be named.
+        // No pattern covers a type that must be named.
         let named = types.filter(\.isNamedOnly)
         guard !types.isEmpty, !types.contains(.all) else {
             return named.isEmpty ? everyType : Set(everyType + named).sorted()
@@ -122,8 +128,8 @@ extension Selection: Hashable {
 }
 
 extension Selection {
-    /// Where the index has it: without what another part covers, so that an event finds it once. What a part that is left
-    /// out brings beyond the others is asked of the selection itself.
+    /// The channels under which the index lists the selection, without parts that another part covers, so that an event
+    /// finds it once. Events that a covered part selects in addition are tested by the selection itself.
     var indexedChannels: ChannelSet { isOfUser ? channels.normalized : channels }
 
     /// The channels as patterns, in the order of their texts.
@@ -133,7 +139,7 @@ extension Selection {
         return patterns.sorted()
     }
 
-    /// Whether the caller may (still) follow all of this.
+    /// True when the caller may (still) follow the whole selection.
     public func isPermitted(to caller: Caller) -> Bool {
         guard caller.app == channels.app, caller.scopes.allow(.read) else { return false }
         return types.allSatisfy { type in caller.types.contains { $0.covers(type) } }
@@ -143,13 +149,13 @@ extension Selection {
             }
     }
 
-    /// What a caller asked for, held against what it may see: nothing asked means all it may see.
+    /// The requested patterns, checked against the caller's; an empty request gives all of the caller's patterns.
     ///
-    /// - Throws: `.forbidden` for a pattern that reaches beyond the caller's.
+    /// - Throws: `.forbidden` for a pattern beyond the caller's.
     static func narrow(
         _ asked: [NamePattern], to allowed: [NamePattern], what: String
     ) throws(ChatError) -> [NamePattern] {
-        // An empty list means everything further down, so it must never come out of having no right at all.
+        // An empty list means everything in later steps, so it must never result from a caller without rights.
         guard !allowed.isEmpty else { throw ChatError(.forbidden, "this credential reaches no \(what)") }
         guard !asked.isEmpty else { return allowed.contains(.all) ? [] : allowed }
         for pattern in asked where !allowed.contains(where: { $0.covers(pattern) }) {
@@ -160,15 +166,15 @@ extension Selection {
 }
 
 extension ChatAccess {
-    /// A selection the caller may follow.
+    /// A selection that the caller may follow.
     ///
     /// - Parameters:
-    ///   - channels: names and patterns; empty means every channel the caller reaches. `$system` is never among them
-    ///     unless it is named.
-    ///   - types: names and patterns; empty means every type the caller reaches.
-    ///   - isOfDevice: whether a user listens by it: every channel includes the user's own then. Without it, the selections of
-    ///     all users who may read the same are equal.
-    /// - Throws: `.forbidden` beyond the caller's rights, `.malformed` for bad names and too many of them.
+    ///   - channels: names and patterns; empty means every channel that the caller reaches. `$system` is included only
+    ///     by name.
+    ///   - types: names and patterns; empty means every type that the caller reaches.
+    ///   - isOfDevice: true when a user listens with it; an empty `channels` then includes the user's own channel.
+    ///     Without it, the selections of all users with the same access are equal.
+    /// - Throws: `.forbidden` beyond the caller's rights, `.malformed` for invalid names or too many of them.
     public func selection(
         channels: [String], types: [String] = [], filter: Filter? = nil, isOfDevice: Bool = false
     ) throws(ChatError) -> Selection {
@@ -179,7 +185,8 @@ extension ChatAccess {
             types: try typePatterns(types), filter: filter, isOfUser: caller.user != nil)
     }
 
-    /// A selection with other channels or types; what is nil stays as it is. The same rules as for a new one.
+    /// A selection with other channels or types; a nil argument leaves them unchanged. The rules are those for a new
+    /// selection.
     public func selection(
         changing old: Selection, channels: [String]?, types: [String]?
     ) throws(ChatError) -> Selection {
@@ -203,7 +210,7 @@ extension ChatAccess {
             try caller.demand(channel: ChannelID.systemName)
             patterns.append(.exact(ChannelID.systemName))
         }
-        // `$system` alone must not widen to everything the caller reaches; nor does everything include it.
+        // `$system` alone must not widen to everything the caller reaches, and everything does not include it.
         guard !others.isEmpty || patterns.isEmpty else { return patterns }
         let narrowed = try Selection.narrow(
             try Self.patterns(others, "channel") { name throws(ChatError) in try Names.check(channel: name) },
@@ -217,7 +224,7 @@ extension ChatAccess {
             try Self.patterns(texts, "type") { name throws(ChatError) in try Names.check(type: name) },
             to: caller.types, what: "type")
         guard texts.isEmpty else { return types }
-        // A credential's right to a type asks for it no more than a pattern does, unless it reaches nothing else.
+        // A credential's right to a type does not select it by name, unless the credential reaches no other type.
         let others = types.filter { !$0.isNamedOnly }
         return others.isEmpty ? types : others
     }
@@ -242,7 +249,7 @@ extension ChatAccess {
             }
             switch pattern {
             case .exact(let name): try check(name)
-            // What stands before the star is the beginning of a name, so the same rules hold for it.
+            // The text before the star is the beginning of a name, so the rules for names apply.
             case .below(let prefix): try check(prefix)
             case .all: break
             }
@@ -253,7 +260,7 @@ extension ChatAccess {
 }
 
 extension ChannelSet {
-    /// The same channels without what is covered by another part.
+    /// The same channels without parts that another part covers.
     fileprivate var normalized: ChannelSet {
         var rest = self
         if isAll {
@@ -266,7 +273,7 @@ extension ChannelSet {
         return rest
     }
 
-    /// Whether a proper beginning of the text is one of the prefixes.
+    /// True when a proper prefix of the text is one of the prefixes.
     private func isBelowPrefix(_ name: ExactText) -> Bool {
         DottedPrefixes(of: name.text).contains { prefixes.contains($0) }
     }

@@ -1,9 +1,10 @@
 import ChatModel
 
-/// Finds those whose selections may admit an event of one app, without asking the others: by the event's channel, and
-/// among those who want the same channel by what their types and filters require.
+/// An index that finds the selections that may match an event of one app: by the event's channel, and among the
+/// selections of the same channel by the values that their types and filters require.
 ///
-/// Knows everybody by a number. Who is found is to be asked; who is not found does not want the event.
+/// Members are numbers. A member that is found must still be tested; a member that is not found does not match the
+/// event.
 public struct SelectionIndex: Sendable {
     private var named: [ExactText: ChannelSubscribers] = [:]
     private var below: [ExactText: ChannelSubscribers] = [:]
@@ -14,7 +15,7 @@ public struct SelectionIndex: Sendable {
 
     public var isEmpty: Bool { named.isEmpty && below.isEmpty && everywhere.isEmpty }
 
-    /// - Parameter member: a number that is not in use here, below `UInt32.max`.
+    /// - Parameter member: a number that is not used in this index, below `UInt32.max`.
     public mutating func insert(_ member: UInt32, _ selection: Selection) {
         let requirement = selection.requirement
         let channels = selection.indexedChannels
@@ -27,7 +28,7 @@ public struct SelectionIndex: Sendable {
         if channels.isAll { indexes.insert(member, requirement, into: &everywhere) }
     }
 
-    /// - Parameter selection: the one it was inserted with.
+    /// - Parameter selection: the selection that it was inserted with.
     public mutating func remove(_ member: UInt32, _ selection: Selection) {
         let requirement = selection.requirement
         let channels = selection.indexedChannels
@@ -40,7 +41,7 @@ public struct SelectionIndex: Sendable {
         }
     }
 
-    /// Inserts it on these channels only, whatever it selects.
+    /// Inserts a member on these channels only, regardless of the selection's channels.
     mutating func insert(_ member: UInt32, _ selection: Selection, on names: Set<ExactText>) {
         let requirement = selection.requirement
         for name in names { indexes.insert(member, requirement, into: &named[name, default: ChannelSubscribers()]) }
@@ -51,13 +52,13 @@ public struct SelectionIndex: Sendable {
         for name in names { indexes.remove(member, requirement, from: &named[name]) }
     }
 
-    /// Calls `body` with each member that may want the event: once, because of a selection no channel is indexed that
-    /// another part of it covers already.
+    /// Calls `body` once for each member that may match the event. A member is found once, because a selection is not
+    /// indexed under a channel that another of its parts covers.
     public func visit(_ subject: FilterSubject, _ body: (UInt32) -> Void) {
         if let channel = subject.event?.channel { visit(subject, on: channel, body) }
     }
 
-    /// The same as if the event were on that channel.
+    /// The same, as if the event were on that channel.
     func visit(_ subject: FilterSubject, on channel: ChannelID, _ body: (UInt32) -> Void) {
         if let subscribers = named[ExactText(channel.name)] { indexes.visit(subscribers, subject, body) }
         if !channel.isSystem { indexes.visit(everywhere, subject, body) }
@@ -68,7 +69,8 @@ public struct SelectionIndex: Sendable {
     }
 }
 
-/// Who wants one channel. Small, because there are a million of them: the one who came first, and where the rest is.
+/// The subscribers of one channel. Small, because there may be a million: the first subscriber, and the place of the
+/// others.
 private struct ChannelSubscribers: Sendable {
     static let none = UInt32.max
 
@@ -78,7 +80,7 @@ private struct ChannelSubscribers: Sendable {
     var isEmpty: Bool { first == Self.none && rest == Self.none }
 }
 
-/// The indexes of those channels that are wanted by more than one.
+/// The indexes of channels with more than one subscriber.
 private struct FieldIndexes: Sendable {
     private var indexes: [FieldIndex] = []
     private var free: [UInt32] = []
@@ -115,9 +117,10 @@ private struct FieldIndexes: Sendable {
     }
 }
 
-/// What patterns with a star may name of a name: everything up to each dot that has something behind it.
+/// The texts before the star of all patterns that match a name: every prefix that ends with a dot and is not the whole
+/// name.
 struct DottedPrefixes: Sequence, IteratorProtocol {
-    // Bytes, as patterns are matched: a dot with a combining mark behind it is no `Character` of its own.
+    // Bytes, as patterns are matched: a dot followed by a combining mark is not a `Character` of its own.
     private let bytes: String.UTF8View
     private var end: String.Index
 

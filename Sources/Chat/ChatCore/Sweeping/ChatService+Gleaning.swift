@@ -1,19 +1,19 @@
 import ChatModel
 
-/// What became of a message is kept beside it, in records. Messages go in many ways (deleted for good or by the stretch,
-/// past their own time or their app's), so nobody who removes one looks for its records. Nobody sees them afterwards
-/// either; a slow walk finds them.
+/// The removal of records of messages that no longer exist. Messages disappear in many ways (deleted permanently or by
+/// range, expired by their own time or by the app's retention), and none of them removes the message's records. These
+/// records are not visible afterwards; a slow scan finds and removes them.
 extension ChatService {
-    /// Walks over the records of all messages again and again, a page a second, until cancelled.
+    /// Scans the records of all messages repeatedly, one page per second, until cancelled.
     func keepGleaning() async {
         while !Task.isCancelled {
             for app in keyring.apps { await glean(app.id, pausing: .seconds(1)) }
-            // Cancellation shows at the loop's head.
+            // The loop condition checks for cancellation.
             try? await Task.sleep(for: .seconds(3600))
         }
     }
 
-    /// Walks once over the records of an app's messages. What cannot be reached is left for the next time.
+    /// Scans the records of an app's messages once. Records that cannot be read are left for the next scan.
     func glean(_ app: AppID, pausing pause: Duration = .zero) async {
         var query = RecordQuery(.message, in: app, limit: limits.pageMost)
         repeat {
@@ -24,7 +24,7 @@ extension ChatService {
     }
 
     private func gleanPage(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
-        // Events of younger records may not be visible yet.
+        // Events of newer records may not be visible yet.
         let edge = try await engine.log.watermark(of: query.app)
         let page = try await engine.directory.list(query)
         for message in page.items.compactMap({ MessageRecord($0) }) where message.timetoken <= edge {
@@ -34,7 +34,8 @@ extension ChatService {
         return page
     }
 
-    /// One that was deleted for good is remembered for a while, so that whoever deletes it again hears that it is gone.
+    /// True when the record can be removed. The record of a permanently deleted message stays for a while, so that a
+    /// repeated deletion reports that the message is gone.
     private func isOver(_ message: MessageRecord, in app: AppID) async throws(ChatError) -> Bool {
         if let deletion = message.deletion, deletion.isHard {
             return deletion.at.adding(limits.repeatWindow) <= clock.now
@@ -42,7 +43,8 @@ extension ChatService {
         return try await engine.log.event(at: message.timetoken, in: app) == nil
     }
 
-    /// First what is attached, a page in each step; what a crash leaves is found by the record, which goes last.
+    /// Removes the message's actions first, a page per step. After a crash, the record is still there to find the rest,
+    /// because it is removed last.
     private func remove(_ message: MessageRecord, in app: AppID) async throws(ChatError) {
         var query = RecordQuery(.messageAction, in: app, limit: limits.pageMost)
         query.idPrefix = MessageActionRecord.prefix(message.channel, message.timetoken)
@@ -58,7 +60,7 @@ extension ChatService {
             guard let record = snapshot[key].flatMap({ MessageRecord($0) }) else { return Decision(()) }
             var decision = Decision((), changes: [RecordChange(key, body: nil)])
             if record.deletion == nil, let root, var thread = snapshot[root].flatMap({ MessageRecord($0) }) {
-                // Whose reply it was, nobody knows any more.
+                // The author of the reply is no longer known.
                 thread.thread.remove(by: nil)
                 decision.changes.append(thread.change(in: app))
             }

@@ -1,20 +1,20 @@
 import ChatModel
 
 extension ChatService {
-    /// Removes what deleted channels have left, until cancelled.
+    /// Removes the remaining records of deleted channels, until cancelled.
     func keepSweeping() async {
         for await _ in pendingDeletions.news.stream {
             while await !sweepDeleted() {
-                // The store cannot be reached. Cancellation shows at the loop's head.
+                // The store cannot be reached. The loop condition checks for cancellation.
                 try? await Task.sleep(for: .seconds(1))
                 guard !Task.isCancelled else { return }
             }
         }
     }
 
-    /// Removes what every deleted channel has left.
+    /// Removes the remaining records of every deleted channel.
     ///
-    /// - Returns: false when something is left to be done.
+    /// - Returns: false when some records remain.
     @discardableResult func sweepDeleted() async -> Bool {
         var isDone = true
         for channel in pendingDeletions.pending {
@@ -35,13 +35,13 @@ extension ChatService {
         try await empty(channel)
         for kind in [RecordKind.membership, .restriction] { try await remove(kind, of: sweep, in: channel.app) }
         _ = try await decide([key]) { snapshot in
-            // Deleted once more meanwhile, there is more to do.
+            // The channel was deleted again in the meantime, and more records remain.
             guard snapshot[key].flatMap({ CascadeDeletionRecord($0) }) == sweep else { return Decision(()) }
             return Decision((), changes: [RecordChange(key, body: nil)])
         }
     }
 
-    /// Removes what is no younger than the deletion, a page in each step, so that others write in between.
+    /// Removes records that are not newer than the deletion, a page per step, so that other writes run in between.
     private func remove(_ kind: RecordKind, of sweep: CascadeDeletionRecord, in app: AppID) async throws(ChatError) {
         var query = RecordQuery(kind, in: app, limit: limits.pageMost)
         query.parent = sweep.channel
@@ -57,7 +57,7 @@ extension ChatService {
         } while query.cursor != nil
     }
 
-    /// Has everybody leave an open channel that is none any more.
+    /// Makes all users leave a channel that is no longer open.
     func empty(_ channel: ChannelID) async throws(ChatError) {
         let presenceScope = PresenceScope(.participant, channel)
         let (accessCache, most) = (accessCache, limits.pageMost)

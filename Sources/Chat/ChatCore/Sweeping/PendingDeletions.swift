@@ -1,14 +1,15 @@
 import ChatModel
 import Locking
 
-/// The channels that are deleted and not yet swept: what they have left is kept from everybody.
+/// The deleted channels whose remaining records are not removed yet. These records are hidden from every reader.
 ///
-/// Nearly always empty. An entry that stays too long does no harm, since it hides only what is older than the deletion.
+/// Nearly always empty. An entry that stays too long is harmless, because it hides only records older than the
+/// deletion.
 final class PendingDeletions: Sendable {
     private let mirror: RecordMirror
     private let directory: any Directory
     private let channels = Lock<[ChannelID: Timetoken]>([:])
-    /// Says that there is something to sweep.
+    /// Signals that there are records to remove.
     let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(directory: any Directory) {
@@ -16,19 +17,19 @@ final class PendingDeletions: Sendable {
         mirror = RecordMirror([.sweep], of: directory)
     }
 
-    /// Finds what was left to be done when the gateway last stopped. Before the first request.
+    /// Reads the pending deletions of the gateway's last run. Must run before the first request.
     ///
-    /// - Returns: the revision from which `follow` goes on.
+    /// - Returns: the revision from which `follow` continues.
     func load(_ apps: [AppID]) async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         for app in apps { try await mirror.load(.sweep, in: app, take) }
         return revision
     }
 
-    /// Hears of channels that are deleted on any node, until cancelled or until the engine closes.
+    /// Adds channels that are deleted on any node, until cancelled or until the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, take) }
 
-    /// Takes note of what was written here: it counts before the next request.
+    /// Adds the deletions in a write of this node, before the next request.
     func note(_ changes: [RecordChange]) {
         for change in changes where change.key.kind == .sweep {
             take(
@@ -44,10 +45,10 @@ final class PendingDeletions: Sendable {
         if sweep != nil { news.continuation.yield() }
     }
 
-    /// Whether something is left of a former channel of this name.
+    /// True when records of a deleted channel of this name remain.
     func concern(_ channel: ChannelID) -> Bool { channels.withLock { $0[channel] != nil } }
 
-    /// Whether a record of that age belongs to a former channel of this name.
+    /// True when a record with that time belongs to a deleted channel of this name.
     func hide(_ updated: Timetoken, of channel: ChannelID) -> Bool {
         channels.withLock { channels in channels[channel].map { updated <= $0 } ?? false }
     }

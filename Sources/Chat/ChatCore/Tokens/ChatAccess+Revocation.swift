@@ -2,12 +2,11 @@ public import ChatModel
 import JSON
 import Signing
 
-/// Tokens that hold no more, though their time is not over. Kept by their digests alone, and for as long as they would have
-/// been good.
+/// Revocation of tokens before they expire. Only their digests are stored, until the tokens would have expired.
 extension ChatAccess {
-    /// Takes a token back. Once more is harmless.
+    /// Revokes a token. Repeating it is harmless.
     ///
-    /// - Parameter until: when it would have ended.
+    /// - Parameter until: the expiry of the token.
     public func revoke(token: String, until: Timetoken) async throws(ChatError) {
         try caller.demand(.manage)
         let body = JSONText { writer in
@@ -27,13 +26,14 @@ extension ChatAccess {
             over.map { RecordChange($0.key, body: nil) } + [RecordChange(revocation(of: token), body: body)])
     }
 
-    /// Takes back every token that a user has: of the native API, stream tickets, and PubNub's access tokens of that user. What
-    /// was opened with them is closed. Other users, and tokens that are made later, are not concerned.
+    /// Revokes every token of a user: tokens of the native API, stream tickets, and the user's PubNub access tokens.
+    /// Connections opened with them are closed. Tokens of other users and tokens issued later are not affected.
     ///
-    /// - Parameter before: tokens made before it hold no more; nil: all that there are. A moment that was given before is
-    ///   never taken back.
-    /// - Returns: the moment that counts.
-    /// - Throws: `.malformed` for a moment in the future, `.forbidden` without `manage`, to a user's credential and to a narrowed key.
+    /// - Parameter before: tokens issued before this time are revoked; nil: all existing tokens. The time never moves
+    ///   back: a later time of an earlier call stays in force.
+    /// - Returns: the time that applies.
+    /// - Throws: `.malformed` for a time in the future; `.forbidden` without `manage`, for a user's credential and for
+    ///   a restricted key.
     public func revokeTokens(of user: String, before: Timetoken? = nil) async throws(ChatError) -> Timetoken {
         try caller.demand(.manage)
         try caller.demandNoUser()
@@ -51,7 +51,7 @@ extension ChatAccess {
         return decided.value
     }
 
-    /// The change that takes back the tokens a user has, beside others in one decision.
+    /// The change that revokes a user's tokens, for a decision with other changes.
     func revocation(
         of user: String, before: Timetoken, in snapshot: RecordSnapshot
     ) -> (moment: Timetoken, change: RecordChange) {
@@ -60,7 +60,7 @@ extension ChatAccess {
         return (moment, RecordChange(key, body: UserRevocation(before: moment).body))
     }
 
-    /// Costs nothing while no token is taken back.
+    /// True when the token was revoked. Costs nothing while no token is revoked.
     public func isRevoked(token: String) -> Bool {
         !service.revokedTokens.isEmpty && service.revokedTokens.contains(revocation(of: token))
     }

@@ -1,8 +1,8 @@
 public import ChatModel
 
 extension ChatService {
-    /// Whether what a caller has shown was taken back since: by its user's tokens, or by an exchange of the secret that has
-    /// signed it. API keys are another matter: the key ring knows them.
+    /// True when the caller's credential was revoked: with its user's tokens, or by a change of the secret that signed
+    /// it. Does not cover API keys, which the keyring checks.
     public func isRevoked(_ caller: Caller) -> Bool {
         guard let proof = caller.proof else { return false }
         if let user = caller.user, isRevoked(user: UserID(user, in: caller.app), issued: proof.issued) { return true }
@@ -11,15 +11,15 @@ extension ChatService {
         return !secrets.contains { AppRecord.print(ofSecret: $0.key) == print }
     }
 
-    /// Whether a token of the user that was made then was taken back.
+    /// True when a token of the user with that time of issue was revoked.
     ///
-    /// - Parameter issued: nil for a token that does not say when it was made: any revocation concerns it.
+    /// - Parameter issued: nil for a token without a time of issue, to which any revocation applies.
     public func isRevoked(user: UserID, issued: Timetoken?) -> Bool {
         guard let moment = revokedTokens.moment(of: user) else { return false }
         return issued.map { $0 < moment } ?? true
     }
 
-    /// The first whole second in which a token of the user may be said to be made: `iat` counts seconds.
+    /// The first whole second that a new token of the user may have as its time of issue, because `iat` is in seconds.
     public func nextIssue(for user: UserID) -> Timetoken {
         let now = clock.now
         let second = Timetoken.ticksPerSecond
@@ -28,6 +28,7 @@ extension ChatService {
         return Timetoken((moment.rawValue + second - 1) / second * second)
     }
 
-    /// Calls `body` with the app of whatever is taken back, after it counts: what was opened with it is to be looked at again.
+    /// Calls `body` with the app of each revocation, after it takes effect. Connections opened with revoked credentials
+    /// must then be checked again.
     public func observeRevocations(_ body: @escaping @Sendable (AppID) -> Void) { revokedTokens.observe(body) }
 }

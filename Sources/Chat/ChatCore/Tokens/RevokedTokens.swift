@@ -2,14 +2,14 @@ import ChatModel
 import JSON
 import Locking
 
-/// Tokens that were taken back, held in memory: every request with a token asks.
+/// The revoked tokens, held in memory because every request with a token checks them.
 ///
-/// A token is taken back by itself, or with all others that its user had at that moment. What was taken back here counts at once,
-/// on another node within a second.
+/// A token is revoked by itself, or with all other tokens that its user had at a time. A revocation takes effect on
+/// this node at once, and on other nodes within a second.
 final class RevokedTokens: Sendable {
     private struct Known {
         var tokens: Set<RecordKey> = []
-        /// Tokens of the user that were made before the moment hold no more.
+        /// The time of revocation by user: tokens that were issued before it are not valid.
         var users: [UserID: Timetoken] = [:]
     }
 
@@ -27,30 +27,30 @@ final class RevokedTokens: Sendable {
 
     func contains(_ key: RecordKey) -> Bool { known.withLock { $0.tokens.contains(key) } }
 
-    /// Before when the user's tokens hold no more; nil where none was taken back.
+    /// The time before which the user's tokens are revoked; nil when they never were.
     func moment(of user: UserID) -> Timetoken? { known.withLock { $0.users[user] } }
 
-    /// Whether there is none at all, and nothing to look for.
+    /// True when no single token is revoked.
     var isEmpty: Bool { known.withLock { $0.tokens.isEmpty } }
 
-    /// Calls `body` with the app of each token or user that is taken back, after it counts.
+    /// Calls `body` with the app of each revocation of a token or a user, after it takes effect.
     func observe(_ body: @escaping @Sendable (AppID) -> Void) { observers.withLock { $0.append(body) } }
 
     func write(_ changes: [RecordChange]) async throws(ChatError) { _ = try await mirror.write(changes, apply) }
 
-    /// Takes what was written beside other records.
+    /// Reads a record that was written with other records.
     func refresh(_ key: RecordKey) async throws(ChatError) { try await mirror.refresh(key, apply) }
 
-    /// Reads them all; after the keyring.
+    /// Reads all revocations. Must run after the keyring was loaded.
     ///
-    /// - Returns: the revision from which `follow` goes on.
+    /// - Returns: the revision from which `follow` continues.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         for app in keyring.apps { try await mirror.load(.revokedToken, in: app.id, apply) }
         return revision
     }
 
-    /// Applies what changes in the directory, until the engine closes.
+    /// Applies changes of the directory, until the engine closes.
     func follow(from revision: Revision) async { await mirror.follow(from: revision, apply) }
 
     private func apply(_ key: RecordKey, _ record: Record?) {
@@ -68,11 +68,12 @@ final class RevokedTokens: Sendable {
     }
 }
 
-/// The record of a user whose tokens were taken back. It stays: some of them may say that they never end.
+/// The record of a user whose tokens were revoked. It is never removed, because some of these tokens may have no
+/// expiry.
 struct UserRevocation {
     private static let prefix = RecordKey.prefix(["user"])
 
-    /// Tokens made before it hold no more.
+    /// The time before which the tokens are revoked.
     var before: Timetoken
 
     init(before: Timetoken) { self.before = before }
@@ -87,7 +88,7 @@ struct UserRevocation {
         JSONText { writer in
             writer.beginObject()
             writer.member("before", before.description)
-            // Behind all those that end.
+            // Sorts after all records that expire.
             writer.member("until", Timetoken.distantFuture.description)
             writer.endObject()
         }
@@ -97,7 +98,7 @@ struct UserRevocation {
         RecordKey(.revokedToken, parts: ["user", user.name], in: user.app)
     }
 
-    /// Nil for the record of a single token.
+    /// The user of a key; nil for the record of a single token.
     static func user(of key: RecordKey) -> UserID? {
         key.id.hasPrefix(prefix) ? UserID(String(key.id.dropFirst(prefix.count)), in: key.app) : nil
     }

@@ -1,7 +1,7 @@
 public import ChatModel
 import Locking
 
-/// Decides what is traced, and holds finished spans until they are sent off. There is none where nobody wants them.
+/// The sampling of traces, and the buffer of finished spans until they are exported. Absent when tracing is off.
 public final class Tracer: Sendable {
     private struct State {
         var waiting: [Span] = []
@@ -13,14 +13,14 @@ public final class Tracer: Sendable {
     private let ratio: Double
     private let capacity: Int
     private let state = Lock(State())
-    /// Anybody can send a `traceparent` that says it is sampled.
+    /// The limit of foreign traces that are recorded: any client can send a `traceparent` that requests sampling.
     private let followed = RateMeter(RatePolicy(100, in: .seconds(1)))
     private let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
-    ///   - ratio: of requests that bring no trace of their own, how many begin one: 0 to 1. Of those that do and want to
-    ///     be recorded, as many are at least, and a hundred a second.
-    ///   - capacity: spans that may wait; beyond it new ones are dropped, and counted.
+    ///   - ratio: the share of requests without their own trace that begin one, 0 to 1. Of requests with a trace that
+    ///     requests recording, at least this share is recorded, and up to a hundred per second.
+    ///   - capacity: the maximum number of waiting spans; beyond it new spans are dropped and counted.
     public init(ratio: Double, capacity: Int = 8192, clock: WallClock = .system) {
         self.ratio = ratio
         self.capacity = capacity
@@ -29,7 +29,7 @@ public final class Tracer: Sendable {
 
     public var now: Timetoken { clock.now }
 
-    /// Where the work for a request stands: in its sender's trace, in a new one, or in none.
+    /// The trace context of a request: in its sender's trace, in a new one, or nil.
     public func context(following incoming: TraceContext?) -> TraceContext? {
         let isDrawn = ratio >= 1 || Double.random(in: 0..<1) < ratio
         if let incoming {
@@ -43,7 +43,7 @@ public final class Tracer: Sendable {
         return TraceContext(traceID: trace, spanID: Self.spanID(), isSampled: true)
     }
 
-    /// A name for a span.
+    /// A new random id for a span.
     public static func spanID() -> UInt64 { .random(in: 1...UInt64.max) }
 
     public func record(_ span: Span) {
@@ -59,20 +59,20 @@ public final class Tracer: Sendable {
         if isFirst { news.continuation.yield() }
     }
 
-    /// Says that spans were lost on their way out.
+    /// Counts spans that were lost during export.
     public func noteDropped(_ count: Int) { state.withLock { $0.dropped += UInt64(count) } }
 
-    /// Spans recorded since the start, and those of them and beside them that were dropped.
+    /// The number of spans recorded since the start, and the number dropped before or during export.
     public var counts: (recorded: UInt64, dropped: UInt64) { state.withLock { ($0.recorded, $0.dropped) } }
 
-    /// Comes back when spans wait. For one reader; false when it was cancelled.
+    /// Waits until spans are available. For one reader; false when it was cancelled.
     public func hasSpans() async -> Bool {
         if state.withLock({ !$0.waiting.isEmpty }) { return true }
         for await _ in news.stream { return true }
         return false
     }
 
-    /// Up to so many spans that wait, the oldest first.
+    /// Removes and returns up to `most` waiting spans, oldest first.
     public func take(_ most: Int) -> [Span] {
         state.withLock { state in
             let taken = Array(state.waiting.prefix(most))
@@ -83,7 +83,7 @@ public final class Tracer: Sendable {
 }
 
 extension Tracer {
-    /// Does a part of the work that is traced now, as a span of its own; only does it where nothing is traced.
+    /// Runs a part of the current traced work as a span of its own. Without a trace, it only runs it.
     func traced<Value>(
         _ name: String, _ work: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -99,7 +99,7 @@ extension Tracer {
         }
     }
 
-    /// The same for work that does not wait.
+    /// The same for synchronous work.
     func traced<Value>(_ name: String, _ work: () throws(ChatError) -> Value) throws(ChatError) -> Value {
         guard let parent = TraceContext.current, parent.isSampled else { return try work() }
         let start = now
@@ -121,9 +121,9 @@ extension Tracer {
     }
 }
 
-/// A piece of work in a trace, when it is over.
+/// A finished span of a trace.
 public struct Span: Sendable {
-    /// The numbers are OpenTelemetry's.
+    /// The kind of a span; the raw values are OpenTelemetry's.
     public enum Kind: Int, Sendable { case work = 1, server = 2, client = 3 }
 
     public enum Value: Sendable, Equatable {
@@ -131,19 +131,19 @@ public struct Span: Sendable {
         case integer(Int)
     }
 
-    /// The span's own place.
+    /// The trace context of the span itself.
     public var context: TraceContext
-    /// The span it is part of; nil for the first of a trace.
+    /// The parent span; nil for the first span of a trace.
     public var parent: UInt64?
     public var name: String
     public var kind: Kind
     public var start: Timetoken
     public var end: Timetoken
-    /// Of our own tables and ids: never payloads, and no names that users chose.
+    /// Attributes from the gateway's own names and ids; never payloads or names that users chose.
     public var attributes: [(name: String, value: Value)] = []
-    /// What went wrong, in a word; nil if nothing did.
+    /// A short description of the error; nil on success.
     public var failure: String?
-    /// Other traces this work belongs to as well.
+    /// Other traces that this work belongs to.
     public var links: [TraceContext] = []
 
     public init(

@@ -2,25 +2,25 @@ public import ChatModel
 public import JSON
 
 extension ChatAccess {
-    /// Marks the user as typing until ``stopTyping(_:on:showing:)`` or for ten seconds (`Limits.typingAge`). A renewal is an
-    /// event for subscribers of PubNub's wire alone, whose SDKs forget typing users sooner.
+    /// Marks the user as typing until ``stopTyping(_:on:showing:)`` or for ten seconds (`Limits.typingAge`). A renewal
+    /// is an event only for subscribers of PubNub's wire, whose SDKs forget typing users sooner.
     ///
-    /// - Parameter wire: the event's form on that wire; nil for the usual one.
-    /// - Throws: `.forbidden` for who may not write there.
+    /// - Parameter wire: the event's form on that wire; nil for the standard form.
+    /// - Throws: `.forbidden` for a user who may not write on the channel.
     public func startTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
         try demandOwn(user, on: name, for: "typing.started")
         try await demand(.writing, of: user, in: name)
         let presenceKey = presenceKey(.typist, user, name)
         let age = limits.typingAge
         try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in
-            // Once more, in the line in which who is banned is sent out.
+            // Checked again in the queue that also removes banned users.
             try await demand(.writing, of: user, in: name)
             let changes = try await board.renew([presenceKey], for: age)
             return changes.isEmpty ? [PresenceChange(presenceKey, .renewed, occupancy: 0)] : changes
         }
     }
 
-    /// The user types no more. Harmless for who does not.
+    /// Marks the user as no longer typing. Harmless for a user who is not typing.
     ///
     /// - Parameter wire: as in ``startTyping(_:on:showing:)``.
     public func stopTyping(_ user: String, on name: String, showing wire: JSONText? = nil) async throws(ChatError) {
@@ -29,10 +29,10 @@ extension ChatAccess {
         try await tracker.ask(typingOrigin(wire)) { board throws(ChatError) in try await board.leave([presenceKey]) }
     }
 
-    /// The users who type on the channel, after a user, by id.
+    /// The users who are typing on the channel, after a user, by id.
     ///
     /// - Parameter limit: 0 to `Limits.pageMost`.
-    /// - Returns: the users with what events show of them: one without a record has its id alone.
+    /// - Returns: the users with the fields that events show; a user without a record has only the id.
     /// - Throws: as `occupants(of:after:limit:)`.
     public func typists(
         of name: String, after user: String? = nil, _ order: ListOrder = .ascending, limit: Int

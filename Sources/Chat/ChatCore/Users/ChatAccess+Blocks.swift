@@ -2,7 +2,7 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// Blocks a user for another, who will hear nothing of them; once more changes nothing.
+    /// Blocks a user for another user, who then receives nothing from the blocked one. Repeating it changes nothing.
     public func block(
         _ other: String, for user: String, by named: String? = nil
     ) async throws(ChatError) -> Written<BlockRecord> {
@@ -17,9 +17,9 @@ extension ChatAccess {
         }
     }
 
-    /// Lifts a block.
+    /// Removes a block.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: true when there was one.
     @discardableResult
     public func unblock(_ other: String, for user: String, by named: String? = nil) async throws(ChatError) -> Bool {
         try await !setBlock(user, other, by: named) { present, _ in
@@ -27,7 +27,7 @@ extension ChatAccess {
         }.isNew
     }
 
-    /// A user's block of another; nil where there is none.
+    /// A user's block of another user; nil when there is none.
     public func block(of other: String, for user: String) async throws(ChatError) -> BlockRecord? {
         try demandReading(blocksOf: user)
         return try await directory.read(BlockRecord.key(user, other, in: app)).flatMap { BlockRecord($0) }
@@ -40,7 +40,7 @@ extension ChatAccess {
         if caller.user == nil { try caller.demand(channel: user) }
     }
 
-    /// Whom a user has blocked, by the names of those blocked.
+    /// The users whom a user has blocked, by their ids.
     public func blocks(
         of user: String, _ list: RecordList
     ) async throws(ChatError) -> Page<BlockRecord> {
@@ -78,9 +78,9 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Who writes what concerns a user alone, and is told on the user's own channel.
+    /// The actor of a change that concerns only one user and is announced on the user's own channel.
     ///
-    /// - Throws: `.forbidden` for another user's, slug `not_self`, and where the caller does not reach that channel.
+    /// - Throws: `.forbidden` for another user, slug `not_self`, and when the caller does not reach that channel.
     func owner(of user: String, by named: String?) throws(ChatError) -> Actor {
         try Names.check(user: user)
         let actor = try actor(named)
@@ -91,8 +91,8 @@ extension ChatAccess {
 }
 
 extension Caller {
-    /// Programs of the app, and those who speak for nobody in particular, see every user's own things; a user's
-    /// credential the user's alone.
+    /// Requires access to a user's private objects. Programs of the app and callers without a user have access to those
+    /// of all users; a user's credential only to the user's own.
     ///
     /// - Throws: `.forbidden`, slug `not_self`.
     func demand(self owner: String) throws(ChatError) {
@@ -102,9 +102,9 @@ extension Caller {
 }
 
 extension RecordFields {
-    /// Without the private fields of users, so that neither a filter nor an order tells what they hold.
+    /// The fields without private fields of users, so that neither a filter nor an order reveals their values.
     ///
-    /// - Parameter prefix: what stands before the fields of a user's record; empty in lists of users.
+    /// - Parameter prefix: the text before the names of a user record's fields; empty in lists of users.
     public func showing(_ visible: PublicUserFields, prefix: String = "") -> RecordFields {
         func isVisible(_ field: Field) -> Bool {
             guard field.stored.hasPrefix(prefix) else { return true }
@@ -115,10 +115,11 @@ extension RecordFields {
 }
 
 extension ChatAccess {
-    /// What the app shows to users of other users.
+    /// The fields of users that the app shows to other users.
     var publicUserFields: PublicUserFields { service.keyring.app(app)?.publicUserFields ?? .standard }
 
-    /// A record as the caller may see it: a user's credential sees all of its own, and of others what is public.
+    /// A record as the caller may see it: a user's credential sees all fields of the user's own record, and public
+    /// fields of others.
     func seen(_ user: UserRecord) -> UserRecord {
         guard let own = caller.user, ExactText(own) != ExactText(user.id) else { return user }
         return publicUserFields.shown(user)
@@ -126,9 +127,10 @@ extension ChatAccess {
 }
 
 extension ChatAccess {
-    /// Users with a record, as the caller may see them. A user's credential filters and sorts by public fields alone.
+    /// The users with a record, as the caller may see them. A user's credential filters and sorts by public fields
+    /// only.
     ///
-    /// - Throws: `.malformed` with the slug `bad_filter`, `bad_sort` or `bad_cursor`; so do the other lists.
+    /// - Throws: `.malformed` with the slug `bad_filter`, `bad_sort` or `bad_cursor`, as the other lists do.
     public func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord> {
         try caller.demand(.read)
         var list = list
@@ -156,7 +158,7 @@ extension ChatAccess {
             created: created, show: show, read)
     }
 
-    /// The records of these users, in their order; nil for one without.
+    /// The records of these users, in their order; nil for a user without one.
     public func users(named ids: [String]) async throws(ChatError) -> [UserRecord?] {
         try caller.demand(.read)
         let records = try await directory.read(ids.map { UserRecord.key($0, in: app) })

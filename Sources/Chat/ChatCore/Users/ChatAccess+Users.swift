@@ -2,16 +2,16 @@ public import ChatModel
 import JSON
 
 extension ChatAccess {
-    /// A user's record as the caller may see it; nil where there is none. Nobody needs one.
+    /// A user's record as the caller may see it; nil when there is none. Records are optional.
     public func user(_ id: String) async throws(ChatError) -> UserRecord? {
         try caller.demand(.read)
         try Names.check(user: id)
         return try await directory.read(UserRecord.key(id, in: app)).flatMap(UserRecord.init).map(seen)
     }
 
-    /// Makes a user's record, or replaces all of it; for the user, and for programs of the app.
+    /// Creates a user's record, or replaces all of it. Allowed for the user and for programs of the app.
     ///
-    /// - Throws: as `RecordChange.Precondition.check` says.
+    /// - Throws: as `RecordChange.Precondition.check`.
     public func put(
         user id: String, _ edit: UserEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> Written<UserRecord> {
@@ -24,7 +24,7 @@ extension ChatAccess {
 
     /// Changes fields of a user's record.
     ///
-    /// - Throws: `.notFound` where there is none; `.stale` when `demand` names another version.
+    /// - Throws: `.notFound` when there is none; `.stale` when `demand` names another version.
     public func update(
         user id: String, _ edit: UserEdit, demand: RecordChange.Precondition = .none, by named: String? = nil
     ) async throws(ChatError) -> UserRecord {
@@ -36,11 +36,12 @@ extension ChatAccess {
         }.record
     }
 
-    /// Deletes a user's record. Memberships and events stay: both name users by their ids alone.
+    /// Deletes a user's record. Memberships and events stay, because they refer to users by id.
     ///
-    /// - Parameter revokesTokens: revokes every token the user has, if there is a record. Not for narrowed keys.
-    /// - Returns: whether there was one.
-    /// - Throws: `.stale` when `demand` names a version and there is another, or no record.
+    /// - Parameter revokesTokens: revokes every token of the user, if there is a record. Not allowed for restricted
+    ///   keys.
+    /// - Returns: true when there was a record.
+    /// - Throws: `.stale` when `demand` names a version and the record has another or does not exist.
     @discardableResult public func delete(
         user id: String, demand: RecordChange.Precondition = .none, by named: String? = nil, revokesTokens: Bool = false
     ) async throws(ChatError) -> Bool {
@@ -64,7 +65,7 @@ extension ChatAccess {
         return wasThere
     }
 
-    /// - Parameter base: what the edit applies to, given what there is and the time.
+    /// - Parameter base: the record that the edit applies to, made from the stored record and the time.
     private func write(
         user id: String, _ edit: UserEdit, _ demand: RecordChange.Precondition, by named: String?,
         _ base: @escaping @Sendable (UserRecord?, Timetoken) throws(ChatError) -> UserRecord
@@ -93,7 +94,7 @@ extension ChatAccess {
         return Written(record: stored, isNew: decided.value.isNew)
     }
 
-    /// How many channels of a user get what becomes of the user's record on another service's wire.
+    /// The maximum number of a user's channels that receive changes of the user's record on another service's protocol.
     private static var echoesMost: Int { 1000 }
 
     /// The channels of which the user is a member.
@@ -112,11 +113,12 @@ extension ChatAccess {
         }
     }
 
-    /// An event of a record. It holds public fields alone, whoever reads it: an event is shared by all who follow the channel,
-    /// filters read it, and it stays when the app makes a field private. Those who may see the others read the record.
+    /// An event of a user record. It contains public fields only, for every reader: followers of the channel share the
+    /// event, filters read it, and it stays when the app makes a field private. Callers who may see other fields read
+    /// the record.
     ///
-    /// PubNub's readers get every field, as from PubNub, unless the app demands tokens of them.
-    /// - Parameter more: prints what stands beside the user, given the fields to show.
+    /// PubNub's readers receive every field, as from PubNub, unless the app requires tokens of them.
+    /// - Parameter more: prints the members beside the user, for the fields to show.
     private func recordEvent(
         _ type: String, of user: UserRecord, by actor: String?,
         _ more: (PublicUserFields, inout JSONWriter) -> Void

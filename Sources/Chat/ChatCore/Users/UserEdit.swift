@@ -1,7 +1,7 @@
 public import ChatModel
 public import JSON
 
-/// What somebody wants changed of a user's record.
+/// An edit of a user's record.
 public struct UserEdit: Sendable {
     public var name = FieldEdit<String>.keep
     public var profileURL = FieldEdit<String>.keep
