@@ -2,6 +2,7 @@ public import JSON
 
 /// The common error type of all modules. The message is safe to show to the caller and says what to change.
 public struct ChatError: Error, Sendable {
+    /// The class of an error. Each interface maps it to a status of its own.
     public enum Code: Sendable, CaseIterable {
         /// The request is not valid: syntax, names or ranges.
         case malformed

@@ -8,6 +8,7 @@ public struct GenerationCache<Key: Hashable, Value> {
     /// - Parameter capacity: the maximum number of entries. At least the most recently used half is kept.
     public init(capacity: Int) { generation = max(1, capacity / 2) }
 
+    /// The cached value; nil when there is none. Counts as a use.
     public mutating func value(of key: Key) -> Value? {
         if let value = young[key] { return value }
         guard let value = old[key] else { return nil }

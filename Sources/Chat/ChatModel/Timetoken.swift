@@ -59,6 +59,7 @@ public struct Timetoken: Hashable, Comparable, Sendable {
         self.init(exactly: eventID.dropFirst(4))
     }
 
+    /// The position after a duration, which may be negative. The result stays between zero and ``distantFuture``.
     public func adding(_ duration: Duration) -> Timetoken {
         let ticks = duration.timetokenTicks
         return ticks >= 0

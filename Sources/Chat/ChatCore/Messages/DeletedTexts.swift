@@ -4,7 +4,8 @@ import JSON
 /// Removes the texts of messages that are marked as deleted from events: the event of the message, and those of its
 /// edits, mentions and reports. The texts stay stored, so that a deletion can be undone.
 ///
-/// From `channel.activity`, which a deletion in the log does not reach, it also removes messages that are no longer in the log.
+/// It also removes messages that are no longer in the log from `channel.activity`, because deletions in the log do not
+/// reach these events.
 struct DeletedTexts: Sendable {
     let log: any EventLog
     let directory: any Directory

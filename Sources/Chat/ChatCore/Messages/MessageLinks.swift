@@ -6,6 +6,7 @@ import JSON
 /// Links are stored in the message's `meta` under the names that chat clients of other gateways use, so that a message
 /// has the same form through every interface.
 public struct MessageLinks: Sendable {
+    /// The users that a message mentions.
     public enum Mentions: Sendable {
         /// Users in the order of the text; only the first `Limits.mentionsTold` are notified.
         case users([String])

@@ -18,6 +18,7 @@ public struct ChannelRules: Sendable, Equatable {
         operators = Set(record.operators.map { ExactText($0) })
     }
 
+    /// True when the user moderates the channel.
     public func isOperator(_ user: String) -> Bool { operators.contains(ExactText(user)) }
     /// True when only members receive its events on their devices.
     public var isPrivate: Bool { kind?.isPrivate ?? false }

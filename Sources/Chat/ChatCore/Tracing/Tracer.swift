@@ -46,6 +46,7 @@ public final class Tracer: Sendable {
     /// A new random id for a span.
     public static func spanID() -> UInt64 { .random(in: 1...UInt64.max) }
 
+    /// Buffers a finished span; when the buffer is full, the span is dropped and counted.
     public func record(_ span: Span) {
         let isFirst = state.withLock { state in
             guard state.waiting.count < capacity else {
@@ -126,6 +127,7 @@ public struct Span: Sendable {
     /// The kind of a span; the raw values are OpenTelemetry's.
     public enum Kind: Int, Sendable { case work = 1, server = 2, client = 3 }
 
+    /// The value of an attribute.
     public enum Value: Sendable, Equatable {
         case text(String)
         case integer(Int)

@@ -211,6 +211,7 @@ public final class Lease: Sendable {
 
 /// The result of an attempt: what becomes of the delivery, and the entry for its attempt log.
 public struct DeliveryOutcome: Sendable {
+    /// The next state of a delivery after an attempt.
     public enum Verdict: Sendable {
         case delivered
         /// The time of the next attempt, at most `longestRetry` from now.
@@ -308,6 +309,7 @@ public struct LaneSettings: Sendable, Equatable {
 
 /// A query for deliveries. They are ordered by event, and by subscriber among deliveries of the same event.
 public struct DeliveryQuery: Sendable {
+    /// The order of deliveries by their events.
     public enum Order: Sendable { case newestFirst, oldestFirst }
 
     public var app: AppID

@@ -45,8 +45,12 @@ public protocol Directory: Sendable {
 }
 
 extension Directory {
+    /// Reads one record; nil when there is none.
     public func read(_ key: RecordKey) async throws(ChatError) -> Record? { try await read([key])[0] }
 
+    /// Writes records without events.
+    ///
+    /// - Throws: as ``write(_:events:)``.
     public func write(_ changes: [RecordChange]) async throws(ChatError) -> [Record] {
         try await write(changes, events: [])
     }
@@ -224,6 +228,7 @@ public struct Record: Sendable {
 
 /// A change of one record, with a precondition.
 public struct RecordChange: Sendable {
+    /// The required state of a record before a change.
     public enum Precondition: Sendable { case none, absent, present, etag(String) }
 
     public var key: RecordKey
@@ -271,6 +276,7 @@ extension RecordChange.Precondition {
 
 /// A query for a page of records of one kind, with an order and a filter.
 public struct RecordQuery: Sendable {
+    /// A value to sort records by.
     public enum SortKey: Sendable, Hashable { case id, updated, field(String) }
 
     public var app: AppID
@@ -301,7 +307,9 @@ public struct RecordQuery: Sendable {
 /// `@id` and `@updated` stand for values stored beside the body. A field that begins with `user:` or `channel:` belongs
 /// to the record that the body names in its member `user` or `channel`.
 public indirect enum RecordFilter: Sendable {
+    /// A comparison of a field with a value.
     public enum Comparison: Sendable { case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual, like }
+    /// A value to compare a field with.
     public enum Value: Sendable { case string(String), number(Double), boolean(Bool), null }
 
     case compare(field: String, Comparison, Value)

@@ -75,6 +75,7 @@ public protocol EventLog: Sendable {
 
 /// A loss of events that affects a resuming reader.
 public struct Loss: Sendable, Equatable {
+    /// The reason for a loss.
     public enum Cause: String, Sendable { case retention, restore }
 
     /// The last position that the loss affects.
@@ -233,6 +234,7 @@ public struct ChannelSet: Sendable, Hashable {
         }
     }
 
+    /// True when the channel is in the set.
     public func contains(_ channel: ChannelID) -> Bool {
         guard channel.app == app else { return false }
         if names.contains(ExactText(channel.name)) { return true }

@@ -75,6 +75,7 @@ public protocol PresenceStore: Sendable {
 
 /// A presence change: an entry began or ended, or its state changed.
 public struct PresenceChange: Sendable, Equatable {
+    /// The kind of a presence change.
     public enum PresenceTransition: Sendable {
         case joined, left, timedOut, stateChanged
         /// A typing user continues to type. No store returns it; it is only an event for subscribers of PubNub's wire.
@@ -98,6 +99,7 @@ public struct PresenceChange: Sendable, Equatable {
 
 /// The users in a scope.
 public struct Occupancy: Sendable, Equatable {
+    /// A user in a scope, with the state that the user shows; a nil state is none.
     public struct Occupant: Sendable, Equatable {
         public var user: String
         public var state: JSONText?

@@ -60,6 +60,7 @@ public struct Fields: Sendable {
 // MARK: - Values. Each is nil when the member was not sent or is `null`.
 
 extension Fields {
+    /// A text.
     public func string(_ name: String) throws(ChatError) -> String? {
         guard let member = member(name) else { return nil }
         guard let text = member.string else { throw wrongType(name, expected: "string", member) }
@@ -85,12 +86,14 @@ extension Fields {
         return text
     }
 
+    /// A boolean.
     public func boolean(_ name: String) throws(ChatError) -> Bool? {
         guard let member = member(name) else { return nil }
         guard let flag = member.boolean else { throw wrongType(name, expected: "boolean", member) }
         return flag
     }
 
+    /// A list of texts.
     public func strings(_ name: String) throws(ChatError) -> [String]? {
         guard let elements = try elements(name, of: "strings") else { return nil }
         var texts: [String] = []
@@ -131,6 +134,7 @@ extension Fields {
         return whole
     }
 
+    /// A number within a range.
     public func number(_ name: String, in range: ClosedRange<Double>) throws(ChatError) -> Double? {
         guard let member = member(name) else { return nil }
         return try number(member, at: name, in: range)
@@ -241,6 +245,9 @@ extension Fields {
         return try Fields(member, text: text, pointer: pointer(to: name), known: known)
     }
 
+    /// The value of a required member.
+    ///
+    /// - Throws: `.malformed` when `value` is nil.
     public func required<Value>(_ name: String, _ value: Value?) throws(ChatError) -> Value {
         guard let value else { throw missing("member '\(name)'") }
         return value
@@ -259,10 +266,12 @@ extension Fields {
         Self.fault(name.map(pointer(to:)) ?? pointer, keyword, detail, slug: slug)
     }
 
+    /// The error for a missing member: `.malformed`, slug `member_missing`.
     public func missing(_ what: String) -> ChatError {
         fault(nil, "required", "missing \(what)", slug: "member_missing")
     }
 
+    /// An error at a JSON pointer, with one field error.
     public static func fault(_ pointer: String, _ keyword: String, _ detail: String, slug: String) -> ChatError {
         var error = ChatError(.malformed, "\(pointer): \(detail)", slug: slug)
         error.faults = [ChatError.FieldError(pointer: pointer, keyword: keyword, detail: detail)]
@@ -273,6 +282,7 @@ extension Fields {
         Self.wrongType(pointer(to: name), expected: expected, member)
     }
 
+    /// The error for a value of the wrong type.
     public static func wrongType(_ pointer: String, expected: String, _ value: JSONValue) -> ChatError {
         fault(pointer, "type", "expected \(expected), got \(value.kind.name)", slug: "wrong_type")
     }

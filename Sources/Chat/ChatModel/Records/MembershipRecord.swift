@@ -1,5 +1,6 @@
 public import JSON
 
+/// The state of a membership.
 public enum MemberState: String, Sendable, CaseIterable { case invited, joined }
 
 /// The role of a member in its channel.

@@ -6,6 +6,7 @@ public import JSON
 /// Its id is `channel/timetoken`. The parent of a reply is the id of the message that it replies to, so that a thread
 /// can be listed.
 public struct MessageRecord: Sendable, Equatable {
+    /// An edit: the new payload, its timetoken, and the user who made it.
     public struct Edit: Sendable, Equatable {
         /// The payload after the edit.
         public var data: JSONText
@@ -19,6 +20,7 @@ public struct MessageRecord: Sendable, Equatable {
         }
     }
 
+    /// A deletion: its timetoken, and the user who made it.
     public struct Deletion: Sendable, Equatable {
         public var at: Timetoken
         public var by: String?

@@ -2,6 +2,7 @@ public import JSON
 
 /// The thread of a message: the number of replies and their authors.
 public struct MessageThread: Sendable, Equatable {
+    /// An author of replies, with the number of replies.
     public struct Author: Sendable, Equatable {
         public var user: String
         public var replies: Int
@@ -29,6 +30,7 @@ public struct MessageThread: Sendable, Equatable {
         return users
     }
 
+    /// Counts a reply by `user` at a timetoken.
     public mutating func add(by user: String?, at timetoken: Timetoken) {
         replies += 1
         last = timetoken
@@ -42,6 +44,7 @@ public struct MessageThread: Sendable, Equatable {
         authors.sort { $0.replies > $1.replies }
     }
 
+    /// Subtracts a reply by `user`.
     public mutating func remove(by user: String?) {
         replies = max(0, replies - 1)
         if replies == 0 {
