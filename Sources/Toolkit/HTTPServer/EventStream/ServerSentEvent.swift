@@ -2,19 +2,21 @@ import Glibc
 
 /// One block of an event stream (WHATWG HTML, 9.2: server-sent events).
 ///
-/// Printed as `retry`, `id`, `event`, `data`, LF only, one `data:` line for each line of the data. Clients in use differ
-/// on blocks without data, so there are none: a block always has at least one `data:` line.
+/// The fields are printed in the order `retry`, `id`, `event`, `data`. Lines end in LF, and each line of the data gets
+/// its own `data:` line. Clients differ in how they handle blocks without data, so a block always has at least one
+/// `data:` line.
 public struct ServerSentEvent: Sendable {
-    /// The resume position this event moves the client to; nil leaves the client where it is.
+    /// The resume position that this event moves the client to; `nil` leaves the client's position unchanged.
     public var id: String?
-    /// The event type; `message` for clients when absent.
+    /// The event type; clients assume `message` when it is absent.
     public var event: String?
-    /// The payload; CRLF, CR and LF each end a line.
+    /// The payload. CRLF, CR and LF each end a line.
     public var data: [UInt8]
-    /// How long the client should wait before it reconnects, in milliseconds.
+    /// The time that the client should wait before it reconnects, in milliseconds.
     public var retryMilliseconds: Int?
 
-    /// `nil` when `id` or `event` holds CR, LF or NUL, which would forge fields.
+    /// Creates an event. Returns `nil` when `id` or `event` contains CR, LF or NUL, which would forge fields, or when
+    /// `retryMilliseconds` is negative.
     public init?(id: String? = nil, event: String? = nil, data: [UInt8], retryMilliseconds: Int? = nil) {
         guard Self.isSafe(id), Self.isSafe(event), retryMilliseconds.map({ $0 >= 0 }) ?? true else { return nil }
         self.id = id
@@ -23,10 +25,10 @@ public struct ServerSentEvent: Sendable {
         self.retryMilliseconds = retryMilliseconds
     }
 
-    /// A comment line without a blank line after it: with one, some clients dispatch an empty event.
+    /// A comment line, without the blank line that would make some clients dispatch an empty event.
     public static let heartbeat: [UInt8] = [0x3A, 0x0A]
 
-    /// The block with its closing blank line.
+    /// The printed block, with its closing blank line.
     public var bytes: [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(data.count + 96)
@@ -34,7 +36,7 @@ public struct ServerSentEvent: Sendable {
         return output
     }
 
-    /// Appends the block to `output`.
+    /// Appends the printed block to `output`.
     public func append(to output: inout [UInt8]) {
         if let retryMilliseconds { Self.appendField("retry: ", String(retryMilliseconds), to: &output) }
         if let id { Self.appendField("id: ", id, to: &output) }

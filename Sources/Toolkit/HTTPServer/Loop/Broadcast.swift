@@ -1,33 +1,37 @@
 import Glibc
 
-/// A log of bytes that many streams read, each at its own position.
+/// A ring buffer of bytes that many streams read, each at its own position.
 ///
-/// A frame is appended once; every stream that is up to date gets it, and whatever else has piled up, in one system
-/// call from the log itself. A stream whose socket takes no more keeps its position and goes on when it can; one that
-/// falls so far behind that its bytes are overwritten is closed and comes back with its last event id.
+/// A frame is appended once. Every stream that is up to date is sent the frame, together with anything else that is
+/// pending, in one system call straight from the log. A stream whose socket is full keeps its position and continues
+/// when the socket is writable. A stream that falls so far behind that its bytes are overwritten is closed; the client
+/// reconnects with its last event id.
 ///
-/// Belongs to its loop: every member is for code that runs on it.
+/// Belongs to its loop: call every member on the loop's thread.
 public final class Broadcast: @unchecked Sendable {
     // Safe to share: each entry point checks that it runs on the loop's thread.
 
     /// Sizes and times of a log.
     public struct Options: Sendable {
-        /// What the log takes when its first byte comes, a power of two.
+        /// Bytes allocated when the first frame is appended. A power of two.
         public var initialBytes = 4 * 1024
-        /// What it may grow to for those who lag; a power of two. It grows beyond only to hold four frames.
+        /// Bytes the log may grow to for slow readers. A power of two. The log exceeds this only to hold four frames.
         public var maximumBytes = 1024 * 1024
-        /// An unused log gives its memory back after this time.
+        /// Time after which an unused log frees its memory.
         public var idleRelease: Duration = .seconds(60)
-        /// The bytes that end every frame, by which the end of a frame is recognised after a partial write.
+        /// The bytes that end every frame, 1 to 4 of them. After a partial write they show whether the stream is
+        /// between two frames.
         public var frameEnd: [UInt8] = [0x0A, 0x0A]
-        /// Whether frames are chunks; read by streams with the same ``StreamConnection/isChunked`` only.
+        /// True when frames are sent as chunks. Only streams with the same ``StreamConnection/isChunked`` may join the
+        /// log.
         public var isChunked = false
-        /// What the log shares with others when it grows for those who lag; `nil` grows to its maximum.
+        /// The memory budget that several logs share when they grow for slow readers; `nil` allows growth up to
+        /// ``maximumBytes``.
         public var budget: LogBudget?
 
         public init() {}
 
-        /// A log of lines (NDJSON).
+        /// Options for a log of lines (NDJSON).
         public static let lines: Options = {
             var options = Options()
             options.frameEnd = [0x0A]
@@ -35,16 +39,17 @@ public final class Broadcast: @unchecked Sendable {
         }()
     }
 
-    /// The loop it belongs to.
+    /// The loop that the log belongs to.
     public let loop: Loop
-    /// Whether its frames are chunks.
+    /// True when frames are sent as chunks.
     public var isChunked: Bool { options.isChunked }
-    /// Told about a stream that has fallen out of the log, before it is closed: ``StreamConnection/finish(last:)`` may
-    /// still get a last block into its socket, if the stream is between two frames.
+    /// Called with a stream that has fallen out of the log, before the stream is closed.
+    /// ``StreamConnection/finish(last:)`` can still write a last block to its socket if the stream is between two
+    /// frames.
     public var onLag: (@Sendable (StreamConnection) -> Void)?
 
     private let options: Options
-    /// What a frame ends with in the log.
+    /// The bytes that end a frame in the log, chunk end included.
     private let wireEnd: [UInt8]
     private var ring: UnsafeMutableRawPointer?
     private var size: UInt64 = 0
@@ -54,12 +59,13 @@ public final class Broadcast: @unchecked Sendable {
     private var capacity = 4
     private var count = 0
 
-    // The running pass: entries before `index` have been served.
+    // State of the current delivery pass: entries before `index` have been served.
     private var index = 0
     private var isQueued = false
     private var isAgainNeeded = false
     private var isPassing = false
-    /// The head when the running pass began, which everybody has got when it ends; unless somebody was moved behind it.
+    /// The head when the current pass began. At the end of the pass every entry has been sent everything up to here,
+    /// unless an entry was moved behind `index`.
     private var passHead: UInt64 = 0
     private var isAnyoneSkipped = false
     /// Every entry that is not waiting has been sent everything before this position.
@@ -70,6 +76,7 @@ public final class Broadcast: @unchecked Sendable {
     private var wasUsed = false
     private var isReleaseScheduled = false
 
+    /// Creates an empty log, which allocates no ring buffer until the first frame.
     public init(loop: Loop, options: Options = Options()) {
         precondition(options.initialBytes.nonzeroBitCount == 1 && options.maximumBytes.nonzeroBitCount == 1)
         precondition(!options.frameEnd.isEmpty && options.frameEnd.count <= 4)
@@ -80,35 +87,35 @@ public final class Broadcast: @unchecked Sendable {
     }
 
     deinit {
-        // Streams hold their broadcast, so none is left here.
+        // Streams hold their broadcast, so no stream is left here.
         entries.deallocate()
         ring?.deallocate()
         guard let budget = options.budget, size > 0 else { return }
         loop.post { [size] in budget.change(from: size, to: 0) }
     }
 
-    /// The position behind the last byte appended; positions count bytes and only grow.
+    /// The position after the last byte appended. Positions count bytes and only grow.
     public var head: UInt64 { headPosition }
 
-    /// The position of the oldest byte that can still be joined at.
+    /// The oldest position at which a stream can still join.
     public var oldest: UInt64 { oldestPosition }
 
-    /// How many streams read this log.
+    /// The number of streams that read this log.
     public var connectionCount: Int { count }
 
-    /// What the log takes of memory now, in bytes.
+    /// The size of the ring buffer now, in bytes.
     public var allocatedBytes: Int { Int(size) }
 }
 
 // MARK: - Writing
 
 extension Broadcast {
-    /// Appends one whole frame and has it sent before the loop sleeps again.
+    /// Appends one whole frame, which is sent before the loop sleeps again. An empty frame has no effect.
     public func append(_ frame: [UInt8]) {
         frame.withUnsafeBytes { append($0) }
     }
 
-    /// Appends one whole frame and has it sent before the loop sleeps again.
+    /// Appends one whole frame, which is sent before the loop sleeps again. An empty frame has no effect.
     public func append(_ frame: UnsafeRawBufferPointer) {
         loop.checkIsolated()
         guard !frame.isEmpty else { return }
@@ -127,7 +134,7 @@ extension Broadcast {
         enqueue()
     }
 
-    /// Copies bytes to the head, for which there is room.
+    /// Copies bytes to the head. The caller has made room for them.
     private func write(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
         let offset = Int(headPosition & (size &- 1))
@@ -140,8 +147,9 @@ extension Broadcast {
         if headPosition &- oldestPosition > size { oldestPosition = headPosition &- size }
     }
 
-    /// Makes the log reach back further from now on, up to its maximum: for one who wants to join and finds the place
-    /// overwritten each time. An unused log gives this back like the rest.
+    /// Grows the log to at least `bytes`, up to its maximum, so that it reaches further back from now on. For a stream
+    /// that repeatedly finds the position it wants to join at overwritten. An unused log frees this memory like the
+    /// rest.
     public func reserve(_ bytes: Int) {
         loop.checkIsolated()
         var wanted = max(size, UInt64(options.initialBytes))
@@ -155,7 +163,7 @@ extension Broadcast {
             return
         }
         guard !isQueued else {
-            // Before anybody is served the pass has this for everybody.
+            // While no entry has been served, the current pass sends this frame to all of them.
             if index > 0 { isAgainNeeded = true }
             return
         }
@@ -163,17 +171,17 @@ extension Broadcast {
         loop.delivery.add(self)
     }
 
-    /// Whether the log may take twice as much, for those who lag.
+    /// True when the log may double its size for slow readers.
     private func mayDouble(_ wanted: UInt64) -> Bool {
         wanted < UInt64(options.maximumBytes) && options.budget?.allows(wanted &* 2 &- size) ?? true
     }
 
-    /// Grows the log before anybody's unsent bytes are overwritten; at its largest, lets those who can keep up catch up
-    /// first, so that a burst alone never costs a healthy reader its place.
+    /// Grows the log before unsent bytes are overwritten. At its largest size, first serves the readers that can keep
+    /// up, so that a burst alone never costs a healthy reader its position.
     private func makeRoom(for length: UInt64) {
         var wanted = max(size, UInt64(options.initialBytes))
         while wanted < length { wanted &*= 2 }
-        // Room for more than one saves calls; where memory is short, those who are served first pay with one.
+        // Room for several frames saves system calls. When memory is short, the log holds one frame at a time.
         while wanted < length &* 4, options.budget?.allows(wanted &* 2 &- size) ?? true { wanted &*= 2 }
         let end = headPosition &+ length
         if isQueued {
@@ -220,7 +228,7 @@ extension Broadcast {
     private func releaseIfUnused() {
         isReleaseScheduled = false
         let isBehind = (0..<count).contains { entries[$0].cursor != headPosition }
-        // Where there is not enough for all, what nobody needs at the moment goes as well.
+        // When the budget is scarce, memory that no reader needs at the moment is freed as well.
         let isUnused = !wasUsed || options.budget?.isScarce ?? false
         guard isUnused, !isBehind, !isQueued else {
             scheduleRelease()
@@ -238,7 +246,7 @@ extension Broadcast {
 // MARK: - Delivery
 
 extension Broadcast {
-    /// Serves entries until the pass is over (true) or the budget is spent (false).
+    /// Serves entries. Returns true when the pass is complete, false when the budget is spent.
     func flush(_ budget: inout Int) -> Bool {
         isPassing = true
         defer { isPassing = false }
@@ -273,7 +281,8 @@ extension Broadcast {
         return index == count
     }
 
-    /// After a pass: whether the early ones have to be served again, for what was appended meanwhile.
+    /// Ends a pass. Returns true when the first entries must be served again because frames were appended during the
+    /// pass.
     func needsAnotherPass() -> Bool {
         index = 0
         defer {
@@ -289,7 +298,7 @@ extension Broadcast {
         return false
     }
 
-    /// Serves everybody now, whatever the budget, because the next frame would overwrite what they have not got.
+    /// Serves all entries now, regardless of the budget, because the next frame would overwrite their unsent bytes.
     private func finishPass() {
         var unlimited = Int.max
         repeat {
@@ -298,7 +307,7 @@ extension Broadcast {
             index = 0
             _ = flush(&unlimited)
         } while isAgainNeeded
-        // Stays queued: the queue takes it out when its turn comes and finds nothing to do.
+        // The broadcast stays queued: when its turn comes, the queue finds nothing to do and removes it.
         index = 0
         settled = headPosition
     }
@@ -308,7 +317,7 @@ extension Broadcast {
         let offset = Int(truncatingIfNeeded: entry.pointee.cursor & (size &- 1))
         let length = Int(truncatingIfNeeded: pending)
         let room = Int(truncatingIfNeeded: size) &- offset
-        // A cursor that fell out of the log is never sent from: entries that are not waiting are within it.
+        // The cursor is inside the log: an entry outside it is waiting, and waiting entries are not sent to.
         if length <= room {
             return Glibc.send(entry.pointee.descriptor, ring! + offset, length, Socket.sendFlags)
         }
@@ -370,7 +379,7 @@ extension Broadcast {
     }
 
     private func connection(at index: Int) -> StreamConnection {
-        // Only streams are ever entered here, and they leave before they give up their place in the table.
+        // Only streams are entered here, and they leave before they give up their place in the table.
         unsafeDowncast(loop.sources.source(at: entries[index].slot)!, to: StreamConnection.self)
     }
 }
@@ -378,7 +387,7 @@ extension Broadcast {
 // MARK: - Subscribers
 
 extension Broadcast {
-    /// Enters a stream; false when the position is not in the log.
+    /// Adds a stream. Returns its entry's index, or `nil` when the position is not in the log.
     func enter(descriptor: Int32, slot: UInt32, at position: UInt64, isHeld: Bool) -> Int? {
         guard position >= oldestPosition, position <= headPosition else { return nil }
         if count == capacity {
@@ -401,13 +410,13 @@ extension Broadcast {
         return count - 1
     }
 
-    /// Takes an entry out; the last one moves to its place.
+    /// Removes an entry. The last entry moves to its index.
     func remove(at index: Int) {
         let last = count - 1
         if index != last {
             entries[index] = entries[last]
             connection(at: index).moved(to: index)
-            // The one that moved may have been waiting for its turn in this pass.
+            // The entry that moved may not have been served in this pass.
             if index < self.index {
                 isAgainNeeded = true
                 isAnyoneSkipped = true
@@ -432,7 +441,7 @@ extension Broadcast {
         entries[index].place &= ~StreamEntry.blocked
     }
 
-    /// The socket is writable again: sends what is due.
+    /// Sends what is pending after the socket has become writable.
     func resume(at index: Int) {
         entries[index].place &= ~StreamEntry.blocked
         guard !entries[index].isWaiting else { return }
@@ -455,7 +464,8 @@ extension Broadcast {
         }
     }
 
-    /// Appends what an entry has not been sent yet to `bytes` and moves it to the head. False when that is lost.
+    /// Appends an entry's unsent bytes to `bytes` and moves the entry to the head. Returns false when the bytes are
+    /// already overwritten.
     func drainUnsent(at index: Int, into bytes: inout [UInt8]) -> Bool {
         let cursor = entries[index].cursor
         guard cursor >= oldestPosition else { return false }
@@ -474,7 +484,7 @@ extension Broadcast {
         }
     }
 
-    /// Copies up to `room` unsent bytes of a stream that fetches them itself.
+    /// Copies up to `room` unsent bytes of a stream that fetches its bytes itself. Returns the number of bytes copied.
     func pull(at index: Int, into target: UnsafeMutableRawPointer, room: Int) -> Int {
         let cursor = entries[index].cursor
         let length = min(Int(headPosition &- cursor), room)

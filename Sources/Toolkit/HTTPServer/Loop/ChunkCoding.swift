@@ -1,14 +1,15 @@
 /// The chunked transfer coding (RFC 9112, 7.1) of a live stream: every block is one chunk.
 ///
-/// Without it a body ends with its connection, and clients that read in pieces of a fixed size hold the newest events
-/// back until a piece is full; in chunks they are handed each event as it comes.
+/// Without chunks a body ends with its connection, and clients that read in pieces of a fixed size hold back the
+/// newest events until a piece is full. With chunks they receive each event as it arrives.
 enum ChunkCoding {
-    /// Ends the data of a chunk.
+    /// The bytes that end the data of a chunk.
     static let end: [UInt8] = [0x0D, 0x0A]
-    /// Ends the body: the empty chunk, and no trailer.
+    /// The bytes that end the body: the empty chunk without a trailer.
     static let last = Array("0\r\n\r\n".utf8)
 
-    /// Lends the line that announces a chunk of `count` bytes, which must not be zero: that would end the body.
+    /// Calls `body` with the size line of a chunk of `count` bytes. `count` must not be zero, because a chunk of size
+    /// zero ends the body.
     static func withHead<Result>(of count: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         withUnsafeTemporaryAllocation(byteCount: 18, alignment: 1) { buffer in
             var start = 16
@@ -24,7 +25,7 @@ enum ChunkCoding {
         }
     }
 
-    /// Appends a block as a chunk; an empty one is no chunk at all.
+    /// Appends a block as one chunk. An empty block appends nothing.
     static func append(_ block: [UInt8], to bytes: inout [UInt8]) {
         guard !block.isEmpty else { return }
         withHead(of: block.count) { bytes.append(contentsOf: $0) }

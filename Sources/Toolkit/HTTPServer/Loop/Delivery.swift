@@ -1,11 +1,11 @@
-/// The broadcasts that have something to send, first come first served.
+/// A first-in, first-out queue of the broadcasts that have bytes to send.
 ///
-/// Touched only by the loop's thread.
+/// Used only on the loop's thread.
 final class Delivery {
-    /// How many subscribers are served between two looks at the daemons.
+    /// The number of subscribers served before the loop checks the HTTP daemons again.
     static let slice = 512
 
-    /// What the process sent on streams, for metrics; read through ``Loop``.
+    /// Totals of stream traffic in this process, for metrics. Read through ``Loop``.
     var statistics = StreamStatistics()
 
     private var queue: [Broadcast] = []
@@ -23,7 +23,8 @@ final class Delivery {
             let broadcast = queue[next]
             guard broadcast.flush(&budget) else { return }
             next += 1
-            // Goes to the back when more was appended meanwhile; it takes itself out of the queue otherwise.
+            // The broadcast goes to the back when frames were appended during the pass; otherwise it is no longer
+            // queued.
             if broadcast.needsAnotherPass() { queue.append(broadcast) }
             budget -= 1
         }
@@ -41,13 +42,13 @@ final class Delivery {
 public struct StreamStatistics: Sendable, Equatable {
     /// System calls that sent stream bytes.
     public var sendCalls: UInt64 = 0
-    /// Bytes of streams handed to the kernel.
+    /// Stream bytes that the kernel has accepted.
     public var bytesSent: UInt64 = 0
     /// Streams closed because their reader was too slow.
     public var slowCloses: UInt64 = 0
     /// Streams opened.
     public var opened: UInt64 = 0
-    /// Streams closed, for whatever reason.
+    /// Streams closed, for any reason.
     public var closed: UInt64 = 0
 
     public init() {}

@@ -3,32 +3,32 @@ import Glibc
 internal import Locking
 import Synchronization
 
-/// One thread that waits for sockets, timers and jobs, and runs everything that belongs to it.
+/// One thread that waits for sockets, timers and jobs, and runs the code that belongs to it.
 ///
-/// It is an executor: an actor that names it as its `unownedExecutor` runs here, and code called by the loop may use
-/// `assumeIsolated` on such an actor. Tasks of no actor run here through ``LoopTasks``. Nothing on the loop may block:
-/// every stream and every request of the process waits for it.
+/// A loop is a serial executor. An actor that returns the loop as its `unownedExecutor` runs on the loop, and code
+/// called by the loop may use `assumeIsolated` on such an actor. Tasks without an actor run on the loop through
+/// ``LoopTasks``. Code on the loop must not block: every stream and every request of the process waits for it.
 ///
-/// One turn is: events of sockets, timers that are due, a bounded number of jobs, the HTTP daemons, jobs again, a bounded
-/// slice of stream deliveries. So none of them can starve the others.
+/// One turn handles socket events, due timers, a bounded number of jobs, the HTTP daemons, jobs again, and a bounded
+/// slice of stream deliveries. The bounds keep any of them from starving the others.
 public final class Loop: SerialExecutor, @unchecked Sendable {
-    // Safe to share: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic; everything else is touched only by
+    // Safe to share: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic; everything else is used only by
     // the loop's thread, or by `init` and `deinit`.
 
-    /// How many jobs run between two looks at the sockets.
+    /// The number of jobs that run before the loop checks its sockets again.
     private static let jobsPerTurn = 256
     private static let eventsPerTurn = 256
-    /// No further swarm of jobs is taken later than this: one that enqueues itself again, to let others have their turn, would
-    /// have it straight away.
+    /// Time after which a turn takes no further batch of jobs. Without this bound, a job that enqueues itself again to
+    /// let others run would run again at once.
     private static let swarmTime: Duration = .milliseconds(2)
 
-    /// Names the thread, for debuggers and `top`.
+    /// The thread's name, shown by debuggers and `top`.
     public let name: String
 
     let delivery = Delivery()
     private(set) var sources: SourceTable
     private(set) var timers = TimerHeap()
-    /// When this turn began: good enough for deadlines, and free.
+    /// The time when this turn began. Exact enough for deadlines, and read without a system call.
     private(set) var turnTime = MonotonicTime.now
     private var drivers: [any LoopDriver] = []
     private var afterTurn: [() -> Void] = []
@@ -43,7 +43,9 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     private var nextRunning = 0
     private var thread: pthread_t?
 
-    /// Throws when the process has no file descriptors left.
+    /// Creates the loop's epoll and eventfd descriptors. The thread starts with ``start()``.
+    ///
+    /// - Throws: ``ServerError/system(call:code:)`` when the process has no file descriptors left.
     public init(name: String) throws(ServerError) {
         self.name = name
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -73,7 +75,9 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
 // MARK: - Life
 
 extension Loop {
-    /// Starts the thread. Jobs posted before run first.
+    /// Starts the thread. Jobs posted before the start run first. May be called once.
+    ///
+    /// - Throws: ``ServerError/system(call:code:)`` when the thread cannot be created.
     public func start() throws(ServerError) {
         precondition(thread == nil, "A loop is started once")
         var thread = pthread_t()
@@ -91,8 +95,8 @@ extension Loop {
         self.thread = thread
     }
 
-    /// Ends the thread and waits for it, unless called on the loop, where it only asks. Jobs that are waiting run
-    /// before the end; those that come later run on the thread that brings them, so that nobody is left waiting.
+    /// Ends the thread and waits for it. When called on the loop itself, only requests the end. Waiting jobs run
+    /// before the end. Jobs posted later run on the thread that posts them, so that no caller waits forever.
     public func stop() {
         stopping.store(true, ordering: .sequentiallyConsistent)
         ring()
@@ -116,7 +120,7 @@ extension Loop {
         repeat { runJobs(limit: .max) } while takeJobs()
         owner.store(0, ordering: .sequentiallyConsistent)
         inbox.withLock { $0.isClosed = true }
-        // What slipped in before the line above.
+        // Runs jobs that were posted just before the inbox was closed.
         drainAfterEnd()
     }
 }
@@ -134,14 +138,14 @@ extension Loop {
         fireTimers()
         runWaitingJobs()
         for driver in drivers { driver.drive() }
-        // What those requests have given rise to goes out with this turn.
+        // Runs the jobs that those requests have caused, so that their output is sent in this turn.
         runWaitingJobs()
         deliver()
         runAfterTurn()
     }
 
-    /// A slice, and when the rest of the turn took longer, for as long as that: a storm of requests would otherwise leave
-    /// streams a slice for every few hundred of them.
+    /// Delivers one slice. When the rest of the turn took longer than a slice, continues for as long as the rest took.
+    /// Otherwise, under heavy request load, streams would get one slice for every few hundred requests.
     private func deliver() {
         delivery.run()
         guard !delivery.isIdle else { return }
@@ -169,8 +173,8 @@ extension Loop {
         }
     }
 
-    /// Says that this thread is about to sleep and looks for work once more after it: whoever adds work in between
-    /// either is seen here or sees the flag and rings.
+    /// Returns how long `epoll_wait` may block. Announces that this thread is about to sleep and then checks for work
+    /// once more: work added in between is either seen here, or its sender sees the flag and wakes the loop.
     private func waitMilliseconds() -> Int32 {
         guard nextRunning == running.count, delivery.isIdle, afterTurn.isEmpty else { return 0 }
         guard !drivers.contains(where: { $0.isEager }) else { return 0 }
@@ -179,7 +183,7 @@ extension Loop {
         return timers.millisecondsToNext()
     }
 
-    /// Moves what was posted to the loop's own list. True when there is something to run.
+    /// Moves posted jobs to the loop's own list. Returns true when there are jobs to run.
     private func takeJobs() -> Bool {
         if nextRunning == running.count {
             running.removeAll(keepingCapacity: true)
@@ -190,17 +194,18 @@ extension Loop {
         return nextRunning < running.count
     }
 
-    /// Jobs often come in swarms, the first of which has woken us: whoever is answered together is sent to together.
+    /// Runs waiting jobs, and those that arrive meanwhile. Jobs often arrive in batches whose first job wakes the
+    /// loop; running the whole batch lets clients that are answered together be sent to together.
     private func runWaitingJobs() {
         var left = Self.jobsPerTurn
         let end = MonotonicTime.now + Self.swarmTime
         repeat { left -= runJobs(limit: left) } while left > 0 && MonotonicTime.now < end && takeJobs()
     }
 
-    /// A job may come back here through `runJobs(atMost:until:)` and leave another list behind, so both ends are looked
-    /// at anew each time.
+    /// Runs up to `limit` jobs. A job may call `runJobs(atMost:until:)` and replace the list, so the list and the
+    /// index are read anew for each job.
     ///
-    /// - Returns: how many have run.
+    /// - Returns: the number of jobs that have run.
     @discardableResult
     private func runJobs(limit: Int) -> Int {
         var left = limit
@@ -213,8 +218,8 @@ extension Loop {
         return limit - left
     }
 
-    /// Runs waiting jobs now, in their order, until `isDone` or `limit` of them have run. For a caller who is about to
-    /// wait for one of them: the wait would cost more than the jobs.
+    /// Runs waiting jobs now, in order, until `isDone` returns true or `limit` of them have run. For a caller that is
+    /// about to wait for one of these jobs: waiting would cost more than running them.
     func runJobs(atMost limit: Int, until isDone: () -> Bool) {
         for _ in 0..<limit {
             guard !isDone(), nextRunning < running.count || takeJobs() else { return }
@@ -244,19 +249,19 @@ extension Loop {
 // MARK: - Jobs
 
 extension Loop {
-    /// Whether the calling code runs on this loop.
+    /// True when the calling code runs on this loop.
     public var isCurrent: Bool {
         owner.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
-    /// Runs `job` on the loop, after those posted before, from any thread.
+    /// Runs `job` on the loop, after the jobs posted before it. May be called from any thread.
     public func post(_ job: @escaping @Sendable () -> Void) {
         add(.closure(job))
     }
 
-    /// Runs `job` on the loop no sooner than after `delay`, from any thread.
+    /// Runs `job` on the loop no sooner than after `delay`. May be called from any thread.
     ///
-    /// - Returns: a handle to call it off; the timer fires also when the handle is let go.
+    /// - Returns: a handle that cancels the job. The timer also fires when the handle is released.
     @discardableResult
     public func schedule(after delay: Duration, _ job: @escaping @Sendable () -> Void) -> LoopTimer {
         schedule(at: MonotonicTime.now + delay, job)
@@ -274,6 +279,7 @@ extension Loop {
         return timer
     }
 
+    /// Enqueues a job of an actor that runs on this loop. May be called from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         add(.job(UnownedJob(job)))
     }
@@ -282,14 +288,17 @@ extension Loop {
         add(.taskJob(job, executor))
     }
 
+    /// This loop as the executor of an actor.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
+    /// Stops the program unless the calling code runs on this loop.
     public func checkIsolated() {
         precondition(isCurrent, "This belongs to loop '\(name)' and was called elsewhere")
     }
 
+    /// Returns true when the calling code runs on this loop; never `nil`.
     public func isIsolatingCurrentContext() -> Bool? {
         isCurrent
     }
@@ -312,12 +321,12 @@ extension Loop {
 
     private func ring() {
         var one: UInt64 = 1
-        // Fails only when the counter is full, and then the loop is being woken already.
+        // The write fails only when the counter is full, and then the loop is being woken already.
         write(alarm, &one, 8)
     }
 
-    /// After the thread's end whoever brings a job runs it, one thread at a time, so that what still waits for this
-    /// executor comes to its end.
+    /// Runs jobs that are posted after the thread has ended, on the thread that posts them, one thread at a time, so
+    /// that code waiting for this executor can finish.
     private func drainAfterEnd() {
         // The job may hold the last reference to this loop, and the runtime that called holds none.
         let guardian = Unmanaged.passRetained(self)  // released in the next line's defer
@@ -356,16 +365,18 @@ extension Loop {
     }
 }
 
-/// A loop as the place of tasks that belong to no actor: `Task(executorPreference: LoopTasks(loop))`.
+/// The executor for tasks that belong to no actor: `Task(executorPreference: LoopTasks(loop))`.
 ///
-/// Not the loop itself, although it would do: a job that runs as an actor's cannot go on as nobody's without being
-/// enqueued again, and a request's task changes between functions of no actor all the time. With one executor for both
-/// an emit was enqueued ten times instead of twice (counted).
+/// The loop itself would also work as a task executor, but more slowly: a job enqueued for an actor cannot continue
+/// without an actor unless it is enqueued again, and the task of a request alternates between the two all the time.
+/// With one executor for both, an emit was enqueued ten times instead of twice (counted).
 public final class LoopTasks: TaskExecutor {
     private let loop: Loop
 
+    /// Creates an executor that runs its tasks on `loop`.
     public init(_ loop: Loop) { self.loop = loop }
 
+    /// Enqueues a job of a task on the loop. May be called from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         loop.enqueue(UnownedJob(job), of: asUnownedTaskExecutor())
     }
@@ -373,15 +384,15 @@ public final class LoopTasks: TaskExecutor {
 
 // MARK: - Parts
 
-/// Something the loop drives once a turn: an HTTP daemon.
+/// An object that the loop drives once per turn: an HTTP daemon.
 protocol LoopDriver: AnyObject {
-    /// Whether it wants another turn without waiting.
+    /// True when the driver needs another turn without waiting.
     var isEager: Bool { get }
     func drive()
 }
 
 extension Loop {
-    /// Runs once this turn's events are dealt with, when no loop over connections is under way any more.
+    /// Runs `closure` once this turn's events have been handled, when no iteration over connections is in progress.
     func afterThisTurn(_ closure: @escaping () -> Void) {
         afterTurn.append(closure)
     }
@@ -394,12 +405,12 @@ extension Loop {
         drivers.removeAll { $0 === driver }
     }
 
-    /// Watches a descriptor; the source is told which of `events` happened, until it is removed.
+    /// Watches a descriptor. Until it is removed, the source is called with those of `events` that have occurred.
     func watch(_ descriptor: Int32, for events: UInt32, _ source: any LoopSource) throws(ServerError) -> SourceID {
         try sources.add(descriptor, events: events, source)
     }
 
-    /// A place in the table for a source without a descriptor of its own.
+    /// Reserves a place in the table for a source without its own descriptor.
     func place(_ source: any LoopSource) -> SourceID {
         sources.place(source)
     }
@@ -413,11 +424,12 @@ extension Loop {
     }
 }
 
-/// What the logs of several broadcasts may take of memory together, beyond the little that each begins with.
+/// A memory limit that the logs of several broadcasts share, beyond the small size each log starts with.
 ///
-/// Past it no log grows for those who lag: they are overtaken, closed as too slow, and come back with their last event id.
+/// At the limit no log grows for slow readers. Their bytes are overwritten, they are closed as too slow, and their
+/// clients reconnect with their last event id.
 ///
-/// Belongs to its loop, like the broadcasts: every member is for code that runs on it.
+/// Belongs to its loop, like the broadcasts: call every member on the loop's thread.
 public final class LogBudget: @unchecked Sendable {
     // Safe to share: each entry point checks that it runs on the loop's thread.
 
@@ -425,25 +437,26 @@ public final class LogBudget: @unchecked Sendable {
     private var bytes: Int
     private var used = 0
 
-    /// - Parameter bytes: what all logs may take together.
+    /// - Parameter bytes: the most memory that all logs may use together.
     public init(loop: Loop, bytes: Int) {
         self.loop = loop
         self.bytes = bytes
     }
 
-    /// What all logs take now, in bytes; more than the limit only by what they must have to send at all.
+    /// Bytes that all logs use now. More than the limit only by what the logs need to send anything at all.
     public var usedBytes: Int {
         loop.checkIsolated()
         return used
     }
 
-    /// Changes what they may take. A log that has grown keeps what it has until it is unused or nobody is behind.
+    /// Changes the limit, in bytes. A log that has grown keeps its memory until it is unused or no reader is behind.
     public func setLimit(_ bytes: Int) {
         loop.checkIsolated()
         self.bytes = bytes
     }
 
-    /// Whether a log had better give back what it does not need at the moment.
+    /// True when more than three quarters of the budget is used, so that logs free memory they do not need at the
+    /// moment.
     var isScarce: Bool { used > bytes / 4 * 3 }
 
     func allows(_ more: UInt64) -> Bool { UInt64(used) &+ more <= UInt64(max(0, bytes)) }

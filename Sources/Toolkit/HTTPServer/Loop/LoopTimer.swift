@@ -21,7 +21,8 @@ struct MonotonicTime: Comparable {
 }
 
 extension Duration {
-    /// In nanoseconds, at most a century and never negative, so that adding it to a time of the clock never overflows.
+    /// This duration in nanoseconds, clamped to the range from 0 to 100 years, so that adding it to a time of the
+    /// clock never overflows.
     var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let century: Int64 = 100 * 365 * 86_400
@@ -30,7 +31,7 @@ extension Duration {
     }
 }
 
-/// One job that waits for its time on a ``Loop``.
+/// A handle of one job that is scheduled on a ``Loop``.
 public final class LoopTimer: Sendable {
     let deadline: MonotonicTime
     private let job: @Sendable () -> Void
@@ -41,7 +42,7 @@ public final class LoopTimer: Sendable {
         self.job = job
     }
 
-    /// Calls the job off, from any thread; without effect when it has begun.
+    /// Cancels the job, from any thread. Has no effect when the job has begun.
     public func cancel() {
         isOver.store(true, ordering: .relaxed)
     }
@@ -54,7 +55,7 @@ public final class LoopTimer: Sendable {
     }
 }
 
-/// Timers in a binary heap, the next one at its root.
+/// Timers in a binary heap, with the earliest at the root.
 struct TimerHeap {
     private var heap: [LoopTimer] = []
     private var insertedSinceSweep = 0
@@ -73,21 +74,23 @@ struct TimerHeap {
         }
     }
 
-    /// Takes out a timer that is due at `now`, or was called off.
+    /// Removes and returns a timer that is due at `now` or was cancelled.
     mutating func takeDue(at now: MonotonicTime) -> LoopTimer? {
         guard let next = heap.first, next.deadline <= now || next.isCancelled else { return nil }
         removeFirst()
         return next
     }
 
-    /// -1 when there is none; rounded up, or the loop would spin through the last millisecond.
+    /// Milliseconds until the next timer; -1 when there is none. Rounded up, because the loop would otherwise spin
+    /// through the last millisecond.
     func millisecondsToNext() -> Int32 {
         guard let next = heap.first else { return -1 }
         let nanoseconds = next.deadline.nanoseconds - MonotonicTime.now.nanoseconds
         return Int32(clamping: max(0, (nanoseconds + 999_999) / 1_000_000))
     }
 
-    /// Cancelled timers stay until they reach the root; when many have gone by, all of them are dropped at once.
+    /// Drops all cancelled timers once enough timers have been inserted. A cancelled timer otherwise stays until it
+    /// reaches the root.
     private mutating func sweepIfDue() {
         insertedSinceSweep += 1
         guard insertedSinceSweep > max(64, heap.count) else { return }

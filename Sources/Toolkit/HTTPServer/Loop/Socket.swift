@@ -1,16 +1,16 @@
 internal import CLinux
 import Glibc
 
-/// The socket calls that Swift cannot make as plainly as C.
+/// Socket calls that are awkward to make from Swift.
 enum Socket {
-    /// `MSG_DONTWAIT | MSG_NOSIGNAL`, written out so that the delivery loop reads no global.
+    /// `MSG_DONTWAIT | MSG_NOSIGNAL`, as a literal so that the delivery loop reads no global variable.
     @inline(__always)
     static var sendFlags: Int32 { 0x40 | 0x4000 }
 
     /// `MSG_PEEK`
     static var peek: Int32 { 0x2 }
 
-    /// Sends two pieces of memory in one call.
+    /// Sends two pieces of memory in one system call.
     static func send(_ descriptor: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Int {
         var parts = (
             iovec(iov_base: UnsafeMutableRawPointer(mutating: first.baseAddress), iov_len: first.count),
@@ -26,13 +26,14 @@ enum Socket {
         }
     }
 
-    /// Has the sockets that are accepted noticed to be dead within so long, once they are watched (`watchForSilence`): they
-    /// inherit what is set of the listening one.
+    /// Limits how long a dead client goes unnoticed on sockets accepted from this listening socket. They inherit its
+    /// options; `watchForSilence` then turns the probes on for a socket.
     ///
-    /// A machine that answers nothing is asked after half of the time, then again and again; with `TCP_USER_TIMEOUT` that is
-    /// over after a time, and not after a number of questions (RFC 5482). The same bounds what was sent and is not acknowledged;
-    /// otherwise the kernel would try for a quarter of an hour. And it bounds how long a client may leave its window shut,
-    /// though its machine answers every question about it: Linux looks at how long it has been asking alone.
+    /// The kernel sends the first probe after half of `silence`, then repeats it. `TCP_USER_TIMEOUT` ends the
+    /// connection after a time instead of after a number of probes (RFC 5482). It also bounds how long sent data may
+    /// stay unacknowledged, which the kernel would otherwise retry for a quarter of an hour. It also bounds how long a
+    /// client may keep its receive window closed, even if its machine answers every probe: Linux considers only how
+    /// long it has been probing.
     static func bound(silence: Duration, ofAcceptedBy descriptor: Int32) {
         let (seconds, interval) = questions(within: silence)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPIDLE, seconds / 2)
@@ -40,7 +41,7 @@ enum Socket {
         set(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, (seconds - interval) * 1000)
     }
 
-    /// After what time the kernel ends a connection that is asked within so long.
+    /// The time after which the kernel ends a connection that was given this `silence`.
     static func patience(for silence: Duration) -> Duration {
         let (seconds, interval) = questions(within: silence)
         return .seconds(seconds - interval)
@@ -51,15 +52,15 @@ enum Socket {
         return (seconds, max(1, seconds / 6))
     }
 
-    /// Has the kernel ask now and then whether the other machine is there, as long as nothing else is said.
+    /// Turns on keepalive probes, which the kernel sends while the connection carries no other data.
     static func watchForSilence(_ descriptor: Int32) { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
 
-    /// Has the kernel keep what is written, up to a full packet, for as long as it is told so, and 200 ms at most.
+    /// Turns on or off that the kernel delays writes, up to a full packet, for 200 ms at most.
     static func hold(_ descriptor: Int32, _ isHeld: Bool) {
         set(descriptor, Int32(IPPROTO_TCP), TCP_CORK, isHeld ? 1 : 0)
     }
 
-    /// Sets a whole-number option; a socket that refuses it works without.
+    /// Sets an integer option. Errors are ignored: a socket that rejects the option works without it.
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))

@@ -1,13 +1,13 @@
 internal import CLinux
 import Glibc
 
-/// Something with a descriptor in the loop's epoll set.
+/// An object with a descriptor in the loop's epoll set.
 protocol LoopSource: AnyObject {
     func ready(_ events: UInt32)
 }
 
-/// A place in the table and how often it has been given away: an event that was fetched before its source left must
-/// not reach the next tenant of the place.
+/// A place in the table, with the number of times it has been reassigned. An event fetched before its source was
+/// removed must not reach the next source in the same place.
 struct SourceID: Equatable {
     var slot: UInt32
     var generation: UInt32
@@ -15,7 +15,7 @@ struct SourceID: Equatable {
     var tag: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }
 
-/// Who waits for which descriptor.
+/// The sources that wait for descriptors, by place.
 struct SourceTable {
     private struct Place {
         var source: (any LoopSource)?
@@ -63,7 +63,7 @@ struct SourceTable {
 
     mutating func remove(_ id: SourceID, descriptor: Int32) {
         guard places[Int(id.slot)].generation == id.generation else { return }
-        // The descriptor may be shared with a duplicate that lives on, so closing it would not be enough.
+        // A duplicate may keep the socket open, so closing this descriptor would not remove it from epoll.
         if descriptor >= 0 { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil) }
         places[Int(id.slot)] = Place(source: nil, generation: id.generation &+ 1)
         free.append(id.slot)

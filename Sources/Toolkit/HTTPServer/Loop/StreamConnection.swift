@@ -3,29 +3,30 @@ import Glibc
 
 /// One live stream to one client.
 ///
-/// What it sends comes from two places: its own backlog (control blocks, pages of history), which always goes first,
-/// and the ``Broadcast`` it has joined. Whole blocks go in, and blocks are never mixed: what a stream has not got of its
-/// broadcast is put into the backlog before anything else is.
+/// A stream sends bytes from two sources: its own backlog (control blocks, pages of history), which always goes first,
+/// and the ``Broadcast`` it has joined. Blocks are added whole and never interleave: the unsent part of the broadcast
+/// moves into the backlog before any other block is added.
 ///
-/// Belongs to its loop: every member but ``sendPage(_:)`` is for code that runs on it.
+/// Belongs to its loop: call every member except ``sendPage(_:)`` on the loop's thread.
 public final class StreamConnection: @unchecked Sendable {
     // Safe to share: each entry point checks that it runs on the loop's thread.
 
-    /// Why a stream ended.
+    /// The reason why a stream ended.
     public enum CloseReason: Sendable, Equatable {
-        /// The client closed the connection or its network did.
+        /// The client closed the connection, or its network failed.
         case peerGone
-        /// The client did not read fast enough: it fell out of the log, its backlog ran full, or it stood still.
+        /// The client did not read fast enough: it fell out of the log, its backlog was full, or it read nothing for
+        /// the stall time.
         case tooSlow
-        /// ``finish(last:)``, after everything was written.
+        /// ``finish(last:)`` was called and everything was written.
         case finished
         /// The server stopped before everything was written.
         case drained
-        /// Writing failed with this `errno`.
+        /// A write failed with this `errno`.
         case failed(Int32)
     }
 
-    /// Thrown by ``sendPage(_:)`` when the stream is over.
+    /// The error of ``sendPage(_:)`` when the stream has ended.
     public struct StreamClosedError: Error, Sendable, Equatable {
         public let reason: CloseReason
 
@@ -34,11 +35,11 @@ public final class StreamConnection: @unchecked Sendable {
         }
     }
 
-    /// Bounds of one stream.
+    /// Limits of one stream.
     struct Limits: Sendable {
-        /// The most that waits in the backlog.
+        /// The most bytes that may wait in the backlog.
         var backlogBytes: Int
-        /// ``sendPage(_:)`` returns when no more than this waits.
+        /// ``sendPage(_:)`` returns when at most this many bytes wait.
         var lowMarkBytes: Int
         /// A stream whose backlog does not shrink for this long is closed.
         var stall: Duration
@@ -48,16 +49,17 @@ public final class StreamConnection: @unchecked Sendable {
         case open, finishing, lagging, closed
     }
 
-    /// Unique within the process.
+    /// An id that is unique within the process.
     public let id: UInt64
+    /// The client's address.
     public let remoteAddress: RemoteAddress
-    /// The id of the request that opened it.
+    /// The id of the request that opened the stream.
     public let requestID: String
     let openedAt: ContinuousClock.Instant
-    /// The loop it belongs to.
+    /// The loop that the stream belongs to.
     public let loop: Loop
-    /// Whether its blocks go out as chunks: to every client of HTTP/1.1, except where libmicrohttpd encrypts and does
-    /// that itself.
+    /// True when blocks are sent as chunks: for every HTTP/1.1 client, except where libmicrohttpd encrypts the
+    /// connection and does the chunking itself.
     public let isChunked: Bool
 
     private let outlet: any StreamOutlet
@@ -69,7 +71,8 @@ public final class StreamConnection: @unchecked Sendable {
 
     private var broadcast: Broadcast?
     private var entryIndex = 0
-    /// Where its cursor stood when it joined: what it was sent from the log since then is the difference.
+    /// The cursor's position when the stream joined. The difference to the cursor is what was sent from the log since
+    /// then.
     private var joinedAt: UInt64 = 0
 
     private var backlog: [UInt8] = []
@@ -79,7 +82,7 @@ public final class StreamConnection: @unchecked Sendable {
     private var directBytes: UInt64 = 0
     private var pageWaiters: [CheckedContinuation<Void, any Error>] = []
     private var stallTimer: LoopTimer?
-    /// Whether the timer is for an end that does not wait for the client.
+    /// True when the timer is set for an end that does not wait for the client.
     private var isEndSet = false
 
     init(
@@ -102,23 +105,24 @@ public final class StreamConnection: @unchecked Sendable {
 // MARK: - For the owner
 
 extension StreamConnection {
-    /// Whether anything can still be sent.
+    /// True when blocks can still be sent.
     public var isOpen: Bool { state == .open }
 
-    /// How many bytes are waiting for this client.
+    /// The number of bytes that wait for this client.
     public var lag: UInt64 {
         UInt64(backlog.count - backlogSent) + (entry.map { broadcast!.head &- $0.cursor } ?? 0)
     }
 
-    /// How many bytes the kernel has taken, the answer's header not counted.
+    /// The number of bytes that the kernel has accepted, without the response header.
     public var bytesSent: UInt64 {
         directBytes &+ (entry.map { $0.cursor &- joinedAt } ?? 0)
     }
 
-    /// What the client is reading now.
+    /// The broadcast that the stream has joined.
     public var joined: Broadcast? { broadcast }
 
-    /// Calls `handler` once when the stream has ended, on the loop; at once after this turn if it has ended already.
+    /// Calls `handler` once on the loop when the stream has ended; after this turn if it has ended already. Replaces
+    /// an earlier handler.
     public func onClose(_ handler: @escaping @Sendable (CloseReason) -> Void) {
         loop.checkIsolated()
         if let reason {
@@ -128,9 +132,10 @@ extension StreamConnection {
         }
     }
 
-    /// Sends a block ahead of whatever the broadcast appends from now on, and behind what it appended before.
+    /// Sends a block, after everything the broadcast has appended so far and before what it appends from now on.
     ///
-    /// - Returns: false when the stream is over, or is being closed now because its backlog would pass its bound.
+    /// - Returns: false when the stream has ended, or is closed by this call because the backlog would exceed its
+    ///   limit.
     @discardableResult
     public func send(_ block: [UInt8]) -> Bool {
         loop.checkIsolated()
@@ -138,11 +143,11 @@ extension StreamConnection {
         return enqueue(block)
     }
 
-    /// Sends a page of history and returns when the client has read most of it: whoever produces pages goes no faster
-    /// than the client reads.
+    /// Sends a page of history and returns when the client has read most of it, so that a producer of pages runs no
+    /// faster than the client reads. May be called from any thread.
     ///
-    /// - Throws: ``StreamClosedError`` when the stream ends, `.tooSlow` when the client takes nothing for the stall time;
-    ///   `CancellationError` when the task was cancelled before.
+    /// - Throws: ``StreamClosedError`` when the stream ends, with `.tooSlow` when the client reads nothing for the
+    ///   stall time; `CancellationError` when the task was already cancelled.
     public func sendPage(_ page: [UInt8]) async throws {
         try Task.checkCancellation()
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -154,10 +159,10 @@ extension StreamConnection {
         }
     }
 
-    /// Goes on with a broadcast at a position of its log, once the backlog is out. A stream reads one at a time: joining
-    /// another one leaves the first.
+    /// Joins a broadcast at a position of its log; its bytes are sent once the backlog is empty. A stream reads one
+    /// broadcast at a time: joining another one leaves the first.
     ///
-    /// - Returns: false when the log no longer reaches back that far, or the stream is over.
+    /// - Returns: false when the log does not reach back that far, or the stream has ended.
     public func join(_ broadcast: Broadcast, at position: UInt64) -> Bool {
         loop.checkIsolated()
         precondition(broadcast.loop === loop, "A stream joins broadcasts of its own loop")
@@ -173,10 +178,10 @@ extension StreamConnection {
         return true
     }
 
-    /// Leaves its broadcast. What the client has not got of it yet goes into the backlog, so that nothing is lost or
-    /// sent twice when the stream joins another.
+    /// Leaves the broadcast. Unsent bytes of the broadcast move into the backlog, so that nothing is lost or sent
+    /// twice when the stream joins another one.
     ///
-    /// - Returns: false when it had fallen out of the log, and so is being closed.
+    /// - Returns: false when the stream had fallen out of the log and is therefore being closed.
     @discardableResult
     public func leave() -> Bool {
         loop.checkIsolated()
@@ -186,14 +191,14 @@ extension StreamConnection {
         return true
     }
 
-    /// Sends a last block, if there is one, and closes when everything is out or the client has taken nothing for the
-    /// stall time.
+    /// Sends a last block, if there is one, and closes the stream when everything is written or the client has read
+    /// nothing for the stall time.
     ///
-    /// In ``Broadcast/onLag`` the block goes out only if it fits into the socket whole and the client has got whole
-    /// blocks so far.
+    /// When called from ``Broadcast/onLag``, the block is sent only if the client has received whole blocks so far,
+    /// and only as far as it fits into the socket.
     ///
-    /// - Parameter time: when it is closed at the latest, as too slow, whatever the client has taken by then: for one
-    ///   that must not have the stream any longer. Counts for a stream that is being finished already, too.
+    /// - Parameter time: the longest time until the stream is closed as too slow, however much the client has read by
+    ///   then; for a client that must lose access to the stream. Also applies to a stream that is already finishing.
     public func finish(last block: [UInt8] = [], within time: Duration? = nil) {
         loop.checkIsolated()
         switch state {
@@ -212,7 +217,7 @@ extension StreamConnection {
         }
     }
 
-    /// The first to say when it ends is right: who says it again and again must not put the end off.
+    /// Closes the stream after `time`. Only the first call counts, so that repeated calls cannot postpone the end.
     private func end(within time: Duration) {
         guard !isEndSet else { return }
         isEndSet = true
@@ -222,8 +227,8 @@ extension StreamConnection {
 }
 
 extension StreamConnection {
-    /// Ends the stream now as too slow, whatever is waiting for the client: for one that takes a little all the time and
-    /// so never meets the stall time.
+    /// Closes the stream now as too slow and discards what is waiting. For a client that keeps reading a little and so
+    /// never reaches the stall time.
     public func cut() {
         loop.checkIsolated()
         close(.tooSlow)
@@ -237,7 +242,7 @@ extension StreamConnection {
 
     private var entry: StreamEntry? { broadcast?.entry(at: entryIndex) }
 
-    /// Puts what the broadcast still owes this client into the backlog, so that other bytes can follow it.
+    /// Moves the unsent bytes of the broadcast into the backlog, so that other bytes can follow them.
     private func takeUnsent() -> Bool {
         guard let broadcast, broadcast.entry(at: entryIndex).cursor != broadcast.head else { return true }
         let before = backlog.count
@@ -245,7 +250,7 @@ extension StreamConnection {
             fellBehind()
             return false
         }
-        // Counted as sent from the log by the cursor's jump; they will be counted when they go.
+        // The cursor's jump counted these bytes as sent from the log; they are counted again when they are written.
         directBytes &-= UInt64(backlog.count - before)
         flushBacklog()
         return state == .open
@@ -270,7 +275,7 @@ extension StreamConnection {
         return bytes
     }
 
-    /// Writes what it can of the backlog and wakes those who wait for room.
+    /// Writes as much of the backlog as the socket takes and resumes callers that wait for room.
     private func flushBacklog() {
         if hasBacklog, !isBlocked, !isCorked {
             switch outlet.write(backlog[backlogSent...]) {
@@ -320,7 +325,7 @@ extension StreamConnection {
         for waiter in waiters { waiter.resume(with: result) }
     }
 
-    /// Looks again after the stall time; a client that took nothing meanwhile is closed.
+    /// Checks again after the stall time and closes a stream whose client has read nothing meanwhile.
     private func watchForStall() {
         guard stallTimer == nil else { return }
         let mark = bytesSent
@@ -344,7 +349,7 @@ extension StreamConnection: LoopSource {
         if events & EPOLLOUT.rawValue != 0 { writable() }
     }
 
-    /// The client has room again: first the backlog, then the log.
+    /// Handles a socket that has become writable: sends the backlog first, then the log.
     func writable() {
         if hasBacklog {
             if let broadcast { broadcast.unblock(at: entryIndex) }
@@ -354,8 +359,8 @@ extension StreamConnection: LoopSource {
         broadcast.resume(at: entryIndex)
     }
 
-    /// Puts the answer's header in front of everything, lets the owner have the stream, and sends what it has put there
-    /// along with the header, in one packet. The header counts as no byte of the stream.
+    /// Puts the response header first, calls `onOpen` with the stream, and sends the header together with what the
+    /// owner has added, in one packet. The header does not count in ``bytesSent``.
     func begin(with header: [UInt8], _ onOpen: (StreamConnection) -> Void) {
         backlog = header
         directBytes = 0 &- UInt64(header.count)
@@ -365,7 +370,7 @@ extension StreamConnection: LoopSource {
         if state != .closed { flushBacklog() }
     }
 
-    /// Its entry in the broadcast is now at another place.
+    /// Records that the stream's entry in the broadcast has moved to another index.
     func moved(to index: Int) {
         entryIndex = index
     }
@@ -374,7 +379,7 @@ extension StreamConnection: LoopSource {
         outlet.wake()
     }
 
-    /// Fetches bytes for a client that this process encrypts for: the backlog first, then the log.
+    /// Copies bytes for a client whose connection this process encrypts: the backlog first, then the log.
     func pull(into target: UnsafeMutableRawPointer, room: Int) -> Int {
         guard state == .open || state == .finishing else { return 0 }
         if hasBacklog {
@@ -392,7 +397,8 @@ extension StreamConnection: LoopSource {
         return count
     }
 
-    /// Its bytes are overwritten: the owner may say a last word, then it is closed.
+    /// Handles a stream whose unsent bytes are overwritten: the owner may send a last block, then the stream is
+    /// closed.
     func fellBehind() {
         guard state == .open || state == .finishing, let broadcast else { return close(.tooSlow) }
         let entry = broadcast.entry(at: entryIndex)
@@ -416,7 +422,7 @@ extension StreamConnection: LoopSource {
         }
     }
 
-    /// Ends the stream now, whatever is left; tells the owner after this turn.
+    /// Closes the stream now and discards what is unsent. The close handler runs after this turn.
     func close(_ reason: CloseReason) {
         guard state != .closed else { return }
         if reason == .tooSlow, state != .lagging { loop.delivery.statistics.slowCloses += 1 }
@@ -446,23 +452,23 @@ extension StreamConnection: LoopSource {
     }
 }
 
-/// One subscriber of a ``Broadcast``: what the delivery loop needs to know and nothing more, 16 bytes in a row.
+/// One subscriber of a ``Broadcast``. Holds only what the delivery loop needs, in 16 bytes.
 struct StreamEntry {
-    /// -1 for a stream that fetches its bytes itself (TLS).
+    /// The socket; -1 for a stream that fetches its bytes itself (TLS).
     var descriptor: Int32
-    /// The place in the loop's source table in the low bits, flags above.
+    /// The place in the loop's source table in the low bits, flags in the high bits.
     var place: UInt32
     /// The position in the log of the next byte to send.
     var cursor: UInt64
 
-    /// The socket took less than it was given; waits for it to become writable.
+    /// Flag: the socket took less than it was given; the entry waits until the socket is writable.
     static let blocked: UInt32 = 1 << 31
-    /// Bytes of its own go first.
+    /// Flag: the stream's own backlog goes first.
     static let held: UInt32 = 1 << 30
-    /// The last byte sent was the last of a frame.
+    /// Flag: the last byte sent was the end of a frame.
     static let atBoundary: UInt32 = 1 << 29
     static let placeMask: UInt32 = (1 << 29) - 1
-    /// Not to be sent to in a pass.
+    /// The flags of entries that a pass does not send to.
     static let waiting: UInt32 = blocked | held
 
     var slot: UInt32 { place & Self.placeMask }

@@ -1,26 +1,26 @@
 internal import CLinux
 import Glibc
 
-/// Where a stream's bytes go: a socket of our own, or libmicrohttpd's encrypted connection.
+/// The destination of a stream's bytes: a socket of this server, or libmicrohttpd's encrypted connection.
 protocol StreamOutlet: AnyObject {
-    /// The socket a broadcast may send to; -1 when there is none.
+    /// The socket that a broadcast may send to; -1 when there is none.
     var descriptor: Int32 { get }
-    /// The stream's place in the loop's table.
+    /// The stream's place in the loop's source table.
     var slot: UInt32 { get }
-    /// Takes as many bytes as it can.
+    /// Writes as many bytes as the destination takes.
     func write(_ bytes: ArraySlice<UInt8>) -> StreamWrite
-    /// There is something to fetch.
+    /// Announces that there are bytes to fetch.
     func wake()
     func close(_ reason: StreamConnection.CloseReason)
 }
 
-/// What became of a write.
+/// The result of a write.
 enum StreamWrite {
     case took(Int)
     case failed(Int32)
 }
 
-/// The duplicate of a socket that libmicrohttpd has forgotten; ours to close.
+/// A duplicate of a socket that libmicrohttpd no longer uses. This object closes it.
 final class SocketOutlet: StreamOutlet {
     let descriptor: Int32
     private(set) var slot: UInt32 = 0
@@ -32,7 +32,8 @@ final class SocketOutlet: StreamOutlet {
         self.loop = loop
     }
 
-    /// Edge-triggered and registered once: no system call per blocked write, at the price of one event at the start.
+    /// Watches the socket edge-triggered. It is registered once, so a blocked write needs no system call; the price is
+    /// one event at the start.
     func watch(_ connection: StreamConnection) throws(ServerError) {
         let events = EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
         let source = try loop.watch(descriptor, for: events, connection)

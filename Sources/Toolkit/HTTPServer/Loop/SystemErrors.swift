@@ -1,7 +1,7 @@
 import Glibc
 
 extension ServerError {
-    /// The system call that just failed, with its `errno`.
+    /// The error for the system call that just failed, with its `errno`.
     static func last(_ call: String) -> ServerError {
         .system(call: call, code: errno)
     }
