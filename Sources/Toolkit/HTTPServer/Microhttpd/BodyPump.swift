@@ -1,17 +1,17 @@
-/// Carries a streamed body from the connection to the handler, piece by piece.
+/// Passes a streamed body from the connection to the handler, piece by piece.
 ///
-/// Holds little: when it is full the connection waits, and TCP makes the client wait.
+/// Buffers little: when it is full, the connection is suspended, and TCP makes the client wait.
 final class BodyPump: @unchecked Sendable {
-    // Safe to share: touched only by the loop's thread; `next` goes there first.
+    // Safe to share: used only on the loop's thread; `next` switches to it first.
 
-    /// How much may lie here before the connection has to wait.
+    /// The number of bytes that may be buffered before the connection has to wait.
     static let capacity = 64 * 1024
 
     private let loop: Loop
     private var pieces: [UInt8] = []
     private var outcome: Result<Void, any Error>?
     private var waiting: CheckedContinuation<[UInt8]?, any Error>?
-    /// Called when there is room again after it was full.
+    /// Called when there is room again after the buffer was full.
     var onRoom: (() -> Void)?
 
     init(loop: Loop) {
@@ -42,7 +42,7 @@ final class BodyPump: @unchecked Sendable {
         waiting.resume(with: outcome.map { nil })
     }
 
-    /// The next piece; `nil` at the end of the body.
+    /// Returns the next piece, or `nil` at the end of the body. Waits when no piece has arrived.
     func next() async throws -> [UInt8]? {
         try Task.checkCancellation()
         return try await withCheckedThrowingContinuation { continuation in
@@ -70,6 +70,6 @@ final class BodyPump: @unchecked Sendable {
         }
     }
 
-    /// A body is read once, by one task.
+    /// The error for a second reader: a body is read once, by one task.
     struct BodyAlreadyReadError: Error {}
 }

@@ -1,6 +1,6 @@
-/// Takes a request's body in: decompressed if need be, counted, and never more of it than the route allows.
+/// Receives a request's body: decompresses it if necessary, counts it, and stops at the route's limit.
 final class BodyReceiver {
-    /// What to do after some of the body was offered.
+    /// The result of offering bytes of the body.
     enum Verdict {
         case goOn
         /// The handler is behind: offer the rest again later.
@@ -18,8 +18,9 @@ final class BodyReceiver {
     private(set) var wireLength = 0
 
     /// - Parameters:
-    ///   - trustsCoding: whether a body that does not begin as a compressed one is corrupt, and not plain.
-    ///   - pump: where a streamed body goes; `nil` collects it.
+    ///   - trustsCoding: true when a body that does not begin like compressed data is corrupt; false when it is taken
+    ///     as plain.
+    ///   - pump: the destination of a streamed body; `nil` collects the body.
     init(
         limit: Int, inflate: Inflate?, trustsCoding: Bool, pump: BodyPump?, expected: UInt64?, core: ServerCore
     ) {
@@ -29,7 +30,7 @@ final class BodyReceiver {
         self.pump = pump
         self.core = core
         if pump == nil, inflate == nil, let expected {
-            // A promise is cheap: no more than a page or two of memory before there is something to put there.
+            // The announced length may be false: reserve at most 64 KiB before any bytes arrive.
             collected.reserveCapacity(min(Int(clamping: expected), 64 * 1024))
         }
     }
@@ -38,7 +39,7 @@ final class BodyReceiver {
         core.releaseBodyMemory(collected.count)
     }
 
-    /// Offers bytes from the wire; says how many of them are dealt with.
+    /// Offers bytes from the wire. Returns the number of bytes consumed and what the caller has to do next.
     func offer(_ bytes: UnsafeRawBufferPointer) -> (used: Int, verdict: Verdict) {
         if pump?.isFull == true { return (0, .wait) }
         if !trustsCoding, wireLength == 0, let first = bytes.first, !Inflate.mayBegin(with: first) { inflate = nil }
@@ -52,12 +53,12 @@ final class BodyReceiver {
     private func offer(_ bytes: UnsafeRawBufferPointer, through inflate: Inflate) -> (used: Int, verdict: Verdict) {
         var used = 0
         while used < bytes.count || inflate.isPending {
-            // Once all input is used the few KiB that zlib still holds must go somewhere.
+            // When all input is consumed, the few KiB that zlib still holds must be emitted even if the pump is full.
             if pump?.isFull == true, used < bytes.count { return (used, .wait) }
             var piece: [UInt8] = []
             let rest = UnsafeRawBufferPointer(rebasing: bytes[used...])
             do {
-                // One byte more than allowed is enough to know.
+                // One byte beyond the limit is enough to know that the body is too large.
                 let room = min(limit - length + 1, BodyPump.capacity)
                 let count = try inflate.inflate(rest, room: room, into: &piece)
                 used += count
@@ -85,7 +86,7 @@ final class BodyReceiver {
         return .goOn
     }
 
-    /// The body has ended; says what is wrong with it, if anything is.
+    /// Ends the body. Returns the problem with it, or `nil` when it is complete and valid.
     func finish() -> Problem? {
         if let inflate, wireLength > 0, !inflate.isFinished {
             let problem = Problem.malformedRequest("The compressed body ends too early")

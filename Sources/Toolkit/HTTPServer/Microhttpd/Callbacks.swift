@@ -1,16 +1,18 @@
 internal import CMicrohttpd
 import Glibc
 
-/// The library's way into Swift. All of them run on the loop's thread, inside `MHD_run` or `MHD_stop_daemon`.
+/// The callbacks through which libmicrohttpd calls Swift. All of them run on the loop's thread, inside `MHD_run` or
+/// `MHD_stop_daemon`.
 ///
-/// The context is the ``ServerCore``, which outlives its daemon. A connection's context is its ``HTTPConnection`` and a request's slot
-/// its ``Exchange``; each is retained when put there and released in the one callback that takes it away.
+/// The context is the ``ServerCore``, which outlives its daemon. A connection's context is its ``HTTPConnection``, and
+/// a request's context is its ``Exchange``. Each is retained when it is stored and released in the one callback that
+/// removes it.
 enum Callbacks {
     private static func core(_ context: UnsafeMutableRawPointer?) -> ServerCore {
         Unmanaged<ServerCore>.fromOpaque(context!).takeUnretainedValue()
     }
 
-    /// A connection begins or ends.
+    /// A connection has begun or ended.
     static let connection: MHD_NotifyConnectionCallback = { context, connection, slot, code in
         guard let connection, let slot else { return }
         if code == .CONNECTION_NOTIFY_STARTED {
@@ -23,21 +25,22 @@ enum Callbacks {
         }
     }
 
-    /// A request line has arrived: the target, before the library cuts it at the question mark.
+    /// A request line has arrived. Receives the target before the library cuts it at the question mark.
     static let requestLine:
         @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
             context, target, connection in
             guard let target, let connection, let raw = shim_connection_context(connection) else { return nil }
             let peer = Unmanaged<HTTPConnection>.fromOpaque(raw).takeUnretainedValue()
             let exchange = Exchange(core: core(context), peer: peer, connection: connection, target: target)
-            // Ends the query before the library parses it. The library keeps a record of each parameter in the connection's
-            // memory, which many short parameters would fill, and nothing is answered then. `Exchange` has copied the query
-            // and parses it itself.
+            // Ends the query before the library parses it. The library keeps a record of each parameter in the
+            // connection's memory. Many short parameters would fill that memory, and the request would then get no
+            // response. `Exchange` has copied the query and parses it itself.
             //
-            // The write is defined. `target` points into the connection's read buffer, which is the library's own and
-            // writable; the callback runs before the library itself replaces the question mark by a NUL. The byte behind the
-            // mark is the first of the query, or the NUL that the library has put behind the target. Nothing reads the
-            // target again: the version and the header fields are found by pointers of their own.
+            // The write is defined behavior. `target` points into the connection's read buffer, which belongs to the
+            // library and is writable; the callback runs before the library itself replaces the question mark with a
+            // NUL. The byte after the mark is the first byte of the query, or the NUL that the library has written
+            // after the target. Nothing reads the target again: the version and the header fields have pointers of
+            // their own.
             if let mark = strchr(target, Int32(UInt8(ascii: "?"))) { mark[1] = 0 }
             return Unmanaged.passRetained(exchange).toOpaque()  // released in `completed`, or by `letGo`
         }

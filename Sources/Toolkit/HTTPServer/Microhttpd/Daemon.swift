@@ -1,10 +1,11 @@
 internal import CMicrohttpd
 import Glibc
 
-/// One libmicrohttpd daemon, driven by the loop: it has no thread and no listening socket of its own.
+/// One libmicrohttpd daemon, driven by the loop. It has no thread and no listening socket of its own.
 ///
-/// Connections come in by `add`, the library reads and writes them, and calls back into ``ServerCore``. Closed once, on the
-/// loop, when no connection is suspended any more: with one left the library would abort the process.
+/// Connections are added with `add`. The library reads and writes them, and calls back into ``ServerCore``. The daemon
+/// is closed once, on the loop, when no connection is suspended: the library aborts the process if a suspended
+/// connection is left.
 final class Daemon {
     private let daemon: OpaquePointer
     private let descriptor: Int32
@@ -13,12 +14,13 @@ final class Daemon {
     private var source: SourceID?
     private var readiness: DaemonReadiness?
 
-    /// Set when a connection was resumed: the library looks for those only when it runs, and nothing else would make it.
+    /// True when a connection was resumed. The library notices resumed connections only when it runs, and no event
+    /// would make it run.
     var needsRun = false
-    /// Whether one of its callbacks is under way.
+    /// True while one of the library's callbacks is running.
     private(set) var isRunning = false
 
-    /// Whether the library has work that no descriptor will announce.
+    /// True when the library has work that no descriptor will announce.
     private(set) var isPending = false
 
     private final class DaemonReadiness: LoopSource {
@@ -45,14 +47,15 @@ final class Daemon {
         }
     }
 
-    /// Hands an accepted socket over; the library closes it, now if it cannot take it.
+    /// Passes an accepted socket to the library, which closes it; at once if it cannot accept it. Returns false in
+    /// that case.
     func add(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let isTaken = MHD_add_connection(daemon, socket, address, length) == .YES
         isPending = true
         return isTaken
     }
 
-    /// Lets the library work, if it has anything to do. Not from within its own callbacks.
+    /// Runs the library if it has work. Does nothing inside the library's own callbacks.
     func runIfNeeded() {
         guard !isRunning, needsRun || isPending || readiness?.isReady == true else { return }
         needsRun = false
@@ -61,11 +64,12 @@ final class Daemon {
         MHD_run(daemon)
         isRunning = false
         var timeout: UInt64 = 0
-        // Zero means there is input in memory that no descriptor will announce: run again without waiting.
+        // A timeout of zero means that there is input in memory that no descriptor will announce: run again without
+        // waiting.
         isPending = MHD_get_timeout(daemon, &timeout) == .YES && timeout == 0
     }
 
-    /// Closes every connection. The caller has seen to it that none is suspended.
+    /// Closes every connection. The caller has made sure that none is suspended.
     func stop() {
         if let source { loop.unwatch(source, descriptor: descriptor) }
         source = nil

@@ -1,7 +1,7 @@
 internal import CMicrohttpd
 import Glibc
 
-/// A certificate chain and its key: text with a closing NUL.
+/// A certificate chain and its key, as text with a closing NUL.
 struct TLSMaterial {
     let certificate: [CChar]
     let key: [CChar]
@@ -28,10 +28,10 @@ struct TLSMaterial {
     }
 }
 
-/// The flags and options a daemon is started with. Owns the memory the library keeps pointers to.
+/// The flags and options that a daemon is started with. Owns the memory to which the library keeps pointers.
 final class DaemonOptions {
-    /// External epoll; connections may wait; no `shutdown` when the library closes a socket (TURBO), because a stream
-    /// lives on in a duplicate of it.
+    /// External epoll; suspendable connections; no `shutdown` when the library closes a socket (TURBO), because a
+    /// stream continues on a duplicate of it.
     private static let flags =
         MHD_USE_EPOLL.rawValue | MHD_USE_TURBO.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
         | MHD_USE_ERROR_LOG.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
@@ -53,10 +53,11 @@ final class DaemonOptions {
         sink.deallocate()
     }
 
-    /// What one connection may take for the request line, the header fields and the answer's header.
+    /// The bytes that one connection may use for the request line, the header fields and the response header.
     ///
-    /// The library zeroes all of it between two requests, so more costs time on every request: 2.2 µs at 80 KiB against 16,
-    /// with sixteen busy connections. Hence room for the larger of the two limits, not for both at once.
+    /// The library zeroes all of this memory between two requests, so a larger value slows down every request: 2.2 µs
+    /// at 80 KiB instead of 16 KiB, with sixteen busy connections. The memory therefore has room for the larger of the
+    /// two limits, not for both at once.
     private var connectionMemory: Int {
         max(limits.requestLineBytes, limits.headerBytes) + 16 * 1024
     }
@@ -76,16 +77,17 @@ final class DaemonOptions {
             item(.NOTIFY_COMPLETED, unsafeBitCast(Callbacks.completed, to: Int.self), context),
             item(.NOTIFY_CONNECTION, unsafeBitCast(Callbacks.connection, to: Int.self), context),
             item(.URI_LOG_CALLBACK, unsafeBitCast(Callbacks.requestLine, to: Int.self), context),
-            // The library would decode before routing and turn %2F and %00 into something else.
+            // The library would decode before routing, which would change %2F and %00 into other characters.
             item(.UNESCAPE_CALLBACK, unsafeBitCast(Callbacks.unescape, to: Int.self), nil),
-            // The listener enforces the limit; the library's own is only a safety net above it.
+            // The listener enforces the limit; the library's own limit is only a safety margin above it.
             item(.CONNECTION_LIMIT, limits.connections + 1024, nil),
             item(.CONNECTION_MEMORY_LIMIT, connectionMemory, nil),
-            // Deadlines are ours: the library's is for idleness only, and a byte a second is not idle.
+            // The server has its own deadlines: the library's timeout covers only idle connections, and a client that
+            // sends one byte a second is not idle.
             item(.CONNECTION_TIMEOUT, 0, nil),
         ]
         if isSecure {
-            // Asked at each handshake, so that a certificate can be renewed while the daemon runs.
+            // Called at each handshake, so that a certificate can be renewed while the daemon runs.
             items.append(
                 item(.HTTPS_CERT_CALLBACK, 0, unsafeBitCast(Callbacks.identity, to: UnsafeMutableRawPointer.self)))
             items.append(item(.HTTPS_PRIORITIES, 0, UnsafeMutableRawPointer(mutating: Self.protocols.utf8Start)))

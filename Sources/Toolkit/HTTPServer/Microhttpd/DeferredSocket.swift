@@ -1,16 +1,17 @@
 internal import CLinux
 import Glibc
 
-/// The socket of a client that waits for a late answer, while libmicrohttpd has forgotten it: a duplicate, ours to close.
+/// The socket of a client that waits for a deferred response, after libmicrohttpd has dropped the connection. A
+/// duplicate, which this object closes.
 ///
-/// Only its end is watched for. What the client may send meanwhile (a next request, ahead of time) stays in the socket
-/// and is read when the library has the connection again.
+/// Only the end of the connection is watched. If the client sends its next request early, the bytes stay in the socket
+/// and are read when the library has the connection again.
 final class DeferredSocket {
     let descriptor: Int32
     let reply: DeferredResponse
-    /// How many bytes of requests the connection has carried.
+    /// The number of request bytes that the connection has carried.
     let received: UInt64
-    /// Whether the connection ends with the answer.
+    /// True when the connection ends with the response.
     let isLast: Bool
     private unowned let core: ServerCore
     private var source: SourceID?
@@ -26,7 +27,7 @@ final class DeferredSocket {
         self.core = core
     }
 
-    /// Edge-triggered, and told at once of an end that came before.
+    /// Watches the socket edge-triggered. An end of the connection that came earlier is reported at once.
     func watch(also events: UInt32 = 0) throws(ServerError) {
         source = try core.loop.watch(descriptor, for: events | EPOLLRDHUP.rawValue | EPOLLET.rawValue, self)
     }
@@ -38,7 +39,7 @@ final class DeferredSocket {
 
     func answer() { core.answered(self) }
 
-    /// Says an answer, of which the connection goes on with the next request.
+    /// Sends a response. Unless the connection ends with it, the connection then continues with the next request.
     func send(_ head: [UInt8], _ body: UnsafeRawBufferPointer) {
         let sent = head.withUnsafeBytes { Socket.send(descriptor, $0, body) }
         if sent == head.count + body.count { return giveBack() }
@@ -68,7 +69,7 @@ final class DeferredSocket {
         if unsent.isEmpty { giveBack() }
     }
 
-    /// A client that takes nothing of its answer for the time an answer may stand still is cut.
+    /// Closes a connection whose client has taken nothing of the response for ``ServerOptions/Deadlines/replyIdle``.
     private func watchForStall() {
         let left = unsent.count
         stallTimer = core.loop.schedule(after: core.options.deadlines.replyIdle) { [weak self] in
@@ -77,12 +78,13 @@ final class DeferredSocket {
         }
     }
 
-    /// The library must be the only one that watches it, or an end would be noticed twice.
+    /// Returns the connection to the library, which must be the only one to watch the socket: otherwise its end would
+    /// be noticed twice.
     private func giveBack() {
         core.giveBack(self, leave())
     }
 
-    /// Gives the descriptor up, watched by nobody.
+    /// Stops watching the descriptor and passes it to the caller.
     func leave() -> Int32 {
         end()
         reply.settle(in: .over)

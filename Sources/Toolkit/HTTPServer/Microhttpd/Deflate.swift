@@ -1,21 +1,22 @@
 internal import CZlib
 
-/// Compression of a body that is known as a whole.
+/// Compression of a body that is completely in memory.
 enum Deflate {
-    /// The bytes as one gzip member (RFC 1952); nil when the library has no memory, or when that would not be shorter.
+    /// Compresses the bytes into one gzip member (RFC 1952). Returns `nil` when no memory is left or the result would
+    /// not be shorter.
     static func gzip(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-        // On the heap: the library's state points back to it.
+        // On the heap: the library's state contains a pointer to it.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         defer { stream.deallocate() }
         stream.initialize(to: z_stream())
-        // 15 bits of window, + 16 for the wrapper of gzip. Level 6 takes 11 µs for each KiB of JSON (measured), no more than
-        // level 4.
+        // 31 is a window of 15 bits, plus 16 for the gzip wrapper. Level 6 takes 11 µs for each KiB of JSON
+        // (measured), no more than level 4.
         guard shim_deflate_init(stream, 6, 31) == Z_OK else { return nil }
         defer { deflateEnd(stream) }
         let room = bytes.count - 1
         var isWhole = false
         let coded = [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
-            // zlib only reads from here; its header forgot the const.
+            // zlib only reads from here; its header lacks the `const`.
             stream.pointee.next_in = UnsafeMutableRawPointer(mutating: bytes.baseAddress)?
                 .assumingMemoryBound(to: UInt8.self)
             stream.pointee.avail_in = UInt32(bytes.count)

@@ -1,13 +1,14 @@
 internal import CMicrohttpd
 import Glibc
 
-/// One request and its answer, from the request line to the last byte.
+/// One request and its response, from the request line to the last byte.
 ///
-/// libmicrohttpd calls it: `begin` with the header, `upload` with pieces of body, `ready` when the request is complete
-/// and again whenever the connection was resumed. The handler runs as a task on the loop, immediately: if it finishes
-/// without a real wait the answer is queued in the same call, otherwise the connection is suspended until `decide`.
+/// libmicrohttpd calls `begin` with the header, `upload` with pieces of the body, and `ready` when the request is
+/// complete and again whenever the connection was resumed. The handler runs at once as a task on the loop. If it
+/// finishes without suspending, the response is queued in the same call; otherwise the connection is suspended until
+/// `decide`.
 final class Exchange: @unchecked Sendable {
-    // Safe to share: touched only by the loop's thread; its task runs there too.
+    // Safe to share: used only on the loop's thread; its task runs there too.
 
     let core: ServerCore
     let peer: HTTPConnection
@@ -23,16 +24,16 @@ final class Exchange: @unchecked Sendable {
     private var intake: BodyReceiver?
     private var pump: BodyPump?
     private var task: Task<Void, Never>?
-    /// Who gives the answer, when nobody has by the time the handler is done.
+    /// The deferred response, when the handler has returned without the final one.
     private var late: DeferredResponse?
-    /// The answer, once it is known. Before the body has ended the rest of it is thrown away.
+    /// The response, once it is known. If the body has not ended by then, the rest of it is discarded.
     private var decision: Response?
     private var drained = 0
     private var isSuspended = false
     private var isAbandoned = false
     private var isOver = false
 
-    /// - Parameter target: the library's memory; copied.
+    /// - Parameter target: memory of the library; copied.
     init(core: ServerCore, peer: HTTPConnection, connection: OpaquePointer, target: UnsafePointer<CChar>) {
         self.core = core
         self.peer = peer
@@ -47,8 +48,8 @@ final class Exchange: @unchecked Sendable {
 // MARK: - The library's calls
 
 extension Exchange {
-    /// The header is complete. An answer queued here would cost the connection (the library closes it), so only
-    /// refusals that want just that are given here.
+    /// Handles a complete header. A response queued here costs the connection (the library closes it), so only errors
+    /// that require closing it are answered here.
     func begin(
         path: UnsafePointer<CChar>, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
     ) -> MHD_Result {
@@ -74,7 +75,8 @@ extension Exchange {
         self.plan = plan
         if let problem = fields.framingProblem { return refuse(problem) }
         if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
-        // The library takes the version from behind the last space; a NUL inside the line ends its idea of the target.
+        // The library takes the version from after the last space, and a NUL inside the line ends what it considers
+        // the target.
         let isWhole = version == path + target.count + 1
         if let problem = isWhole ? parts.problem : .malformedRequest("The request target holds a NUL") {
             decision = response(to: problem)
@@ -83,7 +85,7 @@ extension Exchange {
         return beginBody(plan, head)
     }
 
-    /// Some of the body, and when it returns, how much of it is left.
+    /// Takes a piece of the body. On return, `size` is the number of bytes not consumed.
     func upload(_ data: UnsafePointer<CChar>, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
         let bytes = UnsafeRawBufferPointer(start: data, count: size.pointee)
         guard !isAbandoned else { return .NO }
@@ -104,12 +106,12 @@ extension Exchange {
         }
     }
 
-    /// The request is complete, or was waited for: answers if it can.
+    /// Handles a complete or resumed request: queues the response if it is known.
     func ready() -> MHD_Result {
         guard !isAbandoned else { return .NO }
         if decision == nil { finishBody() }
         if decision == nil, task == nil { startHandler(body: RequestBody(bytes: intake?.collected ?? [])) }
-        // A handler that only asked an actor of this loop is done as soon as that has had its turn.
+        // A handler that only called an actor of this loop is done as soon as the actor's job has run.
         if decision == nil { core.loop.runJobs(atMost: 16) { self.decision != nil || self.isAbandoned } }
         guard !isAbandoned else { return .NO }
         guard let decision else {
@@ -119,7 +121,7 @@ extension Exchange {
         return reply(decision)
     }
 
-    /// The library is done with this request, well or not. The connection may be gone after it.
+    /// Handles the end of the request in the library, successful or not. The connection may be gone afterwards.
     func completed(_ code: MHD_RequestTerminationCode) {
         guard !isOver else { return }
         isOver = true
@@ -136,7 +138,8 @@ extension Exchange {
 }
 
 extension Exchange {
-    /// Gives up the reference that the library's slot held, for the one case in which its callback does not.
+    /// Releases the reference that the library's request context held. For the one case in which the completion
+    /// callback does not release it.
     func letGo() {
         Unmanaged.passUnretained(self).release()  // retained in `Callbacks.requestLine`
     }
@@ -145,14 +148,14 @@ extension Exchange {
 // MARK: - Body
 
 extension Exchange {
-    /// The most of an unwanted body that is read when there is no other way to answer.
+    /// The most bytes of an unwanted body that are read when there is no other way to respond.
     private static let longestDiscard = 1024 * 1024
 
     private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {
         let limit = plan.bodyPolicy.limit
         if let length = fields.contentLength, length > UInt64(limit) {
             plan.noteTooLarge(head, query)
-            // Before anything of it is read: a client that asks first (Expect) need not send it at all.
+            // Before any of the body is read: a client that asks first (`Expect`) need not send it at all.
             return refuse(.bodyTooLong(limit: limit))
         }
         core.move(peer, to: .body)
@@ -184,7 +187,7 @@ extension Exchange {
         if let problem = intake.finish(), pump == nil { decision = response(to: problem) }
     }
 
-    /// The answer is known before the body has ended: reads on for a while so that the connection can be kept.
+    /// Discards a piece of the body after the response is known, up to a limit, so that the connection can be kept.
     private func discard(_ size: UnsafeMutablePointer<Int>) -> MHD_Result {
         drained += size.pointee
         core.receivedBody(size.pointee)
@@ -195,7 +198,7 @@ extension Exchange {
         return drained > RoutePlan.refusedBodyLimit ? refuse(decision) : .YES
     }
 
-    /// Whether the body comes fast enough to be waited for.
+    /// True when the body arrives fast enough to wait for it.
     private func keepsPace(_ intake: BodyReceiver) -> Bool {
         core.move(peer, to: .body)
         guard let head else { return true }
@@ -231,7 +234,7 @@ extension Exchange {
             }
             core.handlerEnded()
         }
-        // A task that is over already need not be kept.
+        // A task that has already finished need not be kept.
         if decision != nil { task = nil }
     }
 
@@ -267,16 +270,16 @@ extension Exchange {
         MHD_resume_connection(connection)
     }
 
-    /// The client has closed its side while we were at work: nobody is there to read an answer.
+    /// Handles a client that has closed its side while the request was being processed: no one will read a response.
     func clientLeft() {
         guard isSuspended else { return }
         task?.cancel()
         pump?.fail(CancellationError())
-        // Nobody else would end the request.
+        // A deferred response would otherwise never end the request.
         if late != nil { abandon() }
     }
 
-    /// The server stops and waits no longer: the library is told to drop the connection.
+    /// Ends the request when the server stops waiting for it. The library then drops the connection.
     func abandon() {
         isAbandoned = true
         task?.cancel()
@@ -292,14 +295,15 @@ extension Exchange {
 // MARK: - Answer
 
 extension Exchange {
-    /// Answers and ends the connection without reading what the client may still be sending.
+    /// Sends an error response and ends the connection without reading what the client may still send.
     private func refuse(_ problem: Problem) -> MHD_Result { refuse(response(to: problem)) }
 
     private func refuse(_ response: Response) -> MHD_Result {
         decision = response
         if core.isSecure {
-            // The library's answer would be lost in the reset that closing on unread input brings, and its socket cannot
-            // be taken over: a body of bearable length is read to its end first.
+            // A response queued in the library would be lost in the reset that closing a socket with unread input
+            // causes, and the library's socket cannot be taken over. A body of acceptable length is therefore read to
+            // its end first.
             guard fields.framingProblem != nil || !fields.hasBody else { return .YES }
             return core.queue(finished(response), isHead: head?.method == .head, on: self, closing: true)
         }
@@ -317,8 +321,8 @@ extension Exchange {
         return core.queue(complete, isHead: head.method == .head, on: self, closing: false)
     }
 
-    /// Asks for the answer again, of somebody who may not have it yet: then waits on a socket of our own, or as for a
-    /// handler.
+    /// Starts a deferred response. The request waits on a duplicate of its socket or, where that is not possible, on
+    /// the suspended connection, as for a handler.
     private func open(_ opening: DeferredStart, _ head: Request.Head) -> MHD_Result {
         guard let plan else { return .NO }
         let reply = DeferredResponse(
@@ -336,13 +340,14 @@ extension Exchange {
         return .YES
     }
 
-    /// Whether libmicrohttpd may forget the connection and be given it again: it must know nothing of it that we do not.
+    /// True when libmicrohttpd may drop the connection and receive it again later. It must hold no state of the
+    /// connection that this server does not know.
     private func canLeave(_ head: Request.Head) -> Bool {
         guard !core.isSecure, !isHTTP10, head.method != .head, !core.isDraining else { return false }
         return !peer.hasReadAhead
     }
 
-    /// With what every answer carries; counted and observed.
+    /// Adds the fields that every response carries, and counts and reports the response.
     func finished(_ response: Response) -> Response {
         guard let head, let plan else { return response }
         return core.router.finished(response, for: head, plan: plan)
@@ -350,12 +355,12 @@ extension Exchange {
 }
 
 extension Response {
-    /// Whether the whole answer is in memory.
+    /// True when the whole response is in memory.
     fileprivate var isSmall: Bool { body.isWhole }
 }
 
 extension Request.Head {
-    /// Whether the client wants no further request on its connection (RFC 9112, 9.6).
+    /// True when the client wants no further request on its connection (RFC 9112, 9.6).
     fileprivate var asksToClose: Bool {
         headers[all: "Connection"].contains { field in
             field.utf8.split(separator: UInt8(ascii: ",")).contains { option in
@@ -367,11 +372,11 @@ extension Request.Head {
 }
 
 extension HeadFields {
-    /// What of the body is counted by its connection; a chunked one has a length on the wire that nobody knows, and ends
-    /// the counting.
+    /// The number of body bytes that the connection counts. The wire length of a chunked body is unknown, so the
+    /// counting ends with it.
     fileprivate var bodyBytesOnWire: UInt64 { isChunked ? 1 << 62 : contentLength ?? 0 }
 
-    /// Whether the body is known to be short enough to be read and thrown away.
+    /// True when the body is known to be short enough to be read and discarded.
     fileprivate var isShort: Bool {
         !isChunked && (contentLength ?? 0) <= UInt64(RoutePlan.refusedBodyLimit)
     }

@@ -2,19 +2,19 @@ internal import CLinux
 internal import CMicrohttpd
 import Glibc
 
-/// One HTTP connection, as long as libmicrohttpd has it.
+/// One HTTP connection, while libmicrohttpd owns it.
 final class HTTPConnection {
-    /// What it is doing, which decides how long it may take.
+    /// The current activity of a connection, which determines its deadline.
     enum Phase: Int, CaseIterable {
-        /// A request's line and header are being read.
+        /// The line and header of a request are being read.
         case header
-        /// Open, between two requests.
+        /// The connection is open between two requests.
         case idle
-        /// A request's body is being read.
+        /// The body of a request is being read.
         case body
-        /// An answer is being written.
+        /// A response is being written.
         case reply
-        /// We are at work: no deadline.
+        /// The server is processing the request: no deadline.
         case working
     }
 
@@ -22,23 +22,23 @@ final class HTTPConnection {
     let connection: OpaquePointer
     let descriptor: Int32
     let address: RemoteAddress
-    /// Set by ``ConnectionQueues`` only.
+    /// Set only by ``ConnectionQueues``.
     fileprivate(set) var phase = Phase.working
     var deadline = MonotonicTime(nanoseconds: .max)
     var previous: Unmanaged<HTTPConnection>?
     var next: Unmanaged<HTTPConnection>?
 
-    /// The request that is under way; let go in its completion callback, which always comes.
+    /// The current request. Released in its completion callback, which is always called.
     var exchange: Exchange?
-    /// The stream it has become, when the library carries that.
+    /// The stream that the connection has become, when the library carries it.
     var stream: StreamConnection?
-    /// We have cut it or taken its socket over; nothing more is to be said on it.
+    /// True when this server has cut the connection or taken its socket over; nothing more may be sent on it.
     var isSilenced = false
-    /// The kernel keeps what it is answered, until we say so.
+    /// True while the kernel holds back the response until this server releases it.
     var isAnswerHeld = false
-    /// The client has closed its side, perhaps while nobody was there to be told.
+    /// True when the client has closed its side, perhaps while no request could be notified.
     private(set) var hasEnded = false
-    /// How many bytes of requests the connection has carried, those of the present one included.
+    /// The number of request bytes that the connection has carried, including the current request.
     var received: UInt64
     private var source: SourceID?
     private var lastAcknowledged: UInt64 = 0
@@ -53,8 +53,8 @@ final class HTTPConnection {
         self.received = received
     }
 
-    /// A connection that waits for us is out of the library's sight, so its end is watched for here; registered once,
-    /// edge-triggered, it costs nothing per request.
+    /// Watches for the end of the connection. The library does not watch a suspended connection. Registered once and
+    /// edge-triggered, this costs nothing per request.
     func watch() throws(ServerError) {
         let events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
         source = try core.loop.watch(descriptor, for: events, self)
@@ -65,23 +65,24 @@ final class HTTPConnection {
         source = nil
     }
 
-    /// Ends the connection: the library sees the end of the stream and tidies up.
+    /// Ends the connection. The library then sees the end of the stream and cleans up.
     func cut() {
         isSilenced = true
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Ends the connection out of a content reader, whose result it returns.
+    /// Ends the connection from inside a content reader. Returns the reader's result.
     ///
-    /// The library has codes for that, but after them it forgets about a connection that was not writing just then: it
-    /// stays open for good. A byte that cannot be sent makes it close.
+    /// The library has return codes for this purpose, but after them it loses track of a connection that was not
+    /// writing at that moment, which then stays open forever. Returning a byte that cannot be sent makes the library
+    /// close the connection.
     func endInReader(_ buffer: UnsafeMutablePointer<CChar>) -> Int {
         cut()
         buffer[0] = 0x20
         return 1
     }
 
-    /// Says something in plain HTTP if that is possible, then ends the connection. Only while nothing is being written.
+    /// Sends a response in plain HTTP if possible, then ends the connection. Call only while nothing is being written.
     func cut(saying reply: [UInt8]) {
         if !core.isSecure {
             // Best effort: a client that does not read gets nothing.
@@ -90,29 +91,29 @@ final class HTTPConnection {
         cut()
     }
 
-    /// Whether the client has taken anything worth mentioning since the last time somebody asked.
+    /// True when the client has acknowledged a significant number of bytes since the last call.
     func hasTakenMore() -> Bool {
         let acknowledged = shim_tcp_bytes_acked(descriptor)
         defer { lastAcknowledged = acknowledged }
         return acknowledged &- lastAcknowledged >= 1024
     }
 
-    /// Whether the client has sent anything at all since it connected.
+    /// True when the client has sent anything since it connected.
     var hasSentAnything: Bool { shim_tcp_bytes_received(descriptor) > 0 }
 
-    /// Whether libmicrohttpd may have read more of the connection than its requests so far, and keeps that.
+    /// True when libmicrohttpd may have read beyond the requests so far and still holds those bytes.
     var hasReadAhead: Bool {
         var unread: Int32 = 0
         guard ioctl(descriptor, UInt(FIONREAD), &unread) == 0 else { return true }
         return shim_tcp_bytes_received(descriptor) != received &+ UInt64(unread)
     }
 
-    /// Whether not a byte has been said to the client.
+    /// True when no byte has been sent to the client.
     var hasHeardNothing: Bool { shim_tcp_has_said_nothing(descriptor) != 0 }
 }
 
 extension HTTPConnection: LoopSource {
-    /// The client has closed its side, or both.
+    /// Handles a client that has closed its side, or both sides.
     func ready(_ events: UInt32) {
         hasEnded = true
         stream?.close(.peerGone)
@@ -120,7 +121,7 @@ extension HTTPConnection: LoopSource {
     }
 }
 
-/// Where every connection stands, one queue for each phase with a deadline.
+/// All connections by phase, with one queue for each phase that has a deadline.
 struct ConnectionQueues {
     private var queues: [DeadlineQueue]
 
@@ -131,7 +132,7 @@ struct ConnectionQueues {
         ]
     }
 
-    /// Puts a connection into a phase, at the end of its queue, also when it is in it already.
+    /// Moves a connection to the end of a phase's queue, even if it is in that phase already.
     mutating func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase, now: MonotonicTime) {
         leave(peer)
         peer.phase = phase
@@ -148,7 +149,7 @@ struct ConnectionQueues {
         queues[phase.rawValue].first?.takeUnretainedValue()
     }
 
-    /// One whose time is up.
+    /// Returns a connection whose deadline has passed.
     func expired(at now: MonotonicTime) -> HTTPConnection? {
         for queue in queues {
             if let next = queue.next, next <= now { return queue.first?.takeUnretainedValue() }
@@ -156,15 +157,15 @@ struct ConnectionQueues {
         return nil
     }
 
-    /// The nearest deadline of all.
+    /// The earliest deadline of all connections.
     var nextDeadline: MonotonicTime? { queues.compactMap(\.next).min() }
 }
 
-/// Connections that all have the same time to get on, in the order in which their time runs out.
+/// Connections with the same time allowance, in the order of their deadlines.
 ///
-/// Because the time is the same for all, the last one in is the last one out, and both are a matter of two pointers: no
-/// heap, no allocation, however often a connection moves. The queue does not keep its members alive; they take
-/// themselves out.
+/// Because the allowance is the same for all, the last connection added also expires last. Adding and removing change
+/// a few pointers: no heap, no allocation, however often a connection moves. The queue does not keep its members
+/// alive; they remove themselves.
 struct DeadlineQueue {
     private let allowance: Int64
     private(set) var first: Unmanaged<HTTPConnection>?
@@ -174,7 +175,7 @@ struct DeadlineQueue {
         self.allowance = allowance.wholeNanoseconds
     }
 
-    /// The time of the one whose turn is next.
+    /// The deadline of the first connection.
     var next: MonotonicTime? { first?._withUnsafeGuaranteedRef { $0.deadline } }
 
     mutating func append(_ peer: HTTPConnection, now: MonotonicTime) {

@@ -1,21 +1,22 @@
 internal import CZlib
 
-/// Decompresses a body while it comes, never more of it than asked for, so that a small body cannot become a large one
-/// in memory.
+/// Decompresses a body as it arrives. Produces no more than requested at a time, so that a small body cannot expand to
+/// a large one in memory.
 final class Inflate {
     enum Failure: Error {
         case corrupt
         case outOfMemory
     }
 
-    /// At one address for life: the library's state points back to it.
+    /// At a fixed address: the library's state contains a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
     private let isGzip: Bool
     private(set) var isFinished = false
-    /// The library may hold output back that fits no more into the last buffer.
+    /// True when the library may hold output that did not fit into the last buffer.
     private var holdsOutput = false
 
-    /// - Parameter coding: `gzip`, `x-gzip` or `deflate` (which means zlib: RFC 9110, 8.4.1.2); `nil` for any other.
+    /// - Parameter coding: `gzip`, `x-gzip` or `deflate` (which means zlib: RFC 9110, 8.4.1.2); the result is `nil`
+    ///   for any other.
     init?(coding: String) throws(Failure) {
         switch coding {
         case "gzip", "x-gzip": isGzip = true
@@ -24,11 +25,11 @@ final class Inflate {
         }
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
-        // 15 bits of window, + 32 for either wrapper: some clients call a zlib stream gzip.
+        // 47 is a window of 15 bits, plus 32 for either wrapper: some clients declare a zlib stream as gzip.
         guard shim_inflate_init(stream, isGzip ? 47 : 15) == Z_OK else { throw .outOfMemory }
     }
 
-    /// Whether gzip (RFC 1952, 2.3.1) or zlib with its usual window (RFC 1950, 2.2) begins so.
+    /// True when gzip (RFC 1952, 2.3.1) or zlib with its usual window (RFC 1950, 2.2) begins with this byte.
     static func mayBegin(with byte: UInt8) -> Bool { byte == 0x1F || byte == 0x78 }
 
     deinit {
@@ -36,17 +37,17 @@ final class Inflate {
         stream.deallocate()
     }
 
-    /// Whether it would give more output without more input.
+    /// True when more output is available without more input.
     var isPending: Bool { holdsOutput && !isFinished }
 
-    /// Reads from `input` and appends at most `room` bytes to `output`; returns how much of `input` was used.
+    /// Reads from `input` and appends at most `room` bytes to `output`. Returns the number of input bytes used.
     func inflate(_ input: UnsafeRawBufferPointer, room: Int, into output: inout [UInt8]) throws(Failure) -> Int {
         var used = 0
         var left = room
         var status = Z_OK
         while left > 0, used < input.count || holdsOutput, status == Z_OK {
             if isFinished {
-                // A gzip body may be several members in a row (RFC 1952, 2.2); anything else behind the end is rubbish.
+                // A gzip body may be several members in a row (RFC 1952, 2.2); anything else after the end is invalid.
                 guard isGzip, inflateReset(stream) == Z_OK else { throw .corrupt }
                 isFinished = false
             }
@@ -61,7 +62,7 @@ final class Inflate {
                 status = Z_OK
             }
         }
-        // Z_BUF_ERROR only says that it wants more input or more room.
+        // Z_BUF_ERROR only means that zlib needs more input or more room.
         guard status == Z_OK || status == Z_BUF_ERROR else { throw .corrupt }
         if status == Z_BUF_ERROR { holdsOutput = false }
         return used
@@ -72,7 +73,7 @@ final class Inflate {
     ) -> (consumed: Int, produced: Int, status: Int32) {
         let count = min(input.count - start, Int(UInt32.max))
         return withUnsafeTemporaryAllocation(byteCount: room, alignment: 16) { buffer in
-            // zlib only reads from here; its header forgot the const.
+            // zlib only reads from here; its header lacks the `const`.
             let base = input.baseAddress.map { UnsafeMutableRawPointer(mutating: $0 + start) }
             stream.pointee.next_in = base?.assumingMemoryBound(to: UInt8.self)
             stream.pointee.avail_in = UInt32(count)

@@ -1,11 +1,11 @@
 internal import CLinux
 import Glibc
 
-/// A socket that has one thing left to say.
+/// A socket that sends one last response and then closes.
 ///
-/// Closing a socket with unread input resets the connection, and a client that is still sending its too large body would
-/// lose the very answer that tells it so (RFC 9112, 9.6). So: write the answer, close our half, read and throw away what
-/// still comes, within bounds, then close.
+/// Closing a socket with unread input resets the connection, and a client that is still sending a body that is too
+/// large would lose the very response that says so (RFC 9112, 9.6). Therefore this object writes the response, shuts
+/// down its half of the connection, discards further input within limits, and then closes the socket.
 final class LingeringSocket: LoopSource {
     private static let discardLimit = 1024 * 1024
 
@@ -17,7 +17,7 @@ final class LingeringSocket: LoopSource {
     private var source: SourceID?
     private var isClosed = false
 
-    /// Takes the descriptor over.
+    /// Takes ownership of the descriptor.
     static func begin(
         descriptor: Int32, loop: Loop, reply: [UInt8], deadline: Duration, onClose: @escaping () -> Void
     ) {
@@ -44,7 +44,7 @@ final class LingeringSocket: LoopSource {
         if events & EPOLLERR.rawValue != 0 || !write() || !discard() { close() }
     }
 
-    /// False when the connection is dead.
+    /// Writes what the socket takes. Returns false when the connection is dead.
     private func write() -> Bool {
         guard !unsent.isEmpty else { return true }
         let sent = unsent.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
@@ -54,7 +54,7 @@ final class LingeringSocket: LoopSource {
         return true
     }
 
-    /// False when the client has ended its side or sends too much.
+    /// Discards input. Returns false when the client has ended its side or sends too much.
     private func discard() -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 16) { buffer in
             while discarded < Self.discardLimit {

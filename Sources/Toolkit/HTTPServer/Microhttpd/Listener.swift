@@ -1,11 +1,11 @@
 internal import CLinux
 import Glibc
 
-/// The listening socket. Ours rather than libmicrohttpd's, so that a server at its limit makes room or says 503, where
-/// the library would leave newcomers waiting behind connections that do nothing.
+/// The listening socket. The server owns it instead of libmicrohttpd, so that a server at its connection limit can
+/// close an idle connection or respond with 503; the library would leave new clients waiting behind idle connections.
 final class Listener: LoopSource {
     private static let acceptsPerTurn = 64
-    /// How long accepting rests when the process has no descriptors left.
+    /// The pause in accepting when the process has no descriptors left.
     private static let rest = Duration.milliseconds(100)
 
     let address: Server.Address
@@ -17,8 +17,9 @@ final class Listener: LoopSource {
     private var isClosed = false
 
     /// - Parameters:
-    ///   - accepted: takes a connected socket over; false when no more should be taken in this turn.
-    ///   - exhausted: told the `errno` when sockets cannot be accepted for want of resources.
+    ///   - accepted: takes ownership of a connected socket; returns false when no more sockets should be accepted in
+    ///     this turn.
+    ///   - exhausted: called with the `errno` when sockets cannot be accepted for lack of resources.
     init(
         options: ServerOptions, on claimed: ReservedAddress, loop: Loop,
         accepted: @escaping (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool,
@@ -73,11 +74,11 @@ final class Listener: LoopSource {
         }
     }
 
-    /// The socket stays readable while nothing can be accepted: without a rest the loop would spin.
+    /// Pauses accepting. The socket stays readable while nothing can be accepted, so the loop would otherwise spin.
     private func pause() {
         if let source { loop.unwatch(source, descriptor: descriptor) }
         source = nil
-        // Strong: the listener lives as long as its engine.
+        // A strong reference: the listener lives as long as its ``ServerCore``.
         loop.schedule(after: Self.rest) { [self] in resume() }
     }
 

@@ -1,16 +1,17 @@
 internal import CMicrohttpd
 import Glibc
 
-/// What libmicrohttpd says by itself, said our way.
+/// Replaces the error pages that libmicrohttpd generates with problem responses.
 ///
-/// Requests it cannot parse never reach a handler: it answers them with small HTML pages of its own (a header line
-/// without a colon, an unknown version, a line or header beyond its memory, broken chunks). There is no callback for
-/// that. But it makes those answers with its own public function, called through the dynamic linker, and the ELF rules
-/// let a program supply a function of that name: the one below, which turns the known pages into problems and makes
-/// everything else as the library would. Where the linker binds the library to itself (`-Bsymbolic`, a static build) the
-/// pages simply stay as they are.
+/// Requests that the library cannot parse never reach a handler: it answers them with small HTML pages of its own (a
+/// header line without a colon, an unknown version, a line or header beyond its memory, broken chunks). There is no
+/// callback for that. However, it creates those responses with its own public function, called through the dynamic
+/// linker, and the ELF rules let a program supply a function of that name. The function below turns the known pages
+/// into problems and creates all other responses as the library would. Where the linker binds the library to itself
+/// (`-Bsymbolic`, a static build), the pages stay as they are.
 enum MHDErrorPages {
-    /// The library announces such an answer in the log first, and only there says the status.
+    /// Returns the status of an error page that the library announces in the log. The library logs the announcement
+    /// first, and only there states the status.
     static func status(in message: UnsafePointer<CChar>) -> Int? {
         let announcement: StaticString = "Error processing request (HTTP response code is "
         let length = announcement.utf8CodeUnitCount
@@ -31,7 +32,7 @@ enum MHDErrorPages {
         }
     }
 
-    /// The engine whose daemon is running on this thread.
+    /// The ``ServerCore`` whose daemon is running on this thread.
     private static let running: pthread_key_t = {
         var key = pthread_key_t()
         pthread_key_create(&key, nil)
@@ -44,13 +45,13 @@ enum MHDErrorPages {
         return body()
     }
 
-    /// What becomes of an answer the library wants to give by itself.
+    /// The replacement for a response that the library is about to generate.
     enum ReplacementPage {
-        /// It is not one of those.
+        /// The response is not one of the library's error pages.
         case none
-        /// This is said instead.
+        /// Send this response instead.
         case response(Response)
-        /// The library gets no answer, drops the connection, and ``ServerCore`` says what there is to say.
+        /// The library gets no response and drops the connection; ``ServerCore`` sends a response itself.
         case nothing
     }
 
@@ -59,8 +60,8 @@ enum MHDErrorPages {
         return Unmanaged<ServerCore>.fromOpaque(raw).takeUnretainedValue().takeRefusal()
     }
 
-    /// Whether the library has stumbled over a Content-Length. It would send the header of its answer twice (0.9.75 goes
-    /// on in the state it was in), so it must not answer at all.
+    /// True when the library has rejected a Content-Length. It would then send its response header twice (0.9.75
+    /// continues in the state it was in), so it must not respond at all.
     static func isAboutLength(_ message: UnsafePointer<CChar>) -> Bool {
         strstr(message, "`Content-Length'") != nil || strstr(message, "'Content-Length'") != nil
     }
@@ -74,7 +75,7 @@ enum MHDErrorPages {
     }
 }
 
-/// Takes the place of the library's function of this name; see ``MHDErrorPages``.
+/// Replaces the library's function of this name; see ``MHDErrorPages``.
 @c(MHD_create_response_from_buffer)
 public func makeResponseFromBuffer(
     _ size: Int, _ buffer: UnsafeMutableRawPointer?, _ mode: UInt32
@@ -89,7 +90,7 @@ public func makeResponseFromBuffer(
     return mode == 1 ? shim_adopt_response(size, buffer) : shim_make_response(size, buffer, mode == 2 ? 1 : 0)
 }
 
-/// The same for 1.0, which makes its refusals with this one.
+/// The same for version 1.0, which creates its error pages with this function.
 @c(MHD_create_response_from_buffer_static)
 public func makeResponseFromStaticBuffer(_ size: Int, _ buffer: UnsafeRawPointer?) -> OpaquePointer? {
     makeResponseFromBuffer(size, UnsafeMutableRawPointer(mutating: buffer), 0)

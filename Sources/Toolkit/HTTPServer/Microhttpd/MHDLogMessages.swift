@@ -2,7 +2,7 @@ internal import CMicrohttpd
 import Glibc
 import Logging
 
-/// Which of libmicrohttpd's messages are about one client rather than about this machine.
+/// Distinguishes libmicrohttpd's messages about one client from those about this machine.
 enum MHDLogMessages {
     private static let routine: [StaticString] = [
         "Error processing request", "Socket has been disconnected", "Connection was closed", "Connection socket is",
@@ -15,7 +15,8 @@ enum MHDLogMessages {
         routine.contains { begins(message, with: $0) }
     }
 
-    /// What it says when a callback returns no, which is how a socket is taken over.
+    /// True for the message that the library logs when a callback returns `MHD_NO`, which is how a socket is taken
+    /// over.
     static func isTakeover(_ message: UnsafePointer<CChar>) -> Bool {
         begins(message, with: "Application reported internal error")
     }
@@ -48,14 +49,14 @@ extension ServerCore {
 
     func suspended(_ waiting: any Suspendable) { parked[ObjectIdentifier(waiting)] = waiting }
 
-    /// Called with every resume: the library notices it only when it runs.
+    /// Records a resumed connection. Call it with every resume: the library notices one only when it runs.
     func resumed(_ waiting: any Suspendable) {
         parked[ObjectIdentifier(waiting)] = nil
         counters.resumes += 1
         daemon?.needsRun = true
     }
 
-    /// SplitMix64 over a counter: unique for 2^64 requests, and not a system call each.
+    /// Creates a request id with SplitMix64 over a counter: unique for 2^64 requests, without a system call for each.
     func makeRequestID() -> String {
         idSeed &+= 0x9E37_79B9_7F4A_7C15
         var mixed = idSeed
@@ -73,9 +74,10 @@ extension ServerCore {
             ])
     }
 
-    /// What libmicrohttpd has to say. A client's misdeeds are nobody's news; the rest is about this machine.
+    /// Handles a log message of libmicrohttpd. Messages about invalid input of one client are not logged; messages
+    /// about this machine are.
     func log(_ message: UnsafePointer<CChar>) {
-        // Said each time we take a socket over, which is how every stream begins.
+        // The library logs this each time a socket is taken over, which is how every stream begins.
         guard !MHDLogMessages.isTakeover(message) else { return }
         if let status = MHDErrorPages.status(in: message) { refusal = status }
         if MHDErrorPages.isAboutLength(message) { isRefusalDropped = true }
@@ -90,7 +92,7 @@ extension ServerCore {
 // MARK: - Answers
 
 extension ServerCore {
-    /// Hands a complete answer to the library.
+    /// Passes a complete response to the library.
     func queue(_ response: Response, isHead: Bool, on exchange: Exchange, closing: Bool) -> MHD_Result {
         guard let reply = MHDResponse(response, isHead: isHead, exchange: exchange) else {
             logger.error("no memory for an answer")
@@ -105,13 +107,14 @@ extension ServerCore {
         return reply.queue()
     }
 
-    /// The most answers that wait for one another.
+    /// The most responses that are held back at a time.
     private static let heldTogether = 32
 
-    /// Has the kernel keep an answer until ``sendHeldAnswers()``, where several are given in one run of the library.
+    /// Lets the kernel hold a response back until ``sendHeldAnswers()``, when several are queued in one run of the
+    /// library.
     ///
-    /// A client that sleeps has to be woken, which costs as much as sending to it; one process with many connections is
-    /// then woken once for all of them, and not again while it is at the next answer.
+    /// Waking a sleeping client costs as much as sending to it. A client process with many connections is then woken
+    /// once for all of them, and not again while it handles the next response.
     private func hold(answerOf peer: HTTPConnection) {
         answersOfRun += 1
         guard !isSecure, answersOfRun > 1 || answersOfLastRun > 1, !peer.isAnswerHeld else { return }
@@ -121,7 +124,8 @@ extension ServerCore {
         Socket.hold(peer.descriptor, true)
     }
 
-    /// Lets the kernel send what it keeps. An answer that is not written by then goes out as it is written.
+    /// Lets the kernel send the responses it holds back. A response that is not written by then is sent as it is
+    /// written.
     func sendHeldAnswers() {
         for peer in heldAnswers where peer.isAnswerHeld {
             peer.isAnswerHeld = false
@@ -130,8 +134,8 @@ extension ServerCore {
         heldAnswers.removeAll(keepingCapacity: true)
     }
 
-    /// Says an answer on a duplicate of the socket and lets the library drop the connection: the way to answer in the
-    /// middle of a body, where the library has none.
+    /// Sends a response on a duplicate of the socket and lets the library drop the connection. This is the way to
+    /// respond in the middle of a body, where the library offers none.
     func takeOver(_ exchange: Exchange, saying response: Response) -> MHD_Result {
         guard lingering < 4096, let head = exchange.head, let socket = duplicate(exchange.peer) else { return .NO }
         let isHead = head.method == .head

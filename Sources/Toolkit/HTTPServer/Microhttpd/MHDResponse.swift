@@ -1,8 +1,8 @@
 internal import CMicrohttpd
 import Glibc
 
-/// An answer in libmicrohttpd's form. Its reference is given up when this value ends; the library holds its own while
-/// it sends.
+/// A response in libmicrohttpd's form. This value's reference is released when the value ends; the library holds its
+/// own while it sends.
 struct MHDResponse: ~Copyable {
     private let response: OpaquePointer
     private let status: UInt32
@@ -38,7 +38,7 @@ struct MHDResponse: ~Copyable {
         add(answer, exchange)
     }
 
-    /// The answer of a stream that the library carries.
+    /// Creates the response for a stream that the library carries.
     init?(_ answer: Response, outlet: MHDStreamOutlet, exchange: Exchange) {
         guard let made = outlet.makeResponse() else { return nil }
         response = made
@@ -62,7 +62,8 @@ struct MHDResponse: ~Copyable {
         }
     }
 
-    /// What would split the header is left out: line breaks the library refuses, and a C string ends at a NUL.
+    /// Adds the header fields, except those that would split the header: the library rejects line breaks, and a C
+    /// string ends at a NUL.
     private mutating func add(_ answer: Response, _ exchange: Exchange) {
         for header in answer.headers where !header.value.isEmpty && !add(header.name, header.value) {
             hasDroppedFields = true
@@ -75,9 +76,11 @@ struct MHDResponse: ~Copyable {
         MHD_queue_response(connection, status, response)
     }
 
-    /// An answer whose header says no length: one that has no body although it might have one (304, HEAD of a stream).
+    /// Creates a response without a length in its header, for responses without a body whose length is unknown (304,
+    /// HEAD of a stream).
     ///
-    /// Chunked, the library would send the mark of the last chunk behind it; so it closes the connection instead.
+    /// If the response were chunked, the library would send the last-chunk marker after the header. The connection is
+    /// closed instead.
     private static func withoutLength() -> OpaquePointer? {
         let response = MHD_create_response_from_callback(.max, 1, { _, _, _, _ in -1 }, nil, nil)
         if let response { shim_set_http10_strict(response) }

@@ -1,10 +1,10 @@
 internal import CMicrohttpd
 import Glibc
 
-/// A stream on a connection that libmicrohttpd keeps, because it holds the TLS session.
+/// A stream on a connection that libmicrohttpd keeps because it holds the TLS session.
 ///
-/// The library fetches bytes when the client has room; while there are none the connection is suspended. Slower than a
-/// socket of our own, and the same to everybody above.
+/// The library fetches bytes when the client has room; while there are none, the connection is suspended. Slower than
+/// a separate socket, but the same for all code above it.
 final class MHDStreamOutlet: StreamOutlet {
     let descriptor: Int32 = -1
     private(set) var slot: UInt32 = 0
@@ -50,7 +50,7 @@ final class MHDStreamOutlet: StreamOutlet {
         let count = connection?.pull(into: UnsafeMutableRawPointer(buffer), room: room) ?? 0
         if count > 0 { return count }
         if let ending {
-            // MHD_CONTENT_READER_END_OF_STREAM, if the client can tell.
+            // -1 is MHD_CONTENT_READER_END_OF_STREAM, used where the client can recognize the end.
             return ending == .finished && isChunked ? -1 : peer.endInReader(buffer)
         }
         isSuspended = true

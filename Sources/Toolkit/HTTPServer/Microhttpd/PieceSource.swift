@@ -2,12 +2,12 @@ internal import CMicrohttpd
 import Glibc
 import Logging
 
-/// Feeds libmicrohttpd a body that is made while it is sent.
+/// Feeds libmicrohttpd a body that is produced while it is sent.
 ///
-/// A task asks for the next piece only when the last one has been taken; the connection is suspended while there is
+/// A task requests the next piece only when the last one has been taken. The connection is suspended while there is
 /// nothing to take.
 final class PieceSource: @unchecked Sendable {
-    // Safe to share: touched only by the loop's thread; its task runs there too.
+    // Safe to share: used only on the loop's thread; its task runs there too.
 
     private let pieces: ResponseBody.Pieces
     private let core: ServerCore
@@ -115,7 +115,7 @@ final class PieceSource: @unchecked Sendable {
         MHD_resume_connection(peer.connection)
     }
 
-    /// Sent, or the client is gone.
+    /// Called when the body was sent or the client is gone.
     private func freed() {
         if outcome == nil { outcome = .failure(CancellationError()) }
         task?.cancel()

@@ -1,12 +1,12 @@
 internal import CMicrohttpd
 import Glibc
 
-/// Answers printed by hand, for sockets that libmicrohttpd has given up or cannot answer on: streams, refusals in the
-/// middle of a body, requests that never came.
+/// Formats responses without libmicrohttpd, for sockets that the library has given up or cannot respond on: streams,
+/// errors in the middle of a body, requests that never arrived.
 enum RawResponse {
-    /// The header of an answer, with its closing empty line.
+    /// Formats the header of a response, with its closing empty line.
     ///
-    /// - Parameter closing: whether the connection ends with the answer.
+    /// - Parameter closing: true when the connection ends with the response.
     static func head(
         status: Int, headers: [(name: String, value: String)], contentLength: Int?, requestID: String, date: HTTPDate,
         closing: Bool = true
@@ -29,7 +29,7 @@ enum RawResponse {
         return output
     }
 
-    /// A whole answer; only bodies that are in memory can be said this way.
+    /// Formats a whole response. The body must be in memory; any other body is left out.
     static func message(_ response: Response, isHead: Bool, requestID: String, date: HTTPDate) -> [UInt8] {
         let body: [UInt8]
         switch response.body {
@@ -49,18 +49,18 @@ enum RawResponse {
         output.append(0x0A)
     }
 
-    /// A line break in a field would begin another one.
+    /// True when the text contains no line break or NUL, which would begin another field.
     static func isSafe(_ text: String) -> Bool {
         !text.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
     }
 }
 
-/// The time of day as HTTP prints it (RFC 9110, 5.6.7), made once a second.
+/// The current time as HTTP prints it (RFC 9110, 5.6.7), formatted at most once a second.
 struct HTTPDate {
     private var second: time_t = -1
     private(set) var text = ""
 
-    /// The text for now.
+    /// Returns a copy with the text for the current second.
     mutating func updated() -> HTTPDate {
         let now = time(nil)
         guard now != second else { return self }

@@ -1,22 +1,23 @@
 internal import CLinux
 import Glibc
 
-/// A client for whom there is no room: the first line of what it asks is awaited for a moment, so that it is refused in the
-/// words of that (``RouteOptions/refusal``). Some clients never come back after a 503.
+/// A connection that is rejected because the server is at its limit. It waits briefly for the first line of the
+/// request, so that the error response has the form of the requested route (``RouteOptions/refusal``). Some clients
+/// never come back after a plain 503.
 final class RejectedConnection: LoopSource {
     private let descriptor: Int32
     private let loop: Loop
     private let longest: Int
-    /// Takes the descriptor over, with the first line as far as it came.
+    /// Takes ownership of the descriptor. Receives the first line as far as it has arrived.
     private let onLine: ([UInt8]) -> Void
     private var line: [UInt8] = []
     private var source: SourceID?
     private var timer: LoopTimer?
     private var isOver = false
 
-    /// Takes the descriptor over.
+    /// Takes ownership of the descriptor.
     ///
-    /// - Parameter longest: bytes of a first line that are waited for.
+    /// - Parameter longest: the most bytes of a first line that are waited for.
     static func begin(
         descriptor: Int32, loop: Loop, longest: Int, deadline: Duration, onLine: @escaping ([UInt8]) -> Void
     ) {

@@ -1,13 +1,13 @@
 internal import CMicrohttpd
 import Glibc
 
-/// What the server itself has to know of a header, picked out while the fields are copied.
+/// The header values that the server itself needs, collected while the fields are copied.
 struct HeadFields {
     var contentLength: UInt64?
     var isChunked = false
     var contentEncoding: String?
     var isExpectingContinue = false
-    /// Why the request cannot be trusted to begin and end where it seems to; such a connection is not used again.
+    /// The reason why the boundaries of the request cannot be trusted. Such a connection is not used again.
     var framingProblem: Problem?
     fileprivate var hosts = 0
     fileprivate var lengths = 0
@@ -17,17 +17,17 @@ struct HeadFields {
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
 }
 
-/// Reads a request's header out of libmicrohttpd's memory, which is good only until the answer is queued.
+/// Reads a request's header out of libmicrohttpd's memory, which is valid only until the response is queued.
 struct RequestHeadParser {
     var fields = HeadFields()
     var headers = Headers()
-    /// The end of the last line that was read: of the request line, then of each field. A line end of two bytes follows, which the
-    /// library has overwritten.
+    /// The end of the last line that was read: first the request line, then each field. Two bytes of line end follow,
+    /// which the library has overwritten.
     private var lineEnd: UnsafeRawPointer
 
     /// Copies the fields of a connection's request.
     ///
-    /// - Parameter version: the last part of its request line.
+    /// - Parameter version: the last part of the request line.
     init(_ connection: OpaquePointer, version: UnsafePointer<CChar>, size: Int) {
         lineEnd = UnsafeRawPointer(version) + strlen(version)
         headers.reserve(fields: 12, bytes: min(size, 64 * 1024))
@@ -100,12 +100,13 @@ struct RequestHeadParser {
         fields.framingProblem = fields.framingProblem ?? .malformedRequest(detail)
     }
 
-    /// What only all fields together show: a request that two servers in a row would cut at different places
-    /// (RFC 9112, 6.3, 11.2), and the one host it must be for (RFC 9112, 3.2).
+    /// Checks what only all fields together show: a request that two servers in a row would delimit differently (RFC
+    /// 9112, 6.3, 11.2), and exactly one host (RFC 9112, 3.2).
     ///
-    /// - Parameter end: where the library thinks the header ended. It takes a line that begins with a colon for that end,
-    ///   and glues folded lines to names; both show in the distance from the last value, which is two line ends. A line feed
-    ///   alone is one to the library, and to other servers none (RFC 9112, 2.2).
+    /// - Parameter end: the end of the header according to the library. The library takes a line that begins with a
+    ///   colon for that end, and appends folded lines to names. Both show in the distance from the last value, which
+    ///   should be two line ends. The library also accepts a line feed alone as a line end, which other servers do not
+    ///   (RFC 9112, 2.2).
     mutating func checkFraming(isHTTP10: Bool, end: UnsafeRawPointer) {
         if end - lineEnd != 4 { refuse("The header is not one of HTTP/1.1, each line ended by CR LF") }
         if fields.transferEncodings > 0, fields.lengths > 0 {
@@ -119,7 +120,7 @@ struct RequestHeadParser {
         }
     }
 
-    /// The client's request id, when it sent one that can be repeated.
+    /// The client's request id, when it sent one that is safe to repeat.
     var requestID: String? { fields.requestID }
 
     private static func equals(_ name: UnsafeRawBufferPointer, _ wanted: StaticString) -> Bool {
@@ -135,7 +136,7 @@ struct RequestHeadParser {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// RFC 9110, 5.6.2
+    /// True for a character of a token (RFC 9110, 5.6.2).
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -145,12 +146,12 @@ struct RequestHeadParser {
     }
 }
 
-/// A request target taken apart (RFC 9112, 3.2).
+/// A request target split into its parts (RFC 9112, 3.2).
 struct RequestTarget {
     let path: String
     let queryText: String
     let query: Query
-    /// What is wrong with it; the rest is then empty, but for the path.
+    /// The problem with the target. When it is not `nil`, only the path is set.
     let problem: Problem?
 
     init(_ target: [UInt8]) {
@@ -170,7 +171,8 @@ struct RequestTarget {
         }
     }
 
-    /// `http://host/path` as a proxy would be sent (RFC 9112, 3.2.2: servers must accept it).
+    /// The path of `http://host/path`, the form that proxies receive (RFC 9112, 3.2.2: servers must accept it); `nil`
+    /// for other forms.
     private static func pathOfAbsoluteForm(_ target: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         for scheme in ["http://", "https://"] where target.count > scheme.utf8.count {
             let start = target.startIndex + scheme.utf8.count

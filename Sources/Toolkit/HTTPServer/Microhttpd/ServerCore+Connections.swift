@@ -5,7 +5,8 @@ import Logging
 // MARK: - Connections
 
 extension ServerCore {
-    /// A connected socket: takes it, makes room for it, or turns it away.
+    /// Handles a connected socket: accepts it, closes another connection to make room, or rejects it. Returns false
+    /// when no more sockets should be accepted in this turn.
     func accepted(_ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let remote = SocketAddress.remote(address)
         counters.accepted += 1
@@ -20,16 +21,18 @@ extension ServerCore {
             return true
         }
         incoming = (remote, 0)
-        // The library closes the socket if it cannot take it.
+        // The library closes the socket if it cannot accept it.
         _ = daemon?.add(socket, address, length)
-        // Those that made room leave in the library's next turn; it must come before too many have been let in.
+        // Connections closed to make room leave in the library's next turn. That turn must come before too many new
+        // ones are accepted.
         return connectionCount < options.limits.connections + 512
     }
 
-    /// A client that waits for a late answer has a connection like any other, which the library will be given back.
+    /// The number of open connections. Includes clients that wait for a deferred response, whose connections return to
+    /// the library.
     var connectionCount: Int { peers.count + parkedSockets.count }
 
-    /// Ends the connection that has been waiting for a request the longest.
+    /// Closes the connection that has waited the longest for a request. Returns false when there is none.
     private func makeRoom() -> Bool {
         guard let peer = queues.longest(in: .idle) ?? queues.longest(in: .header) else { return false }
         counters.refused += 1
@@ -55,7 +58,9 @@ extension ServerCore {
         }
     }
 
-    /// - Parameter line: a request line; nothing of it need be there.
+    /// Formats a problem in the form of the requested route.
+    ///
+    /// - Parameter line: a request line, which may be incomplete or empty.
     private func rawResponse(to problem: Problem, onRouteOf line: [UInt8]) -> [UInt8] {
         let words = line.split(separator: 0x20)
         guard words.count > 1 else { return rawResponse(to: problem) }
@@ -66,7 +71,7 @@ extension ServerCore {
         return RawResponse.message(response, isHead: method == .head, requestID: id, date: date.updated())
     }
 
-    /// Out of descriptors or memory: gives some back.
+    /// Closes idle connections when descriptors or memory are exhausted.
     func exhausted(_ code: Int32) {
         for _ in 0..<16 where makeRoom() {}
         daemon?.needsRun = true
@@ -93,10 +98,10 @@ extension ServerCore {
         return peer
     }
 
-    /// The library is about to close the socket.
+    /// Handles a connection whose socket the library is about to close.
     func connectionEnded(_ peer: HTTPConnection) {
         if let exchange = peer.exchange {
-            // The library lets a request go without its completion callback when it got no answer from us to give.
+            // When the library got no response from this server, it ends the request without the completion callback.
             exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
             exchange.letGo()
             refuseLength(peer)
@@ -130,8 +135,8 @@ extension ServerCore {
         linger(socket, saying: rawResponse(to: problem))
     }
 
-    /// The library drops a connection without a word when it cannot find method and target in the first line. When
-    /// nothing was ever said on a connection, and its end is not the client's doing, that must have been the reason.
+    /// Sends an error response when the library drops a connection silently because the first line contains no method
+    /// and target. That is the reason when nothing was ever sent on the connection and the client has not ended it.
     private func explainEnd(of peer: HTTPConnection) {
         guard !isSecure, peer.phase == .header, peer.hasHeardNothing else { return }
         var byte: UInt8 = 0
@@ -151,8 +156,8 @@ extension ServerCore {
 // MARK: - Deadlines
 
 extension ServerCore {
-    /// Sees to it that the timer fires no later than `deadline`. It mostly fires too early, for a connection that has
-    /// moved on, and is set again then: once in a while rather than once for each move.
+    /// Sets the timer to fire no later than `deadline`. It mostly fires too early, for a connection that has moved on,
+    /// and is then set again: this happens rarely, instead of once for each move.
     private func arm(for deadline: MonotonicTime) {
         if let deadlineTimer {
             guard deadline < deadlineTimer.deadline else { return }
@@ -184,7 +189,7 @@ extension ServerCore {
         }
     }
 
-    /// What to say instead of the library's page that was just announced.
+    /// Returns the replacement for the error page that the library has just announced.
     func takeRefusal() -> MHDErrorPages.ReplacementPage {
         guard let status = refusal else { return .none }
         refusal = nil

@@ -4,13 +4,14 @@ import Glibc
 // MARK: - Late answers
 
 extension ServerCore {
-    /// What is answered in one turn at most: thousands may be waiting for the same event, and everybody else for them.
+    /// The most deferred responses that are sent in one turn. Thousands of clients may wait for the same event, and
+    /// all other work waits for them.
     private static let lateAnswersPerTurn = 256
 
-    /// Takes the socket of a request whose answer comes later, so that the library forgets the connection when it is told
-    /// `MHD_NO`. False when there are no descriptors left.
+    /// Duplicates the socket of a request whose response is deferred, so that the library drops the connection when
+    /// the callback returns `MHD_NO`. Returns false when there are no descriptors left.
     ///
-    /// - Parameter isLast: whether the connection ends with the answer.
+    /// - Parameter isLast: true when the connection ends with the response.
     func park(_ reply: DeferredResponse, of exchange: Exchange, isLast: Bool) -> Bool {
         guard let descriptor = duplicate(exchange.peer) else { return false }
         let socket = DeferredSocket(
@@ -27,7 +28,8 @@ extension ServerCore {
         return true
     }
 
-    /// An answer has come. It is sent outside the library's callbacks, because the connection goes back to it then.
+    /// Queues a socket whose response has arrived. It is sent outside the library's callbacks, because the connection
+    /// then returns to the library.
     func answered(_ socket: DeferredSocket) { answeredSockets.append(socket) }
 
     func sendLateAnswers() {
@@ -54,7 +56,7 @@ extension ServerCore {
         }
     }
 
-    /// The answer is out: the library has the connection again, for the next request.
+    /// Returns the connection to the library for the next request, after the response was sent.
     func giveBack(_ socket: DeferredSocket, _ descriptor: Int32) {
         released(socket)
         guard let daemon, !isDraining else {
@@ -62,7 +64,7 @@ extension ServerCore {
             return
         }
         incoming = (socket.reply.peer, socket.received)
-        // The library only keeps the address, for others to ask about; it closes the socket if it cannot take it.
+        // The library only stores the address so that it can be queried; it closes the socket if it cannot accept it.
         var address = sockaddr()
         address.sa_family = sa_family_t(AF_UNSPEC)
         _ = daemon.add(descriptor, &address, socklen_t(MemoryLayout<sockaddr>.size))
@@ -76,7 +78,7 @@ extension ServerCore {
 }
 
 extension ResponseBody {
-    /// Lends the bytes of a body that is in memory.
+    /// Calls `use` with the bytes of a body that is in memory.
     fileprivate func withWholeBytes<Result>(_ use: (UnsafeRawBufferPointer) -> Result) -> Result {
         switch self {
         case .bytes(let bytes): bytes.withUnsafeBytes(use)

@@ -4,17 +4,18 @@ internal import Locking
 import Logging
 import Synchronization
 
-/// What is behind a ``Server``: connections, their deadlines and limits, requests, streams, start and stop.
+/// The implementation of a ``Server``: connections, their deadlines and limits, requests, streams, start and stop.
 final class ServerCore: @unchecked Sendable {
-    // Safe to share: the `let`s are Sendable, `boundAddress` is locked, everything else is touched only by the loop's
-    // thread. Its state is one, its code in five files: life (here), connections, answers, late answers, streams.
+    // Safe to share: the `let`s are Sendable, `boundAddress` is locked, and everything else is used only on the loop's
+    // thread. The state is in this file; the code is split into life cycle (here), connections, responses, deferred
+    // responses and streams.
 
     let options: ServerOptions
-    /// Given up to the listener.
+    /// Passed on to the listener.
     private var claimed: ReservedAddress?
     var router: Router
     let loop: Loop
-    /// Where handlers run.
+    /// The executor that handlers run on.
     let tasks: LoopTasks
     let logger: Logger
     let isSecure: Bool
@@ -25,7 +26,7 @@ final class ServerCore: @unchecked Sendable {
     var queues: ConnectionQueues
     var peers: [ObjectIdentifier: HTTPConnection] = [:]
     var addressCounts: [RemoteAddress: Int] = [:]
-    /// Of the socket that is being handed to the library: who is there, and how many bytes of requests it has carried.
+    /// The client and the number of request bytes of the socket that is being passed to the library.
     var incoming = (address: RemoteAddress.loopback, received: UInt64(0))
     var deadlineTimer: LoopTimer?
     var counters = ServerMetrics()
@@ -34,28 +35,31 @@ final class ServerCore: @unchecked Sendable {
     var lingering = 0
     var lastExhaustion: MonotonicTime?
 
-    /// Those the library has suspended, so that none is left when it stops.
+    /// The suspended requests and bodies. None may be left when the library stops.
     var parked: [ObjectIdentifier: any Suspendable] = [:]
-    /// Clients that wait for late answers on sockets of ours, and those whose answers have come, in that order.
+    /// The clients that wait for deferred responses on duplicated sockets, and below it those whose responses have
+    /// arrived, in order of arrival.
     var parkedSockets: [ObjectIdentifier: DeferredSocket] = [:]
     var answeredSockets: [DeferredSocket] = []
-    /// Answers that wait for those of the other requests of this run, and how many were given in it and in the last.
+    /// The connections whose responses the kernel holds back during this run, and the number of responses in this run
+    /// and in the last.
     var heldAnswers: [HTTPConnection] = []
     var answersOfRun = 0
     var answersOfLastRun = 0
     var streams: StreamRegistry
     var isDraining = false
-    /// The drain time is over, perhaps before anybody waited for it.
+    /// True when the drain time has passed, perhaps before `drainWaiter` was set.
     private var isOverdue = false
     private var drainWaiter: CheckedContinuation<Void, Never>?
-    /// What handshakes show, the newest last. Earlier ones are kept: a slow handshake may be at one.
+    /// The certificates for handshakes, the newest last. Earlier ones are kept because a slow handshake may still use
+    /// one.
     var identities: [TLSIdentity] = []
     var lastWords: String?
-    /// The status of an answer of the library's own that comes next.
+    /// The status of the error page that the library will generate next.
     var refusal: Int?
-    /// That answer must not be given by the library.
+    /// True when the library must not send that error page.
     var isRefusalDropped = false
-    /// The statuses of such answers, in the order in which the library will close their connections.
+    /// The statuses of such error pages, in the order in which the library will close their connections.
     var droppedRefusals: [Int] = []
 
     init(options: ServerOptions, on claimed: ReservedAddress?, router: Router, loop: Loop, logger: Logger) {
@@ -73,7 +77,7 @@ final class ServerCore: @unchecked Sendable {
     var address: Server.Address? { boundAddress.withLock { $0 } }
 }
 
-/// Something that waits with a suspended connection and can be told to give up.
+/// A request or body that waits with a suspended connection and can be abandoned.
 protocol Suspendable: AnyObject {
     func abandon()
 }
@@ -100,12 +104,12 @@ extension ServerCore: LoopDriver {
 
     private func open() throws(ServerError) {
         precondition(daemon == nil, "A server is started once")
-        // A client that goes away must not end the process; the library is told the same by its flags.
+        // A client that disconnects must not end the process. The library's flags assume the same.
         signal(SIGPIPE, SIG_IGN)
         if let files = options.tls { identities = [try TLSIdentity(files)] }
         let daemon = try Daemon(core: self, loop: loop, limits: options.limits)
         do {
-            // Not by `??`, which would lose the type of the error.
+            // Not written with `??`, which would lose the type of the error.
             let claimed =
                 if let claimed = self.claimed { claimed } else {
                     try ReservedAddress(host: options.host, port: options.port)
@@ -128,7 +132,7 @@ extension ServerCore: LoopDriver {
         if address == nil { try await start() }
         await untilCancelled()
         try await onLoop { self.beginDrain() }
-        // In a task of its own: the present one is cancelled, and good-byes would be cut short by that.
+        // In a separate task: the current one is cancelled, which would cut `onDrain` short.
         let goodbye = Task(executorPreference: tasks) { await onDrain() }
         let limit = loop.schedule(after: options.deadlines.drain) {
             goodbye.cancel()
@@ -173,8 +177,8 @@ extension ServerCore: LoopDriver {
         drainWaiter = nil
     }
 
-    /// Ends what is left. The library aborts the process if a suspended connection is left when it stops, so all are
-    /// taken up again first, and told no.
+    /// Ends what is left. The library aborts the process if a suspended connection is left when it stops, so all of
+    /// them are resumed first and then rejected.
     private func close() {
         guard let daemon else { return }
         listener?.close()
@@ -191,8 +195,8 @@ extension ServerCore: LoopDriver {
         deadlineTimer?.cancel()
     }
 
-    /// Never in the middle of the library's turn, from where a request that waits may run jobs: nobody may start, stop or
-    /// run the library there.
+    /// Runs `body` on the loop, but never inside the library's turn, where a waiting request may run jobs: the library
+    /// must not be started, stopped or run there.
     func onLoop<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             loop.post { [self] in
@@ -226,7 +230,7 @@ extension Server {
     public static var libraryVersion: String { MHD_get_version().map { String(cString: $0) } ?? "unknown" }
 }
 
-/// The live streams of a server. libmicrohttpd has forgotten them, so their limits are kept here.
+/// The live streams of a server. libmicrohttpd no longer knows them, so their limits are kept here.
 struct StreamRegistry {
     private static let lastID = Atomic<UInt64>(0)
 
@@ -246,7 +250,7 @@ struct StreamRegistry {
 
     var all: [StreamConnection] { Array(streams.values) }
 
-    /// Throws what a client is told when it cannot have one more stream.
+    /// Throws the problem for a client that may not open one more stream.
     func check(_ address: RemoteAddress) throws(Problem) {
         guard streams.count < limits.streams else {
             throw .overloaded("The server has as many live streams as it can carry", retryAfterSeconds: 10)

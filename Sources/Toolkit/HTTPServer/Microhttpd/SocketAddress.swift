@@ -1,6 +1,6 @@
 import Glibc
 
-/// An address and port as the kernel wants them.
+/// An address and port in the kernel's form.
 struct SocketAddress {
     let host: String
     let family: Int32
@@ -24,7 +24,7 @@ struct SocketAddress {
         }
     }
 
-    /// As people write it: `127.0.0.1:8080`, `[::1]:8080`.
+    /// The usual spelling: `127.0.0.1:8080`, `[::1]:8080`.
     func text(port: UInt16) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
@@ -40,7 +40,7 @@ struct SocketAddress {
     }
 
     static func port(of address: UnsafePointer<sockaddr>) -> UInt16 {
-        // The port is at the same place in both families.
+        // The port is at the same offset in both families.
         UnsafeRawPointer(address).load(fromByteOffset: 2, as: UInt16.self).bigEndian
     }
 

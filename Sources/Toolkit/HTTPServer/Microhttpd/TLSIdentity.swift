@@ -1,17 +1,17 @@
 internal import CMicrohttpd
 
-/// A certificate chain and its key as handshakes use them.
+/// A certificate chain and its key, in the form that handshakes use.
 ///
-/// The TLS library keeps pointers to both for the length of a handshake, so whoever replaces one keeps it.
+/// The TLS library keeps pointers to both for the length of a handshake, so a replaced identity must be kept alive.
 final class TLSIdentity {
-    /// Longer chains than this are nobody's.
+    /// The longest chain accepted. Real chains are shorter.
     private static let longestChain: UInt32 = 16
 
     private let chain: UnsafeMutablePointer<gnutls_pcert_st>
     private let length: UInt32
     private let key: gnutls_privkey_t
 
-    /// - Throws: where they cannot be read, or do not belong together.
+    /// - Throws: ``ServerError`` when the files cannot be read, or certificate and key do not match.
     init(_ files: ServerOptions.TLSFiles) throws(ServerError) {
         let material = try TLSMaterial(files)
         try Self.demandPair(material)
@@ -27,7 +27,7 @@ final class TLSIdentity {
         Self.release(chain, length)
     }
 
-    /// Hands both to a handshake.
+    /// Passes the chain and the key to a handshake.
     func present(
         _ chain: UnsafeMutablePointer<UnsafeMutablePointer<gnutls_pcert_st>?>, _ length: UnsafeMutablePointer<UInt32>,
         _ key: UnsafeMutablePointer<gnutls_privkey_t?>
@@ -37,7 +37,7 @@ final class TLSIdentity {
         key.pointee = self.key
     }
 
-    /// Asks the library itself whether the key is the certificate's.
+    /// Lets the TLS library check that the key belongs to the certificate.
     private static func demandPair(_ material: TLSMaterial) throws(ServerError) {
         var credentials: gnutls_certificate_credentials_t?
         try check(gnutls_certificate_allocate_credentials(&credentials))
@@ -83,7 +83,7 @@ final class TLSIdentity {
         chain.deallocate()
     }
 
-    /// Lends the text without its closing NUL.
+    /// Calls `body` with the text without its closing NUL.
     private static func withDatum(_ text: [CChar], _ body: (UnsafePointer<gnutls_datum_t>) -> Int32) -> Int32 {
         text.withUnsafeBytes { bytes in
             var datum = gnutls_datum_t(
@@ -103,7 +103,7 @@ final class TLSIdentity {
 }
 
 extension Callbacks {
-    /// A handshake asks for a certificate. The library has made the connection the session's pointer.
+    /// A handshake requests a certificate. The library has stored the connection as the session's pointer.
     static let identity:
         @convention(c) (
             gnutls_session_t?, UnsafePointer<gnutls_datum_t>?, Int32, UnsafePointer<gnutls_pk_algorithm_t>?, Int32,
