@@ -1,29 +1,30 @@
 import Locking
 
-/// Compression of answers with gzip (RFC 9110, 8.4.1.3 and 12.5.3).
+/// Compression of responses with gzip (RFC 9110, 8.4.1.3 and 12.5.3).
 ///
-/// An answer is compressed for a client that accepts it when its body is text of more than 1 KiB and is known as a whole.
-/// Answers that carry a credential set `Cache-Control: no-store` and are not compressed: the compressed length could reveal
-/// the credential (BREACH). `no-transform` is respected too.
+/// A response is compressed for a client that accepts gzip when its body is text of more than 1 KiB that is completely
+/// in memory. Responses that carry a credential set `Cache-Control: no-store` and are not compressed, because the
+/// compressed length could reveal the credential (BREACH). `no-transform` is respected too.
 enum ContentCoding {
     static let bytesLeast = 1024
 
     /// Text types that ``MediaType/isText`` and ``MediaType/isJSON`` do not recognize.
     static let otherTexts: Set = ["application/yaml", "application/javascript", "application/openmetrics-text"]
 
-    /// Compressed bodies of the program's own files, by where they lie: as many as the program has files.
+    /// Compressed bodies of the program's own files, by their address in memory. At most one entry for each file.
     static let fixed = Lock<[UnsafeRawPointer?: [UInt8]]>([:])
 
-    /// The suffix of a compressed body's entity tag, closing quote included: a strong tag names bytes (RFC 9110, 8.8.3.3).
+    /// The suffix of a compressed body's entity tag, including the closing quote. A strong tag identifies exact bytes
+    /// (RFC 9110, 8.8.3.3), so the compressed body needs its own tag.
     static let tagEnding = ".gzip\""
 }
 
 extension Response {
-    /// Whether ``compressed(for:)`` may do something, which few answers are long enough for.
+    /// True when the body is long enough for ``compressed(for:)`` to compress it, which few bodies are.
     var isLong: Bool { (bodyLength ?? 0) > ContentCoding.bytesLeast }
 
-    /// This answer for a client with these header fields: compressed, beside the loop, where the client accepts that; and in
-    /// any case with `Vary` where `Accept-Encoding` decides.
+    /// Returns this response for a client with these header fields. The body is compressed, off the loop, when the
+    /// client accepts it. `Vary` is added whenever the result depends on `Accept-Encoding`.
     nonisolated(nonsending) func compressed(for headers: Headers) async -> Response {
         guard isLong, isCompressible else { return self }
         var response = self
@@ -58,7 +59,7 @@ extension Response {
             default: continue
             }
         }
-        // A 304 has no type, and the length of what its 200 would have.
+        // A 304 has no type, and the length of the body that its 200 would have.
         return isText || status == 304
     }
 
@@ -84,8 +85,8 @@ extension Response {
 }
 
 extension Headers {
-    /// Whether `Accept-Encoding` names gzip, or everything, with a weight above zero. A client without the field gets what
-    /// it can surely read.
+    /// True when `Accept-Encoding` names gzip, or `*`, with a weight above zero. A client that sends no such field
+    /// gets the uncompressed body, which it can surely read.
     var acceptsGzip: Bool {
         let codings = self[all: "Accept-Encoding"].flatMap { $0.split(separator: ",") }.map { AcceptedRange($0) }
         let named = codings.last { ["gzip", "x-gzip"].contains($0.type.text) } ?? codings.last { $0.type.text == "*" }
@@ -93,12 +94,13 @@ extension Headers {
     }
 }
 
-/// Versions of representations in `ETag`, `If-Match` and `If-None-Match` (RFC 9110, 8.8.3 and 13.1).
+/// Entity tags: the versions of representations in `ETag`, `If-Match` and `If-None-Match` (RFC 9110, 8.8.3 and 13.1).
 public enum EntityTag {
+    /// Returns the strong tag with this opaque text, which must not contain a double quote.
     public static func quoted(_ opaque: String) -> String { "\"\(opaque)\"" }
 
-    /// Whether `If-None-Match` names the tag, or the one of its compressed body: the client has it already. Compared weakly
-    /// (13.1.2).
+    /// True when `If-None-Match` names the tag, or the tag of its compressed body, which means that the client has the
+    /// current version. Uses the weak comparison (RFC 9110, 13.1.2).
     public static func isKnown(_ tag: String, to headers: Headers) -> Bool {
         list(headers[all: "If-None-Match"]).contains { listed in
             var listed = Substring(listed)
@@ -109,8 +111,8 @@ public enum EntityTag {
         }
     }
 
-    /// The members of a list of tags. Commas inside a tag are legal and never in ours, so splitting there is enough:
-    /// such a tag matches nothing either way.
+    /// Returns the members of a list of tags. The list is split at every comma. Commas inside a tag are legal, but
+    /// this server's tags contain none, so such a tag matches nothing either way.
     public static func list(_ fields: [String]) -> [String] {
         fields.flatMap { $0.split(separator: ",") }.map { part in
             String(part.drop(while: { $0 == " " || $0 == "\t" }).reversed().drop(while: { $0 == " " }).reversed())

@@ -1,15 +1,16 @@
-/// How an answer is given later than its handler returns: who is handed the request's ``DeferredResponse``.
+/// The start of a deferred response: a response that is given after the handler has returned, by the code that
+/// receives the request's ``DeferredResponse``.
 ///
-/// For clients that wait for something to happen, thousands at a time. While one waits it has no task and no connection
-/// of libmicrohttpd's, but a socket and some two hundred bytes; after the answer its connection goes on as any other.
+/// For clients that wait for an event, thousands at a time. A waiting client has no task and no libmicrohttpd
+/// connection, only a socket and about 200 bytes of memory. After the response its connection continues as any other.
 public struct DeferredStart: Sendable {
     private let handover: OneShotTransfer<DeferredResponse>
 
-    /// Exactly one of both is called.
+    /// Exactly one of the two closures is called.
     ///
     /// - Parameters:
-    ///   - onOpen: runs on the loop, once. An answer given in it is as good as one the handler returned.
-    ///   - onDrop: the answer never came to be waited for, because the client went before; from any thread.
+    ///   - onOpen: runs on the loop, once. A response given inside it is equivalent to one that the handler returned.
+    ///   - onDrop: runs on any thread when the client disconnected before the request began to wait.
     public init(onOpen: @escaping @Sendable (DeferredResponse) -> Void, onDrop: @escaping @Sendable () -> Void = {}) {
         handover = OneShotTransfer(onOpen: onOpen, onDrop: onDrop)
     }
@@ -17,19 +18,20 @@ public struct DeferredStart: Sendable {
     func open(_ reply: DeferredResponse) { handover.open(reply) }
 }
 
-/// A client that waits for its answer.
+/// A client that waits for its deferred response.
 ///
-/// Belongs to its server's loop: every member is for code that runs on it. It is kept by the server until it is over.
+/// Belongs to its server's loop: call every member on the loop's thread. The server keeps the object until the
+/// response was given or the client has gone.
 public final class DeferredResponse: @unchecked Sendable {
     // Safe to share: each entry point checks that it runs on the loop's thread.
 
-    /// Where the client is.
+    /// The state of the client's connection.
     enum Place {
-        /// Its request is being answered just now.
+        /// The request's handler has just returned.
         case opening
-        /// On a socket that libmicrohttpd has forgotten.
+        /// The client waits on a duplicated socket, and libmicrohttpd has dropped the connection.
         case parked(DeferredSocket)
-        /// On a connection of libmicrohttpd's that is suspended: where the socket cannot be taken over.
+        /// The client waits on a suspended libmicrohttpd connection, because the socket cannot be taken over.
         case suspended(Exchange)
         case over
     }
@@ -54,15 +56,15 @@ public final class DeferredResponse: @unchecked Sendable {
     /// The id of the request.
     public var requestID: String { context.requestID }
 
-    /// Whether an answer would be of no use: one was given, or the client has gone.
+    /// True when a response would have no effect: one was given, or the client has gone.
     public var isOver: Bool {
         if case .over = place { return true }
         return answer != nil
     }
 
-    /// Gives the answer. Only the first one counts.
+    /// Gives the response. Only the first one counts.
     ///
-    /// - Parameter response: with its body in memory, or without one.
+    /// - Parameter response: a response with its body in memory, or without one.
     public func complete(_ response: Response) {
         core.loop.checkIsolated()
         precondition(response.body.isWhole, "A late answer is held in memory")
@@ -78,12 +80,12 @@ public final class DeferredResponse: @unchecked Sendable {
         }
     }
 
-    /// Gives a problem as the answer.
+    /// Gives a problem as the response.
     public func fail(_ problem: Problem) {
         complete(core.router.answer(to: problem, plan: context.plan, requestID: requestID))
     }
 
-    /// Calls `handler` once when the client has gone, or the server stops, before an answer was given.
+    /// Calls `handler` once when the client has gone, or the server has stopped, before a response was given.
     public func onGone(_ handler: @escaping @Sendable () -> Void) {
         core.loop.checkIsolated()
         if !isOver { goneHandler = handler }
@@ -91,7 +93,7 @@ public final class DeferredResponse: @unchecked Sendable {
 
     func settle(in place: Place) { self.place = place }
 
-    /// Nobody is there to read an answer.
+    /// Ends the wait: no client is left to read a response.
     func gone() {
         place = .over
         let handler = goneHandler
@@ -101,7 +103,7 @@ public final class DeferredResponse: @unchecked Sendable {
 }
 
 extension ResponseBody {
-    /// Whether all of it is in memory.
+    /// True when the whole body is in memory.
     var isWhole: Bool {
         switch self {
         case .empty, .bytes, .fixed: true

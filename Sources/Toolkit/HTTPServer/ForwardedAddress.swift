@@ -1,7 +1,8 @@
 import Glibc
 
 extension RemoteAddress {
-    /// Reads `192.0.2.7`, `2001:db8::1`, and either with a port: `192.0.2.7:4711`, `[2001:db8::1]:4711`.
+    /// Reads `192.0.2.7`, `2001:db8::1`, and either with a port: `192.0.2.7:4711`, `[2001:db8::1]:4711`. Returns `nil`
+    /// for any other text.
     init?(_ text: Substring) {
         var text = text
         if text.first == "[" {
@@ -25,11 +26,12 @@ extension RemoteAddress {
         }
     }
 
-    /// The client of a request that came by a connection from this address, as far as proxies are trusted.
+    /// Returns the address of the client whose request came over a connection from this address, taking trusted
+    /// proxies into account.
     ///
-    /// Each proxy appends the address that it has the request from to `X-Forwarded-For`. So the list is read from its end, up to
-    /// the first address that is no trusted proxy's. Anybody may have written what stands before that. At most 32 entries are
-    /// read, and reading ends at one that is no address.
+    /// Each proxy appends to `X-Forwarded-For` the address from which it received the request. The list is therefore
+    /// read from its end, up to the first address that does not belong to a trusted proxy. Anything before that
+    /// address may be forged. At most 32 entries are read, and reading ends at an entry that is not an address.
     func client(_ headers: Headers, isTrusted: (RemoteAddress) -> Bool) -> RemoteAddress {
         var address = self
         guard isTrusted(address) else { return address }

@@ -1,7 +1,7 @@
-/// Header fields in the order they came, looked up without regard to case.
+/// Header fields in the order of the message. Names are compared without regard to case.
 ///
-/// All names and values share one buffer: a request carries about ten fields and most handlers look at two of them,
-/// so text is made only for the fields somebody asks for.
+/// All names and values share one buffer. A request carries about ten fields and most handlers read two of them, so
+/// strings are created only for the fields that are read.
 public struct Headers: Sendable {
     private struct Field: Sendable {
         var start: Int
@@ -12,20 +12,20 @@ public struct Headers: Sendable {
     private var text: [UInt8] = []
     private var fields: [Field] = []
 
-    /// No fields.
+    /// Creates an empty list of fields.
     public init() {}
 
-    /// Fields in this order; a name may occur more than once.
+    /// Creates a list of fields in this order. A name may occur more than once.
     public init(_ fields: [(name: String, value: String)]) {
         for field in fields {
             append(name: field.name, value: field.value)
         }
     }
 
-    /// The number of fields, repeated names counted each time.
+    /// The number of fields. Repeated names are counted each time.
     public var count: Int { fields.count }
 
-    /// Adds a field after those already there.
+    /// Appends a field.
     public mutating func append(name: String, value: String) {
         var name = name
         var value = value
@@ -45,7 +45,7 @@ public struct Headers: Sendable {
         text.append(contentsOf: value)
     }
 
-    /// The value of the first field of that name, without surrounding white space.
+    /// The value of the first field with this name, without surrounding white space; `nil` when there is none.
     public subscript(name: String) -> String? {
         for field in fields where matches(field, name) {
             return value(of: field)
@@ -53,17 +53,17 @@ public struct Headers: Sendable {
         return nil
     }
 
-    /// The values of every field of that name, in order.
+    /// The values of all fields with this name, in order.
     public subscript(all name: String) -> [String] {
         fields.filter { matches($0, name) }.map(value(of:))
     }
 
-    /// Whether a field of that name is there.
+    /// True when a field with this name exists.
     public func contains(_ name: String) -> Bool {
         fields.contains { matches($0, name) }
     }
 
-    /// Every field in order, as text.
+    /// All fields in order, as strings.
     public var all: [(name: String, value: String)] {
         fields.map { (String(decoding: text[$0.start..<$0.start + $0.nameLength], as: UTF8.self), value(of: $0)) }
     }
@@ -88,7 +88,7 @@ public struct Headers: Sendable {
     }
 }
 
-/// The few questions about single bytes that the parsers of this module share.
+/// Byte classifications that the parsers of this module share.
 enum ASCII {
     @inline(__always)
     static func lowercased(_ byte: UInt8) -> UInt8 {
@@ -110,7 +110,7 @@ enum ASCII {
         }
     }
 
-    /// C0 controls and DEL.
+    /// True for C0 controls and DEL.
     @inline(__always)
     static func isControl(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == 0x7F

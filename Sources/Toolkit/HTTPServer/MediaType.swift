@@ -1,10 +1,11 @@
-/// A media type by its two names, in lower case, without parameters (RFC 9110, 8.3.1).
+/// A media type: type and subtype in lower case, without parameters (RFC 9110, 8.3.1).
 public struct MediaType: Hashable, Sendable {
+    /// The part before the slash.
     public let type: String
-    /// Empty for a text that is no media type.
+    /// The part after the slash. Empty for a text that is not a media type.
     let subtype: String
 
-    /// Reads the value of a `Content-Type`, or one element of an `Accept`.
+    /// Reads the value of a `Content-Type` field, or one element of an `Accept` field.
     public init(_ field: some StringProtocol) {
         let name = field.prefix { $0 != ";" }.bare
         let slash = name.firstIndex(of: "/") ?? name.endIndex
@@ -12,23 +13,23 @@ public struct MediaType: Hashable, Sendable {
         subtype = String(name[slash...].dropFirst())
     }
 
-    /// `type/subtype`.
+    /// The type as text, `type/subtype`.
     public var text: String { subtype.isEmpty ? type : "\(type)/\(subtype)" }
 
-    /// `application/json`, `text/json`, or any type with the suffix `+json` (RFC 6839, 3.1).
+    /// True for `application/json`, `text/json`, and any type with the suffix `+json` (RFC 6839, 3.1).
     public var isJSON: Bool {
         subtype == "json" && (type == "application" || type == "text") || subtype.hasSuffix("+json")
     }
 
-    /// Text for people, or XML.
+    /// True for `text/*` and XML types.
     public var isText: Bool {
         type == "text" || subtype.hasSuffix("+xml") || type == "application" && subtype == "xml"
     }
 }
 
 extension Headers {
-    /// What a client accepts most of what there is to give (`Accept`; RFC 9110, 12.5.1): the first of those it weighs
-    /// alike, and of all when it says nothing. Nil when it accepts none.
+    /// Returns the offer that the client prefers (`Accept`; RFC 9110, 12.5.1). Among equally weighted offers the first
+    /// one wins, and without an `Accept` field the first of all. Returns `nil` when the client accepts none of them.
     public func mostAccepted<Offer>(of offers: some Collection<Offer>, as type: (Offer) -> MediaType) -> Offer? {
         let ranges = self[all: "Accept"].flatMap { $0.split(separator: ",") }.map { AcceptedRange($0) }
             .filter { !$0.type.subtype.isEmpty }
@@ -42,10 +43,11 @@ extension Headers {
     }
 }
 
-/// One element of an `Accept`, or of an `Accept-Encoding`: a type, `text/*` or `*/*`, or a coding, with its weight.
+/// One element of an `Accept` or `Accept-Encoding` field with its weight. The element is a type, `text/*`, `*/*`, or a
+/// coding.
 struct AcceptedRange {
     let type: MediaType
-    /// In thousandths.
+    /// The weight in thousandths.
     let weight: Int
 
     init(_ text: Substring) {
@@ -54,13 +56,13 @@ struct AcceptedRange {
         weight = parameters.first { $0.hasPrefix("q=") }.map { Self.thousandths($0.dropFirst(2)) } ?? 1000
     }
 
-    /// A weight outside 0...1, infinite or no number at all asks for nothing.
+    /// Returns the weight in thousandths. A weight that is outside 0...1, infinite or not a number counts as zero.
     private static func thousandths(_ text: Substring) -> Int {
         guard let weight = Double(text), (0...1).contains(weight) else { return 0 }
         return Int(weight * 1000)
     }
 
-    /// The most exact range decides, as the RFC has it.
+    /// Returns the weight of an offer. The most specific range decides (RFC 9110, 12.5.1).
     static func weight(of offer: MediaType, in ranges: [AcceptedRange]) -> Int {
         for wanted in [offer.text, offer.type + "/*", "*/*"] {
             if let range = ranges.last(where: { $0.type.text == wanted }) { return range.weight }
@@ -70,6 +72,6 @@ struct AcceptedRange {
 }
 
 extension StringProtocol {
-    /// Without blanks, in lower case.
+    /// The text without blanks, in lower case.
     fileprivate var bare: String { String(self).filter { $0 != " " && $0 != "\t" }.lowercased() }
 }

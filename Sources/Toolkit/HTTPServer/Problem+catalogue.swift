@@ -1,20 +1,20 @@
 extension Problem {
-    /// 400: the request line, path, query or header cannot be understood.
+    /// 400: the request line, path, query or header is invalid.
     static func malformedRequest(_ detail: String) -> Problem {
         Problem(status: 400, code: "malformed_request", title: "The request is malformed", detail: detail)
     }
 
-    /// 403: a browser sends it for a page of another site.
+    /// 403: a browser sent the request on behalf of a page of another site.
     static let crossSiteRequest = Problem(
         status: 403, code: "cross_site_request", title: "The request comes from a page of another site",
         detail: "In dev mode, pages of other sites may not call the gateway; add the page's origin to cors.origins")
 
-    /// 404: no route for this path.
+    /// 404: no route matches this path.
     public static func notFound(path: String) -> Problem {
         Problem(status: 404, code: "not_found", title: "Not found", detail: "Not found: '\(path)'")
     }
 
-    /// 405 with the methods that the path does know (RFC 9110, 15.5.6).
+    /// 405 with the methods that the path supports (RFC 9110, 15.5.6).
     public static func methodNotAllowed(_ method: HTTPMethod, allowed: [HTTPMethod]) -> Problem {
         let list = allowed.map(\.rawValue).joined(separator: ", ")
         return Problem(
@@ -49,7 +49,7 @@ extension Problem {
             detail: "The request line may have at most \(limit) bytes", members: [("limit_bytes", .integer(limit))])
     }
 
-    /// 415: a `Content-Encoding` this server does not know.
+    /// 415: this server does not support the `Content-Encoding`.
     static func unsupportedContentEncoding(_ name: String) -> Problem {
         Problem(
             status: 415, code: "unsupported_content_encoding", title: "Unsupported content encoding",
@@ -57,7 +57,7 @@ extension Problem {
             headers: [("Accept-Encoding", "gzip, deflate")])
     }
 
-    /// 421: this server does not go by that name here (RFC 9110, 15.5.20).
+    /// 421: this server does not respond to that host name here (RFC 9110, 15.5.20).
     static func misdirectedRequest(host: String) -> Problem {
         Problem(
             status: 421, code: "misdirected_request", title: "The request is for another host",
@@ -73,11 +73,11 @@ extension Problem {
             members: [("limit_bytes", .integer(limit))])
     }
 
-    /// 500: something went wrong here; the log says what.
+    /// 500: an internal error; the log contains its text.
     public static let internalError = Problem(
         status: 500, code: "internal_error", title: "Internal error", isRetryable: false)
 
-    /// 503: too much at once.
+    /// 503: the server is overloaded.
     public static func overloaded(_ detail: String, retryAfterSeconds: Int = 1) -> Problem {
         Problem(
             status: 503, code: "overloaded", title: "The server is overloaded", detail: detail, isRetryable: true,

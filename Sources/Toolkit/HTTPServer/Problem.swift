@@ -1,18 +1,20 @@
-/// An answer that says what went wrong, as `application/problem+json` (RFC 9457).
+/// An error response as `application/problem+json` (RFC 9457).
 ///
-/// Handlers throw it. Everything in it reaches the client, so nothing internal belongs here; an error of any other type
-/// becomes a 500 without detail, its text only in the log.
+/// Handlers throw it. All of its content reaches the client, so it must contain nothing internal. An error of any
+/// other type becomes a 500 without detail, and its text appears only in the log.
 public struct Problem: Error, Sendable {
     /// One violation inside the request body.
     public struct Violation: Sendable {
-        /// Where, as a JSON Pointer with `#` in front (RFC 6901, 6).
+        /// The place of the violation, as a JSON Pointer with `#` in front (RFC 6901, 6).
         public var pointer: String
-        /// The rule that was broken, for instance `required`.
+        /// The rule that was violated, for instance `required`.
         public var keyword: String
+        /// One sentence about this violation.
         public var detail: String
-        /// Further members, `expected` and `schema` for instance.
+        /// Additional members, for instance `expected` and `schema`.
         public var more: [(name: String, value: Member)]
 
+        /// Creates a violation.
         public init(pointer: String, keyword: String, detail: String, more: [(name: String, value: Member)] = []) {
             self.pointer = pointer
             self.keyword = keyword
@@ -27,28 +29,30 @@ public struct Problem: Error, Sendable {
         case integer(Int)
         case boolean(Bool)
         case null
-        /// JSON that is printed already.
+        /// JSON that is already printed.
         case json([UInt8])
     }
 
     /// The HTTP status, 400...599.
     public var status: Int
-    /// A short stable name, for instance `schema_violation`; the problem's type is made from it.
+    /// A short stable name, for instance `schema_violation`. The problem's type is derived from it.
     public var code: String
-    /// What kind of problem this is, the same text for every occurrence.
+    /// The kind of problem: the same text for every occurrence.
     public var title: String
-    /// What happened this time and what to change.
+    /// What happened in this occurrence and what to change.
     public var detail: String?
-    /// Whether the same request may succeed later.
+    /// True when the same request may succeed later.
     public var isRetryable: Bool
+    /// Violations inside the request body, printed as `errors`.
     public var violations: [Violation]
     /// Extension members, printed before `errors`.
     public var members: [(name: String, value: Member)]
-    /// Header fields that belong to the answer: `Retry-After`, `Allow`, `WWW-Authenticate`.
+    /// Header fields that belong to the response: `Retry-After`, `Allow`, `WWW-Authenticate`.
     public var headers: [(name: String, value: String)]
-    /// Used instead of the type made from ``code``, for types registered elsewhere.
+    /// The type to use instead of the one derived from ``code``, for types registered elsewhere.
     public var type: String?
 
+    /// Creates a problem.
     public init(
         status: Int, code: String, title: String, detail: String? = nil, isRetryable: Bool = false,
         violations: [Violation] = [], members: [(name: String, value: Member)] = [],
@@ -65,10 +69,10 @@ public struct Problem: Error, Sendable {
         self.type = type
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     ///
     /// - Parameters:
-    ///   - baseURL: what comes before `/problems/<code>` in `type`, without a slash at its end.
+    ///   - baseURL: the prefix of `/problems/<code>` in `type`, without a trailing slash.
     ///   - requestID: the request's ``Request/id``.
     public func body(baseURL: String, requestID: String) -> [UInt8] {
         var output: [UInt8] = []
@@ -88,7 +92,7 @@ public struct Problem: Error, Sendable {
         return output
     }
 
-    /// The whole answer.
+    /// Returns the whole response.
     public func response(baseURL: String, requestID: String) -> Response {
         Response(
             status: status,
@@ -134,7 +138,7 @@ public struct Problem: Error, Sendable {
     }
 }
 
-/// Just enough JSON to print a problem: this module parses none.
+/// The few JSON functions needed to print a problem: this module contains no JSON parser.
 enum JSONText {
     /// Appends `text` as a JSON string (RFC 8259, 7).
     static func append(_ text: String, to output: inout [UInt8]) {

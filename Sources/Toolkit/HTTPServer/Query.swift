@@ -1,27 +1,32 @@
-/// The parameters behind the `?` of a request target, in order, a name as often as it came.
+/// The parameters after the `?` of a request target, in order. A name may occur more than once.
 ///
-/// Decoded as browsers and SDKs write them: percent escapes, and `+` for a space
-/// (WHATWG URL, application/x-www-form-urlencoded).
+/// Decoded in the form that browsers and SDKs use: percent escapes, and `+` for a space (WHATWG URL,
+/// application/x-www-form-urlencoded).
 public struct Query: Sendable, Equatable {
     /// One `name=value`; a name without `=` has an empty value.
     public struct Item: Sendable, Equatable {
+        /// The decoded name.
         public let name: String
+        /// The decoded value.
         public let value: String
 
+        /// Creates a parameter from its decoded name and value.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// Every parameter in the order of the request.
+    /// All parameters in the order of the request.
     public private(set) var items: [Item]
 
+    /// Creates a query of these parameters.
     public init(_ items: [Item] = []) {
         self.items = items
     }
 
-    /// Reads the text between `?` and the end of the target; `nil` for a broken escape or bytes that are not UTF-8.
+    /// Reads the text between `?` and the end of the target. Returns `nil` for a broken escape or bytes that are not
+    /// UTF-8.
     public init?(parsing text: some Collection<UInt8>) {
         items = []
         guard !text.isEmpty else { return }
@@ -36,30 +41,30 @@ public struct Query: Sendable, Equatable {
         }
     }
 
-    /// The first value of that name.
+    /// The first value with this name; `nil` when there is none.
     public subscript(name: String) -> String? {
         items.first { $0.name == name }?.value
     }
 
-    /// Every value of that name, in order.
+    /// All values with this name, in order.
     public subscript(all name: String) -> [String] {
         items.compactMap { $0.name == name ? $0.value : nil }
     }
 
-    /// Whether no parameter was given.
+    /// True when there is no parameter.
     public var isEmpty: Bool { items.isEmpty }
 }
 
 /// Percent-decoding of path segments and queries (RFC 3986, 2.1).
 enum PercentEncoding {
-    /// The decoded text of a path segment, or `nil` as ``decode(_:plusIsSpace:)`` and for control characters:
-    /// a NUL or a line break in a name is an attack on whatever stores or logs it later.
+    /// Decodes a path segment. Returns `nil` where ``decode(_:plusIsSpace:)`` does, and for control characters: a NUL
+    /// or a line break in a name is an attack on code that later stores or logs it.
     static func decodeSegment(_ bytes: some Collection<UInt8>) -> String? {
         guard let text = decode(bytes), !text.utf8.contains(where: ASCII.isControl) else { return nil }
         return text
     }
 
-    /// The decoded text, or `nil` for a broken escape and for bytes that are not UTF-8.
+    /// Decodes text. Returns `nil` for a broken escape and for bytes that are not UTF-8.
     static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
         guard bytes.contains(where: { $0 == 0x25 || (plusIsSpace && $0 == 0x2B) }) else {
             return text(bytes)

@@ -1,26 +1,26 @@
-/// The IP address of a client: a key for counting, printed only when somebody reads it.
+/// The IP address of a client, used as a key for counting. Formatted only when its text is needed.
 ///
-/// An IPv4 address and its IPv4-mapped IPv6 form (RFC 4291, 2.5.5.2) are one and the same.
+/// An IPv4 address equals its IPv4-mapped IPv6 form (RFC 4291, 2.5.5.2).
 public struct RemoteAddress: Hashable, Sendable, CustomStringConvertible {
     private var high: UInt64
     private var low: UInt64
 
-    /// An IPv4 address from its four bytes in network order, the first in the top bits.
+    /// Creates an IPv4 address from its four bytes in network order, the first one in the top bits.
     public init(v4 address: UInt32) {
         high = 0
         low = 0xFFFF_0000_0000 | UInt64(address)
     }
 
-    /// An IPv6 address from its two halves, each with its first byte in the top bits.
+    /// Creates an IPv6 address from its two halves, each with its first byte in the top bits.
     public init(v6High: UInt64, low: UInt64) {
         high = v6High
         self.low = low
     }
 
-    /// 127.0.0.1
+    /// The address 127.0.0.1.
     public static let loopback = RemoteAddress(v4: 0x7F00_0001)
 
-    /// Whether the client is on this machine: 127.0.0.0/8 or ::1.
+    /// True when the client is on this machine: 127.0.0.0/8 or ::1.
     public var isLoopback: Bool {
         if let v4 { return v4 >> 24 == 127 }
         return high == 0 && low == 1
@@ -30,7 +30,7 @@ public struct RemoteAddress: Hashable, Sendable, CustomStringConvertible {
         high == 0 && low >> 32 == 0xFFFF ? UInt32(truncatingIfNeeded: low) : nil
     }
 
-    /// `192.0.2.7`, or the IPv6 address in its canonical form (RFC 5952).
+    /// The address as text: `192.0.2.7`, or the canonical form of an IPv6 address (RFC 5952).
     public var description: String {
         if let v4 {
             return "\(v4 >> 24).\(v4 >> 16 & 255).\(v4 >> 8 & 255).\(v4 & 255)"

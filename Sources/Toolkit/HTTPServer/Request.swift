@@ -1,10 +1,10 @@
 import Locking
 
-/// One request, complete but for a streamed body.
+/// One request, complete except for a streamed body.
 ///
-/// Cheap to pass on: what was read from the wire is one shared, immutable object; text is made when asked for.
+/// Cheap to copy: the data from the wire is one shared, immutable object. Strings are created when they are read.
 public struct Request: Sendable {
-    /// What the request line and the header fields said; shared by all copies of a request.
+    /// The content of the request line and the header fields, shared by all copies of a request.
     final class Head: Sendable {
         let id: String
         let method: HTTPMethod
@@ -32,22 +32,23 @@ public struct Request: Sendable {
 
     let head: Head
 
-    /// The route's `{name}` segments, percent-decoded one by one: an encoded slash stays inside its segment.
+    /// The route's `{name}` segments. Each is percent-decoded separately, so an encoded slash stays inside its
+    /// segment.
     public internal(set) var parameters = PathParameters()
 
-    /// The parameters behind the `?`.
+    /// The parameters after the `?`.
     public internal(set) var query: Query
 
-    /// The body: collected already, or arriving, as the route's ``BodyPolicy`` says.
+    /// The body: already collected, or still arriving, according to the route's ``BodyPolicy``.
     public var body: RequestBody
 
-    /// Where those who answer it note what they learn; nil when nobody will report on it.
+    /// Notes on the request for whoever logs or counts it; `nil` when nobody does.
     public var notes: RequestAnnotations?
 
-    /// A request made by hand, for calling a ``Router`` without a socket.
+    /// Creates a request for calling a ``Router`` without a socket.
     ///
-    /// - Parameter target: a path with an optional `?query`, as it would stand in a request line. A query that
-    ///   cannot be decoded counts as empty here; over a socket it is answered with 400.
+    /// - Parameter target: a path with an optional `?query`, as in a request line. A query that cannot be decoded
+    ///   counts as empty here; over a socket it is answered with 400.
     public init(
         _ method: HTTPMethod, _ target: String, headers: Headers = Headers(), body: [UInt8] = [],
         remoteAddress: RemoteAddress = .loopback, isSecure: Bool = false
@@ -67,23 +68,24 @@ public struct Request: Sendable {
         self.body = body
     }
 
-    /// Names this request in answers, problems and logs: the client's `X-Request-Id` when it is 1 to 128 characters of
-    /// `[A-Za-z0-9._-]`, otherwise made here. Returned in every answer's `X-Request-Id`.
+    /// The id of this request in responses, problems and logs. It is the client's `X-Request-Id` when that has 1 to
+    /// 128 characters of `[A-Za-z0-9._-]`, and generated otherwise. Every response returns it in `X-Request-Id`.
     public var id: String { head.id }
 
+    /// The method of the request line.
     public var method: HTTPMethod { head.method }
 
-    /// The path exactly as it was sent, still percent-encoded, without the query.
+    /// The path as it was sent: percent-encoded, without the query.
     public var path: String { head.path }
 
-    /// The same request without its query parameters.
+    /// This request without its query parameters.
     public var withoutQuery: Request {
         var request = self
         request.query = Query()
         return request
     }
 
-    /// The same request with one more header field.
+    /// Returns this request with one more header field.
     public func adding(header name: String, _ value: String) -> Request {
         var headers = head.headers
         headers.append(name: name, value: value)
@@ -96,32 +98,34 @@ public struct Request: Sendable {
         return request
     }
 
-    /// Path and query exactly as they were sent.
+    /// Path and query as they were sent.
     public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
 
-    /// Whether to read it may take half a millisecond or more: the target has more than 1 KiB, such as a long filter or
-    /// many names, or the body more than 16 KiB. Such a request is handled as long work: everybody waits for the loop, and
-    /// many of them may come at once.
+    /// True when reading the request may take half a millisecond or more: the target is longer than 1 KiB, for
+    /// instance because of a long filter or many names, or the body is longer than 16 KiB. Such a request is handled
+    /// as long work, because every other request waits for the loop and many large ones may arrive at once.
     public var isLarge: Bool {
         head.path.utf8.count + head.queryText.utf8.count > 1024 || body.bytes.count > 16 * 1024
     }
 
+    /// The header fields.
     public var headers: Headers { head.headers }
 
-    /// The address at the other end of the connection. A proxy in front makes this the proxy's.
+    /// The address at the other end of the connection. Behind a proxy this is the proxy's address.
     public var remoteAddress: RemoteAddress { head.remoteAddress }
 
-    /// Whether the connection is encrypted by this process.
+    /// True when this process encrypts the connection.
     public var isSecure: Bool { head.isSecure }
 
-    /// Whether the other end is on this machine, which a proxy on it would be for everybody.
+    /// True when the other end of the connection is on this machine. Behind a proxy on this machine, this is true for
+    /// every request.
     public var isLoopback: Bool { head.remoteAddress.isLoopback }
 
-    /// When the header had been read, on a clock that never steps.
+    /// The time when the header had been read, on a monotonic clock.
     public var receivedAt: ContinuousClock.Instant { head.receivedAt }
 }
 
-/// The `{name}` segments of a route as one request filled them.
+/// The values of a route's `{name}` segments in one request.
 public struct PathParameters: Sendable {
     private var items: [(name: String, value: String)] = []
 
@@ -135,15 +139,15 @@ public struct PathParameters: Sendable {
     }
 }
 
-/// The grammar and the making of request ids.
+/// Validation and generation of request ids.
 enum RequestID {
-    /// The client's id, if it is one we are ready to repeat in headers and logs.
+    /// Returns the client's id if it is safe to repeat in headers and logs; `nil` otherwise.
     static func accepted(_ text: String?) -> String? {
         guard let text, 1...128 ~= text.utf8.count, text.utf8.allSatisfy(isAllowed) else { return nil }
         return text
     }
 
-    /// `req_` and 11 letters and digits (65 bits): short enough to live without a heap allocation.
+    /// Returns `req_` and 11 letters and digits (65 bits): short enough to be stored without a heap allocation.
     static func made(from number: UInt64) -> String {
         var number = number
         return String(unsafeUninitializedCapacity: 15) { buffer in
@@ -175,9 +179,10 @@ enum RequestID {
 
 /// A request method, compared case-sensitively (RFC 9110, 9.1).
 ///
-/// Backed by text rather than a closed list: a method this server does not know is still a method and gets its 405.
+/// Stored as text rather than a closed list: a method that this server does not know is still a method and is answered
+/// with 405.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible, ExpressibleByStringLiteral {
-    /// The method as it stands in the request line.
+    /// The method as it appears in the request line.
     public let rawValue: String
 
     public init(rawValue: String) {
@@ -199,13 +204,14 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 }
 
-/// What is learnt of a request on its way, for whoever reports on it afterwards. Only made when somebody will.
+/// Information about a request that is collected while it is processed, for whoever logs or counts it afterwards.
+/// Created only when it will be used.
 public final class RequestAnnotations: Sendable {
     private let name = Lock<String?>(nil)
 
     public init() {}
 
-    /// Who asks, by a name that is safe to log.
+    /// The name of the caller, in a form that is safe to log.
     public var credential: String? {
         get { name.withLock { $0 } }
         set { name.withLock { $0 = newValue } }

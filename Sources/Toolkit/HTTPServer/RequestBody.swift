@@ -1,11 +1,12 @@
-/// What a route wants done with a request's body.
+/// The handling of request bodies on a route.
 public enum BodyPolicy: Sendable, Equatable {
     /// The route takes no body: a request with one is answered with 400.
     case none
-    /// Read to the end before the handler runs; ``RequestBody/bytes`` holds it. More than `limit` bytes is 413.
+    /// The body is read to its end before the handler runs; ``RequestBody/bytes`` contains it. More than `limit` bytes
+    /// are answered with 413.
     case collected(limit: Int)
-    /// Handed to the handler piece by piece while it arrives. A slow handler slows the client down; more than
-    /// `limit` bytes throws a 413 from the sequence.
+    /// The handler receives the body piece by piece while it arrives. A slow handler slows the client down. After more
+    /// than `limit` bytes the sequence throws a 413.
     case streamed(limit: Int)
 
     /// The most bytes of body, counted after decompression.
@@ -17,12 +18,14 @@ public enum BodyPolicy: Sendable, Equatable {
     }
 }
 
-/// The body of a request: an asynchronous sequence of pieces, which is one piece when it was collected.
+/// The body of a request: an asynchronous sequence of pieces. A collected body is one piece.
 ///
-/// Iterate a streamed body once. The sequence throws a ``Problem`` (408, 413, 400) when the body cannot be read to
-/// its end, and `CancellationError` when the client is gone.
+/// Iterate a streamed body once. The sequence throws a ``Problem`` (408, 413, 400) when the body cannot be read to its
+/// end, and `CancellationError` when the client is gone.
 public struct RequestBody: Sendable, AsyncSequence {
+    /// A piece of the body.
     public typealias Element = [UInt8]
+    /// A ``Problem`` or a `CancellationError`.
     public typealias Failure = any Error
 
     private enum Source: Sendable {
@@ -32,7 +35,7 @@ public struct RequestBody: Sendable, AsyncSequence {
 
     private let source: Source
 
-    /// A body that is here already.
+    /// Creates a body that is completely in memory.
     public init(bytes: [UInt8]) {
         source = .collected(bytes)
     }
@@ -49,7 +52,7 @@ public struct RequestBody: Sendable, AsyncSequence {
         }
     }
 
-    /// The pieces in order, never empty.
+    /// Returns an iterator over the pieces, which are in order and never empty.
     public func makeAsyncIterator() -> Iterator {
         switch source {
         case .collected(let bytes): Iterator(collected: bytes.isEmpty ? nil : bytes, pump: nil)
@@ -57,16 +60,19 @@ public struct RequestBody: Sendable, AsyncSequence {
         }
     }
 
+    /// Iterates over the pieces of a body.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var collected: [UInt8]?
         fileprivate let pump: BodyPump?
 
+        /// Returns the next piece; `nil` at the end of the body.
         public mutating func next() async throws -> [UInt8]? {
             if let pump { return try await pump.next() }
             defer { collected = nil }
             return collected
         }
 
+        /// Returns the next piece; `nil` at the end of the body.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             if let pump { return try await pump.next() }
             defer { collected = nil }

@@ -1,15 +1,18 @@
+import CLinux
 import Glibc
 import Locking
 
-/// An address that this process has bound and does not listen on yet: nobody else can take it, and who connects to it is
-/// refused. A program claims its address first, so that a taken one is reported before anything else is done.
+/// An address that this process has bound but does not listen on yet. No other process can bind it, and connections to
+/// it are refused. A program reserves its address first, so that an address in use is reported before the program does
+/// anything else.
 public final class ReservedAddress: Sendable {
-    /// -1 once a server has it.
+    /// The socket; -1 after a server has taken it.
     private let descriptor: Lock<Int32>
     let endpoint: SocketAddress
     private let text: String
 
-    /// - Throws: ``ServerError/addressInUse(_:)`` with host and port, or what else the system says.
+    /// - Throws: ``ServerError/addressInUse(_:)`` with host and port, or another ``ServerError`` of the failed system
+    ///   call.
     public init(host: String, port: UInt16) throws(ServerError) {
         endpoint = try SocketAddress(host: host, port: port)
         text = endpoint.text(port: port)
@@ -17,7 +20,7 @@ public final class ReservedAddress: Sendable {
             endpoint.family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw ServerError.last("socket") }
         Socket.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-        // "Every address" means IPv4 as well.
+        // The IPv6 wildcard address accepts IPv4 as well.
         if endpoint.family == AF_INET6 { Socket.set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
         guard endpoint.withPointer({ Glibc.bind(descriptor, $0, $1) }) == 0 else {
             let error = Self.failure("bind", text)
@@ -32,7 +35,7 @@ public final class ReservedAddress: Sendable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Begins to listen. The descriptor is the caller's from now on.
+    /// Starts to listen and passes the descriptor to the caller, who must close it.
     func listen(backlog: Int32) throws(ServerError) -> Int32 {
         let taken = descriptor.withLock { descriptor in
             defer { descriptor = -1 }
@@ -40,7 +43,7 @@ public final class ReservedAddress: Sendable {
         }
         precondition(taken >= 0, "an address is listened on once")
         guard Glibc.listen(taken, backlog) == 0 else {
-            // Two that claimed it at the same time: the first to listen has it.
+            // When two processes reserved the address at the same time, the first one to listen gets it.
             let error = Self.failure("listen", text)
             Glibc.close(taken)
             throw error
@@ -53,9 +56,9 @@ public final class ReservedAddress: Sendable {
     }
 }
 
-/// Why a server or a loop could not start.
+/// The reason why a server or a loop could not start.
 public enum ServerError: Error, Sendable, CustomStringConvertible {
-    /// Another program has the address: host and port.
+    /// Another program uses the address: host and port.
     case addressInUse(String)
     /// A system call failed with this `errno`.
     case system(call: String, code: Int32)
@@ -63,11 +66,12 @@ public enum ServerError: Error, Sendable, CustomStringConvertible {
     case unknownHost(String)
     /// A certificate or key file cannot be read.
     case unreadableFile(path: String, code: Int32)
-    /// Certificate and key cannot be used, in the TLS library's words.
+    /// Certificate and key cannot be used; contains the TLS library's message.
     case tls(String)
-    /// libmicrohttpd refused to start, with its last words.
+    /// libmicrohttpd did not start; contains its last log message.
     case daemon(String)
 
+    /// A sentence about the error, for the operator.
     public var description: String {
         switch self {
         case .addressInUse(let address):

@@ -1,27 +1,30 @@
-/// An answer: status, header fields in order, body.
+/// A response: status, header fields in order, body.
 ///
-/// The server adds `Date`, `Content-Length`, `X-Request-Id`, `X-Content-Type-Options: nosniff` and what CORS asks for.
-/// A field whose name or value holds CR, LF or NUL is dropped and logged: it would split the header.
+/// The server adds `Date`, `Content-Length`, `X-Request-Id`, `X-Content-Type-Options: nosniff` and the CORS fields. A
+/// field whose name or value contains CR, LF or NUL is dropped and logged, because it would split the header.
 public struct Response: Sendable {
-    /// 200...599. A 304 that carries the body its 200 would have is sent without it, but with its length; without one
-    /// the connection is closed, because only a wrong length could be said (RFC 9110, 8.6).
+    /// The status, 200...599. If a 304 has the body that its 200 would have, the server sends only the length of the
+    /// body. For a 304 without one, the server closes the connection, because any length it could send would be wrong
+    /// (RFC 9110, 8.6).
     public var status: Int
-    /// Header fields in the order they are sent.
+    /// The header fields in the order they are sent.
     public var headers: [(name: String, value: String)]
+    /// The body.
     public var body: ResponseBody
 
+    /// Creates a response.
     public init(status: Int, headers: [(name: String, value: String)] = [], body: ResponseBody = .empty) {
         self.status = status
         self.headers = headers
         self.body = body
     }
 
-    /// Bytes of a media type.
+    /// Creates a response from bytes of a media type.
     public init(status: Int = 200, contentType: String, body: [UInt8]) {
         self.init(status: status, headers: [("Content-Type", contentType)], body: .bytes(body))
     }
 
-    /// JSON that is printed already.
+    /// Creates a response from JSON that is already printed.
     public static func json(
         _ body: [UInt8], status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> Response {
@@ -30,22 +33,22 @@ public struct Response: Sendable {
         return response
     }
 
-    /// Plain UTF-8 text.
+    /// Creates a response of plain UTF-8 text.
     public static func text(_ text: String, status: Int = 200) -> Response {
         Response(status: status, contentType: "text/plain; charset=utf-8", body: Array(text.utf8))
     }
 
-    /// A status without a body.
+    /// Creates a response without a body.
     public static func empty(status: Int = 204, headers: [(name: String, value: String)] = []) -> Response {
         Response(status: status, headers: headers, body: .empty)
     }
 
-    /// A live stream: the connection leaves libmicrohttpd and is handed to `onOpen` on the loop.
+    /// Creates a live stream: the connection leaves libmicrohttpd and is passed to `onOpen` on the loop.
     public static func stream(_ opening: StreamOpening) -> Response {
         Response(status: 200, headers: [], body: .stream(opening))
     }
 
-    /// An answer that somebody else gives, later.
+    /// Creates a deferred response, which other code gives later.
     public static func late(_ opening: DeferredStart) -> Response {
         Response(status: 200, headers: [], body: .late(opening))
     }

@@ -1,21 +1,22 @@
 import Synchronization
 
-/// What follows the header of an answer.
+/// The body of a response.
 public enum ResponseBody: Sendable {
     case empty
-    /// Copied once, into the answer.
+    /// Bytes, copied once into the response.
     case bytes([UInt8])
-    /// Bytes of the program itself, sent from where they lie.
+    /// Bytes of the program itself, sent without copying.
     case fixed(StaticBytes)
-    /// A body made while it is sent, chunked, for what should not be held whole. The next piece is asked for when the
-    /// client has room. An error cuts the connection, so that nobody takes the part for the whole.
+    /// A chunked body that is produced while it is sent, for bodies too large to hold in memory. The next piece is
+    /// requested when the client has room. An error cuts the connection, so that the client does not take the part for
+    /// the whole.
     case pieces(Pieces)
     /// A live stream; see ``StreamOpening``.
     case stream(StreamOpening)
-    /// An answer that is not known yet: its status and header fields come with it. See ``DeferredStart``.
+    /// A deferred response, whose status and header fields are given with it later. See ``DeferredStart``.
     case late(DeferredStart)
 
-    /// A body made from any asynchronous sequence of byte arrays.
+    /// Creates a body from any asynchronous sequence of byte arrays.
     public static func pieces<S: AsyncSequence & Sendable>(_ sequence: S) -> ResponseBody where S.Element == [UInt8] {
         .pieces(Pieces(sequence))
     }
@@ -24,6 +25,7 @@ public enum ResponseBody: Sendable {
     public struct Pieces: Sendable {
         let forEach: @Sendable (_ send: ([UInt8]) async throws -> Void) async throws -> Void
 
+        /// Wraps a sequence of pieces.
         public init<S: AsyncSequence & Sendable>(_ sequence: S) where S.Element == [UInt8] {
             forEach = { send in
                 for try await piece in sequence { try await send(piece) }
@@ -32,20 +34,22 @@ public enum ResponseBody: Sendable {
     }
 }
 
-/// How a live stream begins: the header fields to send, and who takes the connection over.
+/// The start of a live stream: the header fields to send, and the closure that receives the stream.
 ///
-/// The answer is `200` without `Content-Length`: chunked, one chunk per block, or for HTTP/1.0 ended by its connection.
-/// The connection carries no second request.
+/// The status is `200`, without `Content-Length`. The body is chunked, with one chunk per block; for HTTP/1.0 it ends
+/// with the connection. The connection carries no second request.
 public struct StreamOpening: Sendable {
-    /// Header fields after those the server adds by itself.
+    /// The header fields to send after those that the server adds.
     public let headers: [(name: String, value: String)]
     private let handover: OneShotTransfer<StreamConnection>
 
-    /// Exactly one of both is called.
+    /// Exactly one of the two closures is called.
     ///
     /// - Parameters:
-    ///   - onOpen: runs on the loop once the header is on its way, before anything else can happen to the connection.
-    ///   - onDrop: no stream came of it, because the server refused it or its client went before; from any thread.
+    ///   - onOpen: runs on the loop once the header has been queued, before anything else can happen to the
+    ///     connection.
+    ///   - onDrop: runs on any thread when no stream was opened, because the server refused it or the client
+    ///     disconnected before.
     public init(
         headers: [(name: String, value: String)] = [], onOpen: @escaping @Sendable (StreamConnection) -> Void,
         onDrop: @escaping @Sendable () -> Void = {}
@@ -56,8 +60,8 @@ public struct StreamOpening: Sendable {
 
     func open(_ connection: StreamConnection) { handover.open(connection) }
 
-    /// The fields of a Server-Sent Events answer (WHATWG HTML, 9.2; `no-transform` and `X-Accel-Buffering` keep
-    /// proxies from holding events back).
+    /// The header fields of a Server-Sent Events response (WHATWG HTML, 9.2). `no-transform` and `X-Accel-Buffering`
+    /// keep proxies from holding events back.
     public static let eventStreamHeaders: [(name: String, value: String)] = [
         ("Content-Type", "text/event-stream; charset=utf-8"),
         ("Cache-Control", "no-cache, no-transform"),
@@ -65,13 +69,13 @@ public struct StreamOpening: Sendable {
     ]
 }
 
-/// What is handed over once, or dropped: exactly one of both closures is called.
+/// A value that is transferred once or dropped: exactly one of the two closures is called.
 final class OneShotTransfer<Taken>: Sendable {
     private let onOpen: @Sendable (Taken) -> Void
     private let onDrop: @Sendable () -> Void
     private let isOpen = Atomic(false)
 
-    /// - Parameter onDrop: called when nobody holds it any more and it was never opened; from any thread.
+    /// - Parameter onDrop: called on any thread when the last reference is released without a transfer.
     init(onOpen: @escaping @Sendable (Taken) -> Void, onDrop: @escaping @Sendable () -> Void) {
         self.onOpen = onOpen
         self.onDrop = onDrop
@@ -89,12 +93,13 @@ final class OneShotTransfer<Taken>: Sendable {
 
 /// Bytes that are part of the program: they never change and live as long as the process.
 public struct StaticBytes: @unchecked Sendable {
-    // Safe to share: nobody writes them.
+    // Safe to share: the bytes are never written.
+    /// The bytes.
     public let buffer: UnsafeRawBufferPointer
 
-    /// - Parameter start: the first of bytes that outlive every use of this value.
+    /// - Parameter start: the first byte. The bytes must outlive every use of this value.
     public init(start: UnsafeRawPointer, count: Int) { buffer = UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// The UTF-8 of a literal.
+    /// Creates the UTF-8 bytes of a literal.
     public init(_ text: StaticString) { self.init(start: text.utf8Start, count: text.utf8CodeUnitCount) }
 }

@@ -91,7 +91,7 @@ final class HTTPConnection {
         cut()
     }
 
-    /// True when the client has acknowledged a significant number of bytes since the last call.
+    /// True when the client has acknowledged at least 1024 bytes since the last call.
     func hasTakenMore() -> Bool {
         let acknowledged = shim_tcp_bytes_acked(descriptor)
         defer { lastAcknowledged = acknowledged }

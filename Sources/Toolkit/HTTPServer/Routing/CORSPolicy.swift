@@ -1,25 +1,27 @@
-/// Which pages of other origins may call this server from a browser (Fetch standard, CORS protocol).
+/// The pages of other origins that may call this server from a browser (Fetch standard, CORS protocol).
 public struct CORSPolicy: Sendable {
-    /// Whose pages may.
+    /// The origins that may call.
     public enum Origins: Sendable, Equatable {
         case none
-        /// Exactly these, as a browser writes them: scheme, host, port, no slash at the end.
+        /// Exactly these origins, as a browser writes them: scheme, host, port, no trailing slash.
         case listed(Set<String>)
-        /// Whatever this machine serves, on any port: for development, where `any` would let every page that is looked at
-        /// meanwhile in.
+        /// Every origin on this machine, on any port. For development, where `any` would admit every page that the
+        /// developer visits.
         case loopback
-        /// `*`: only for what is public anyway.
+        /// Every origin (`*`). Use it only for resources that are public anyway.
         case any
     }
 
+    /// The origins that may call.
     public var origins: Origins
-    /// Request header fields a page may set.
+    /// Request header fields that a page may set.
     public var allowedHeaders: [String]
-    /// Answer header fields a page may read.
+    /// Response header fields that a page may read.
     public var exposedHeaders: [String]
-    /// How long a browser may remember a preflight.
+    /// The time for which a browser may cache a preflight response.
     var maxAge: Duration
 
+    /// Creates a policy.
     public init(
         origins: Origins = .none,
         allowedHeaders: [String] = [
@@ -38,8 +40,8 @@ public struct CORSPolicy: Sendable {
         self.maxAge = maxAge
     }
 
-    /// What to add to every answer for this request. `Vary` goes along whenever the answer depends on the origin, also
-    /// when this one is refused: a cache would otherwise serve the refusal to an allowed page.
+    /// Returns the fields to add to every response for this request. `Vary` is added whenever the response depends on
+    /// the origin, also when this origin is refused: a cache would otherwise serve the refusal to an allowed page.
     func headers(for request: Headers) -> [(name: String, value: String)] {
         switch origins {
         case .none:
@@ -54,7 +56,7 @@ public struct CORSPolicy: Sendable {
         }
     }
 
-    /// Whether pages of an origin may call.
+    /// True when pages of this origin may call.
     func allows(_ origin: String) -> Bool {
         switch origins {
         case .none: false
@@ -64,7 +66,8 @@ public struct CORSPolicy: Sendable {
         }
     }
 
-    /// An origin is scheme, host and port (RFC 6454, 6.2): behind the host there is a colon and digits, or nothing.
+    /// True for an origin on this machine. An origin is scheme, host and port (RFC 6454, 6.2): the host is followed by
+    /// a colon and digits, or by nothing.
     static func isLoopback(_ origin: String) -> Bool {
         for host in ["http://127.0.0.1", "http://localhost", "http://[::1]"] where origin.hasPrefix(host) {
             let rest = origin.utf8.dropFirst(host.utf8.count)
@@ -78,7 +81,7 @@ public struct CORSPolicy: Sendable {
         ("Access-Control-Expose-Headers", exposedHeaders.joined(separator: ", "))
     }
 
-    /// The additional fields of an answer to a preflight.
+    /// Returns the additional fields of a preflight response.
     func preflightHeaders(allowing methods: [HTTPMethod]) -> [(name: String, value: String)] {
         [
             ("Access-Control-Allow-Methods", methods.map(\.rawValue).joined(separator: ", ")),

@@ -1,9 +1,9 @@
-/// Routes by path segment: a lookup walks the path once, however many routes there are.
+/// Routes indexed by path segment. A lookup walks the path once, regardless of the number of routes.
 ///
-/// Literal text goes before `{name}`, which goes before `{name*}`; where the first choice leads nowhere, the next is
-/// tried.
+/// Literal text takes precedence over `{name}`, which takes precedence over `{name*}`. If the first choice leads to no
+/// route, the next one is tried.
 struct RouteTree: Sendable {
-    /// What was found at the end of a path: the methods there, and which of its bytes filled the holes.
+    /// The result of a lookup: the methods of the path, and the bytes of the path that fill the parameters.
     struct Match {
         var endpoint: RouteMethods
         var captures: [Range<Int>]
@@ -28,7 +28,8 @@ struct RouteTree: Sendable {
     }
 
     private struct Node: Sendable {
-        /// Few enough to be tried in turn: comparing bytes costs less than making a text to look up.
+        /// A list that is searched linearly. The entries are few, and comparing bytes costs less than creating a
+        /// string for a dictionary lookup.
         var literals: [(text: [UInt8], node: Int)] = []
         var parameter: Int?
         var rest: Int?
@@ -70,7 +71,8 @@ struct RouteTree: Sendable {
         return new
     }
 
-    /// - Parameter path: raw, still percent-encoded: splitting comes first, so that `%2F` never makes a segment.
+    /// - Parameter path: the raw, percent-encoded path. It is split before it is decoded, so that `%2F` never
+    ///   separates segments.
     func match(_ path: UnsafeBufferPointer<UInt8>) -> Match? {
         guard path.first == 0x2F else { return nil }
         var captures: [Range<Int>] = []
@@ -79,7 +81,7 @@ struct RouteTree: Sendable {
         return Match(endpoint: endpoint, captures: captures)
     }
 
-    /// The node with an endpoint at the end of what begins at `start`.
+    /// Finds the node with methods for the rest of the path, which begins at `start`.
     private func find(
         _ path: UnsafeBufferPointer<UInt8>, _ start: Int, from index: Int, in nodes: UnsafeBufferPointer<Node>,
         _ captures: inout [Range<Int>]
@@ -101,7 +103,8 @@ struct RouteTree: Sendable {
         return next
     }
 
-    /// An escaped letter is the letter (RFC 3986, 6.2.2.2), so literals are also compared decoded.
+    /// Finds the literal that equals a segment. An escaped letter equals the letter (RFC 3986, 6.2.2.2), so literals
+    /// are also compared with the decoded segment.
     private static func literal(
         of segment: UnsafeBufferPointer<UInt8>, among literals: [(text: [UInt8], node: Int)]
     ) -> Int? {

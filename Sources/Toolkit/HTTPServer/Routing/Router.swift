@@ -1,69 +1,80 @@
-/// From method and path to handler.
+/// The routing table: selects the handler for a method and path.
 ///
-/// Filled once at assembly, then handed to a ``Server``; it can also be called without a socket (``respond(to:)``).
+/// Filled once during setup, then passed to a ``Server``. It can also be called without a socket (``respond(to:)``).
 public struct Router: Sendable {
-    /// Answers one request. It runs on the server's loop until its first real wait, so it must not block; work that
-    /// takes longer than about a millisecond belongs elsewhere. Cancelled when the client goes.
+    /// A function that answers one request. It runs on the server's loop until it first suspends, so it must not
+    /// block; work that takes longer than about a millisecond belongs elsewhere. Its task is cancelled when the client
+    /// disconnects.
     public typealias Handler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
 
-    /// What comes between the server and a handler, and calls it.
+    /// A function that runs between the server and a handler, and calls the handler.
     public typealias Middleware =
         nonisolated(nonsending) @Sendable (Request, RoutePattern, Handler) async throws -> Response
 
     /// One entry of the routing table.
     public struct Route: Sendable {
+        /// The method of the route.
         public let method: HTTPMethod
+        /// The path pattern of the route.
         public let pattern: RoutePattern
+        /// The handling of request bodies on the route.
         public let body: BodyPolicy
         let manners: RouteOptions
         let handler: Handler
     }
 
-    /// What happened to one request, for counting; called on the loop once the answer is decided.
+    /// The result of one request, for counting. Reported on the loop once the response is decided.
     public struct Outcome: Sendable {
+        /// The method of the request.
         public let method: HTTPMethod
         /// The route's pattern; `nil` when no route was found.
         public let pattern: RoutePattern?
+        /// The status of the response.
         public let status: Int
-        /// From the end of the request's header to the decision.
+        /// The time from the end of the request's header to the decision.
         public let duration: Duration
-        /// Bytes of the body where they are known beforehand.
+        /// The number of body bytes, where it is known beforehand.
         public let bodyBytes: Int
+        /// The id of the request.
         public let requestID: String
     }
 
-    /// Comes before `/problems/<code>` in the type of a problem: the address the world sees, without a final slash.
+    /// The prefix of `/problems/<code>` in the type of a problem: the public address of the server, without a trailing
+    /// slash.
     public var problemBaseURL: String
+    /// The CORS policy of routes that have none of their own.
     public var cors: CORSPolicy
-    /// For how many seconds browsers are to come by HTTPS alone, said with every answer (RFC 6797); zero says nothing.
+    /// The number of seconds for which browsers must use HTTPS only, sent with every response (RFC 6797). Zero sends
+    /// nothing.
     public var transportSecuritySeconds = 0
-    /// Asked before the routes are, and for every path.
+    /// The host names that are accepted. Checked before the routes, for every path.
     public var hosts = HostPolicy.any
-    /// Refuses, on every path and whatever a route's own ``CORSPolicy``, what a browser sends for a page of another site that
-    /// ``cors`` does not name: images, links and forms, which browsers send without asking. Browsers mark such requests with
-    /// `Sec-Fetch-Site: cross-site` (Fetch Metadata), which no script can set or remove. A link to a page
-    /// (``RouteOptions/isPage``) is followed.
+    /// True to reject requests that a browser sends for a page of another site that ``cors`` does not name: images,
+    /// links and forms, which browsers send without a preflight. Applies to every path, regardless of a route's own
+    /// ``CORSPolicy``. Browsers mark such requests with `Sec-Fetch-Site: cross-site` (Fetch Metadata), which no script
+    /// can set or remove. A link to a page (``RouteOptions/isPage``) is allowed.
     public var refusesCrossSite = false
-    /// Answers paths that no route knows; the default is a 404 problem.
+    /// Answers paths that match no route. The default is a 404 problem.
     public var notFound: Handler
-    /// Stands before the handlers of all routes that are added after it was set: for what concerns every request alike.
+    /// Wraps the handlers of all routes that are added after it was set, for tasks that concern every request.
     public var middleware: Middleware?
-    /// Told about every answer.
+    /// Called with the outcome of every request.
     public var observer: (@Sendable (Outcome) -> Void)?
-    /// Every route in the order of addition.
+    /// All routes in the order of addition.
     public private(set) var routes: [Route] = []
 
     private var tree = RouteTree()
 
+    /// Creates a router without routes.
     public init(problemBaseURL: String = "", cors: CORSPolicy = CORSPolicy()) {
         self.problemBaseURL = problemBaseURL
         self.cors = cors
         notFound = { throw Problem.notFound(path: $0.path) }
     }
 
-    /// Adds a route. `GET` answers `HEAD` as well, without the body; `OPTIONS` is answered by the router itself unless
-    /// the path has a route for it; a browser's preflight always is. Adding a method and pattern twice is a programmer's
-    /// error.
+    /// Adds a route. `GET` also answers `HEAD`, without the body. `OPTIONS` is answered by the router itself unless
+    /// the path has a route for it; a browser's preflight always is. Adding a method and pattern twice is a
+    /// programming error.
     public mutating func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
         manners: RouteOptions = RouteOptions(), handler: @escaping Handler
@@ -76,7 +87,8 @@ public struct Router: Sendable {
     }
 }
 
-/// What is to be done with a request, known as soon as its header is. Shared: for a route without holes it is made once.
+/// The handling of a request, known as soon as its header is. A route without parameters creates it once and shares
+/// it.
 final class RoutePlan: Sendable {
     let pattern: RoutePattern?
     let parameters: PathParameters
@@ -95,7 +107,7 @@ final class RoutePlan: Sendable {
         self.handler = handler
     }
 
-    /// Tells who wants to know that a body is larger than the route takes.
+    /// Reports a request whose body is larger than the route accepts, if the route asks for that.
     func noteTooLarge(_ head: Request.Head, _ query: Query) {
         guard let note = manners.noteTooLarge else { return }
         var request = Request(head: head, query: query, body: RequestBody(bytes: []))
@@ -103,11 +115,11 @@ final class RoutePlan: Sendable {
         note(request)
     }
 
-    /// The most of a body that is read for a request whose answer is a refusal anyway, so that small ones keep their
-    /// connection.
+    /// The most body bytes that are read for a request that is answered with an error anyway, so that requests with
+    /// small bodies keep their connection.
     static let refusedBodyLimit = 64 * 1024
 
-    /// A plan that only answers.
+    /// Creates a plan that only answers.
     fileprivate convenience init(
         _ pattern: RoutePattern?, manners: RouteOptions = RouteOptions(), answering handler: @escaping Router.Handler
     ) {
@@ -135,7 +147,7 @@ extension Router {
         }
         guard let match else { return RoutePlan(nil, answering: notFound) }
         let endpoint = match.endpoint
-        // GET's handler answers HEAD; the server leaves the body out.
+        // GET's handler also answers HEAD; the server omits the body.
         let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
         if let plan = own, method != .options || !Self.isPreflight(headers) {
             return match.captures.isEmpty || !plan.manners.decodesPath ? plan : filled(plan, path, match.captures)
@@ -176,14 +188,15 @@ extension Router {
         return Self.isPreflight(request) && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
     }
 
-    /// Images and scripts come without `Origin`; their `Referer` then begins with the origin of the page, unless it hides it.
+    /// True for a request that a browser sends for a page of another site. Images and scripts are requested without
+    /// `Origin`; their `Referer` then begins with the origin of the page, unless the page hides it.
     private func isCrossSite(_ headers: Headers) -> Bool {
         guard headers["Sec-Fetch-Site"] == "cross-site" else { return false }
         let page = headers["Origin"] ?? headers["Referer"].map(Self.origin(of:))
         return !(page.map(cors.allows) ?? false)
     }
 
-    /// The origin of an absolute URL: all of it up to the slash behind the host and port.
+    /// The origin of an absolute URL: everything before the slash that follows host and port.
     private static func origin(of url: String) -> String {
         let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         return parts.prefix(3).joined(separator: "/")
@@ -200,13 +213,13 @@ extension Router {
         return methods
     }
 
-    /// The answer with what the origin of the request adds, and the observer told. The request's id and the rest of what
-    /// every answer carries are added where it is printed.
+    /// Adds the fields that the request's origin requires, and reports the outcome. The request's id and the other
+    /// common fields are added where the response is printed.
     func finished(_ response: Response, for head: Request.Head, plan: RoutePlan) -> Response {
         finished(response, in: context(of: head, plan: plan))
     }
 
-    /// What is left of a request when its answer is still to come.
+    /// The part of a request that is kept while its response is deferred.
     struct Context {
         let method: HTTPMethod
         let requestID: String
@@ -233,7 +246,7 @@ extension Router {
         return response
     }
 
-    /// How a problem is said on a route.
+    /// Formats a problem as the route requires.
     func answer(to problem: Problem, plan: RoutePlan?, requestID: String) -> Response {
         plan?.manners.refusal?(problem) ?? problem.response(baseURL: problemBaseURL, requestID: requestID)
     }
@@ -253,13 +266,13 @@ extension Router {
     }
 }
 
-/// Which names of this server are answered to; a request for another gets 421 (RFC 9110, 15.5.20).
+/// The host names that this server accepts; a request for another one gets 421 (RFC 9110, 15.5.20).
 ///
-/// A page whose name is bound to 127.0.0.1 after it was loaded counts as of the same origin as a server on that address;
-/// its name in `Host` is what shows it.
+/// Protects against DNS rebinding: a page whose name is rebound to 127.0.0.1 after it was loaded counts as having the
+/// same origin as a server on that address. Only the name in `Host` reveals this.
 public enum HostPolicy: Sendable, Equatable {
     case any
-    /// The hosts of ``isLoopback(_:)``, and what is listed: host and port as a browser writes them, in lower case.
+    /// The hosts of ``isLoopback(_:)``, and the listed ones: host and port as a browser writes them, in lower case.
     case loopback(orListed: Set<String>)
 
     func allows(_ headers: Headers) -> Bool {
@@ -268,8 +281,8 @@ public enum HostPolicy: Sendable, Equatable {
         return Self.isLoopback(host) || listed.contains(host.lowercased())
     }
 
-    /// Whether a host, with or without a port, is this machine by its own name: `localhost` in any case (RFC 9110, 4.2.3),
-    /// `[::1]`, or an address of 127.0.0.0/8.
+    /// True when a host, with or without a port, is a loopback name of this machine: `localhost` in any case (RFC
+    /// 9110, 4.2.3), `[::1]`, or an address of 127.0.0.0/8.
     public static func isLoopback(_ authority: some StringProtocol) -> Bool {
         let text = authority.lowercased()
         let host = text.hasPrefix("[::1]") ? "[::1]" : String(text.prefix { $0 != ":" })
@@ -285,25 +298,26 @@ public enum HostPolicy: Sendable, Equatable {
     }
 }
 
-/// In what a route differs from the others of its router: where one server speaks several wire languages.
+/// The options in which a route differs from the others of its router, for servers with several wire formats.
 public struct RouteOptions: Sendable {
-    /// In place of the router's: whose pages may call it.
+    /// The CORS policy of the route, which replaces the router's; `nil` uses the router's.
     public var cors: CORSPolicy?
-    /// Whether the segments of the path are decoded for the handler. One that reads ``Request/path`` itself can say in its
-    /// own words what is wrong with it, and take apart what is a list before it decodes it.
+    /// True to decode the segments of the path for the handler. A handler that reads ``Request/path`` itself can
+    /// report errors in its own format, and can split a list before it decodes it.
     public var decodesPath = true
-    /// Whether a body is what its `Content-Encoding` says, and refused where it is not. Else one that does not begin as
-    /// compressed ones do is taken as it is.
+    /// True to reject a body that does not match its `Content-Encoding`. False to take a body that does not begin like
+    /// compressed data as it is.
     public var trustsContentEncoding = true
-    /// Whether this is an HTML page that is safe to open from a link on another site.
+    /// True for an HTML page that is safe to open from a link on another site.
     public var isPage = false
-    /// How a refusal is said that the handler has not made: a wrong method, a body that is too large, an error nobody
-    /// foresaw. Nil: as problem+json.
+    /// Formats errors that the handler has not produced: a wrong method, a body that is too large, an unexpected
+    /// error. `nil` formats them as problem+json.
     public var refusal: (@Sendable (Problem) -> Response)?
-    /// Told of a request whose body is larger than the route takes: its handler never sees it. Without the body; on the loop,
-    /// so it must not wait.
+    /// Called for a request whose body is larger than the route accepts, which the handler never receives. The request
+    /// has no body. Runs on the loop, so it must not block.
     public var noteTooLarge: (@Sendable (Request) -> Void)?
 
+    /// Creates options; the defaults suit most routes.
     public init(
         cors: CORSPolicy? = nil, decodesPath: Bool = true, refusal: (@Sendable (Problem) -> Response)? = nil
     ) {
@@ -313,10 +327,10 @@ public struct RouteOptions: Sendable {
     }
 }
 
-/// A path with holes: `/v1/channels/{channel}/events`.
+/// A path with parameters: `/v1/channels/{channel}/events`.
 ///
-/// A segment is literal text, `{name}` for one non-empty segment, or, as the last one, `{name*}` for all that is left,
-/// slashes included.
+/// A segment is literal text, `{name}` for one non-empty segment, or, as the last one, `{name*}` for the whole rest of
+/// the path, slashes included.
 public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
     enum Segment: Sendable, Hashable {
         case literal(String)
@@ -327,10 +341,10 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
     /// The pattern as it was written.
     public let description: String
     let segments: [Segment]
-    /// The names of the holes, in order.
+    /// The names of the parameters, in order.
     let names: [String]
 
-    /// - Parameter text: starts with `/`; a programmer's error otherwise.
+    /// - Parameter text: must start with `/`; anything else is a programming error.
     public init(_ text: String) {
         precondition(text.hasPrefix("/"), "A route pattern starts with a slash: \(text)")
         description = text
@@ -345,6 +359,7 @@ public struct RoutePattern: Sendable, Hashable, CustomStringConvertible, Express
         precondition(!rests, "Only the last segment can take the rest: \(text)")
     }
 
+    /// Creates a pattern from a literal, which must start with `/`.
     public init(stringLiteral value: String) {
         self.init(value)
     }
