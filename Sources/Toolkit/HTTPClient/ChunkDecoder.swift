@@ -1,14 +1,15 @@
-/// Takes the framing off a chunked body (RFC 9112, 7.1).
+/// Removes the framing of a chunked body (RFC 9112, 7.1).
 ///
-/// libcurl could do that, but says nothing of extensions and trailers then, so that an endless one would keep the loop busy
-/// with bytes that count towards no limit. It does find the end, and refuses what is malformed; here that is passed over.
+/// libcurl could do this, but would then not report extensions and trailers, so that endless ones would keep the loop
+/// busy with bytes that count towards no limit. libcurl still finds the end of the body and rejects malformed framing;
+/// this decoder ignores errors.
 struct ChunkDecoder {
     private enum State {
         case size
-        /// The rest of the line with the size.
+        /// The rest of the line with the chunk size.
         case sizeLine
         case data(missing: Int)
-        /// The end of line behind a chunk.
+        /// The line end after the data of a chunk.
         case dataLine
         case over
     }
@@ -16,9 +17,11 @@ struct ChunkDecoder {
     private var state = State.size
     private var size = 0
 
-    /// Whether the last chunk has come; trailers may follow.
+    /// True when the last chunk has arrived. Trailers may follow.
     var isOver: Bool { if case .over = state { true } else { false } }
 
+    /// Decodes the next piece of the body.
+    ///
     /// - Parameter body: called with the pieces that are content.
     mutating func decode(_ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
         var rest = bytes[...]

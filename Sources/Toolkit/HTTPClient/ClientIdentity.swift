@@ -1,8 +1,8 @@
-/// What a request shows and trusts in the TLS handshake: a client certificate with its key, authorities of its own, or both.
+/// The TLS identity of a request: a client certificate with its key, certificate authorities to trust, or both.
 ///
-/// Keep one for many requests, and ``check()`` one that is new.
+/// Use one value for many requests, and call ``check()`` for a new one.
 public struct ClientIdentity: Sendable, Equatable {
-    /// A key and certificates beyond this are an attack or a mistake.
+    /// The most bytes of each PEM text. Real keys and certificates are smaller.
     public static let limitBytes = 64 * 1024
 
     struct Pair: Sendable, Equatable {
@@ -13,11 +13,13 @@ public struct ClientIdentity: Sendable, Equatable {
     let pair: Pair?
     let authorities: [UInt8]?
 
+    /// Creates an identity from PEM texts, without reading them completely; see ``check()``.
+    ///
     /// - Parameters:
-    ///   - certificate: PEM; those that lead to an authority may follow it.
-    ///   - privateKey: PEM, not encrypted; given with a certificate and only then.
-    ///   - authorities: PEM; trusted instead of the system's. `nil` for the system's.
-    /// - Throws: ``ClientIdentityError``, whose text is safe to show to whoever gave the PEM.
+    ///   - certificate: PEM; the certificates that lead to an authority may follow it.
+    ///   - privateKey: PEM, not encrypted. Required with a certificate, and not allowed without one.
+    ///   - authorities: PEM; trusted instead of the system's authorities. `nil` trusts the system's.
+    /// - Throws: ``ClientIdentityError``, whose message is safe to show to the person who supplied the PEM.
     public init(
         certificate: String? = nil, privateKey: String? = nil, authorities: String? = nil
     ) throws(ClientIdentityError) {
@@ -33,7 +35,7 @@ public struct ClientIdentity: Sendable, Equatable {
             if let authorities { try Self.pem(authorities, "CERTIFICATE-----", or: .authorities) } else { nil }
     }
 
-    /// Refuses early what would need a pass phrase or has nothing of the kind in it.
+    /// Rejects a text that contains no block of the expected kind or needs a pass phrase.
     private static func pem(
         _ text: String, _ mark: String, or reason: ClientIdentityError.Reason
     ) throws(ClientIdentityError) -> [UInt8] {
@@ -46,44 +48,49 @@ public struct ClientIdentity: Sendable, Equatable {
         return bytes
     }
 
-    /// Has the very library that will use it read it. Takes about a millisecond, and seconds where nothing goes on: not for
-    /// a thread that others wait for.
+    /// Lets the TLS library that will use the identity read it. Takes about a millisecond, but can take seconds when
+    /// the system makes no progress: do not call it on a thread that others wait for.
+    ///
+    /// - Throws: ``ClientIdentityError`` when the library cannot use the identity.
     public func check() throws(ClientIdentityError) {
         guard let probe = ClientIdentityCheck() else { throw ClientIdentityError(.notChecked) }
         if let authorities { try probe.read(authorities: authorities, or: .authorities) }
         if let pair {
-            // Read as authorities first: trying the pair does not tell which of the two is at fault.
+            // The certificate is read as an authority first: an error for the pair would not show which of the two is
+            // at fault.
             try probe.read(authorities: pair.certificate, or: .certificate)
             try probe.use(pair)
         }
     }
 }
 
-/// Why a ``ClientIdentity`` cannot be.
+/// The reason why a ``ClientIdentity`` is not valid.
 public struct ClientIdentityError: Error, Sendable, Equatable {
-    /// The class of a refusal.
+    /// The class of an error.
     public enum Reason: Sendable, CaseIterable {
         /// A certificate without a key, or a key without a certificate.
         case incomplete
-        /// More than ``ClientIdentity/limitBytes``.
+        /// A text is longer than ``ClientIdentity/limitBytes``.
         case tooLarge
         /// The certificate cannot be read.
         case certificate
-        /// The key cannot be read, or is not the certificate's.
+        /// The key cannot be read, or does not belong to the certificate.
         case privateKey
         /// The authorities cannot be read.
         case authorities
-        /// The key has a pass phrase.
+        /// The key is encrypted with a pass phrase.
         case encrypted
-        /// The system had no memory or descriptors for the check, or its TLS library takes nothing from memory.
+        /// The system had no memory or descriptors for the check, or its TLS library cannot read identities from
+        /// memory.
         case notChecked
     }
 
+    /// The class of the error.
     public let reason: Reason
 
     init(_ reason: Reason) { self.reason = reason }
 
-    /// One sentence for whoever gave the PEM.
+    /// One sentence for the person who supplied the PEM.
     public var message: String {
         switch reason {
         case .incomplete: "A client certificate and its private key must be given together"

@@ -1,35 +1,38 @@
-/// What a ``Client`` may spend and where it may connect.
+/// The resource limits of a ``Client``, and the addresses it may connect to.
 public struct ClientOptions: Sendable {
-    /// Transfers in flight at once; also the most connections kept, so it bounds the sockets of the client.
+    /// The most concurrent transfers. Also the most open connections, so it bounds the client's sockets.
     public var maxConnections: Int
-    /// Transfers in flight at once to one scheme, host and port. Further ones wait without holding up other hosts. By
-    /// default as many as there are: who sends for others knows better how to share, and a bound below theirs would only
-    /// keep what they started waiting.
+    /// The most concurrent transfers to one scheme, host and port. Further ones wait without holding up other hosts.
+    /// By default there is no limit per host: a caller that sends for others knows better how to share the
+    /// connections, and a lower limit would only make requests wait that it has already started.
     public var perHostConnections: Int
-    /// Requests that may wait for a connection; one more fails at once as ``OutboundFailure/Reason/overloaded``.
+    /// The most requests that may wait for a connection; one more fails at once as
+    /// ``OutboundFailure/Reason/overloaded``.
     public var waitingLimit: Int
-    /// How long a request may wait for a connection, after which it fails as ``OutboundFailure/Reason/overloaded``. Nil:
-    /// as long as it takes.
+    /// The longest time that a request may wait for a connection, after which it fails as
+    /// ``OutboundFailure/Reason/overloaded``. `nil`: no limit.
     public var queueTimeout: Duration?
-    /// Sent as `User-Agent` unless the request has its own.
+    /// The `User-Agent` of requests that have none of their own.
     public var userAgent: String
-    /// Reading of an answer's body stops here and the connection is closed, whatever was announced.
+    /// The most bytes of a response body that are read. Beyond this the connection is closed, whatever length was
+    /// announced.
     public var responseLimitBytes: Int
-    /// How much of an answer's body is kept in ``OutboundResult/body``; the rest is read and dropped.
+    /// The most bytes of a response body that are kept in ``OutboundResult/body``; the rest is read and discarded.
     public var keptResponseBytes: Int
-    /// The most bytes of status lines and header fields (interim answers and trailers included) an answer may have.
+    /// The most bytes of status lines and header fields in a response, interim responses and trailers included.
     var responseHeaderLimitBytes: Int
-    /// From the start of a transfer until it can send: name lookup, TCP and TLS together.
+    /// The time from the start of a transfer until it can send: name lookup, TCP and TLS together.
     public var connectTimeout: Duration
-    /// From the start of a transfer to its last byte. Waiting for a connection does not count: the receiver
-    /// is not to blame for our queue.
+    /// The time from the start of a transfer to its last byte. Waiting for a connection does not count, because the
+    /// receiver is not responsible for this client's queue.
     public var totalTimeout: Duration
-    /// Which URLs and addresses may be connected to.
+    /// The URLs and addresses that the client may connect to.
     public var addressGuard: AddressGuard
     /// A PEM file of certificate authorities to trust instead of the system's.
     public var caFile: String?
 
-    /// The gateway's defaults: deadlines and response limits of outbound deliveries, public addresses only.
+    /// Creates options with the gateway's defaults: deadlines and response limits of outbound deliveries, public
+    /// addresses only.
     public init(
         maxConnections: Int = 256, perHostConnections: Int = .max, waitingLimit: Int = 4096,
         userAgent: String = "parley", responseLimitBytes: Int = 64 * 1024, keptResponseBytes: Int = 16 * 1024,

@@ -1,16 +1,17 @@
-/// The header fields of an answer, kept as the bytes that came and searched when asked.
+/// The header fields of a response, kept as received bytes and searched on demand.
 ///
-/// An answer's header is received far more often than any field in it is wanted, so no strings are made up front.
+/// Most fields are never read, so no strings are created in advance.
 public struct HeaderFields: Sendable {
     private let bytes: [UInt8]
 
-    /// No fields.
+    /// Creates an empty list of fields.
     public init() { bytes = [] }
 
-    /// Lines as received, each ending with LF or CRLF, without the status line.
+    /// Creates the fields from received lines, each ending with LF or CRLF, without the status line.
     init(lines bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The value of the first field with this name (case-insensitive), without surrounding white space.
+    /// The value of the first field with this name (case-insensitive), without surrounding white space; `nil` when
+    /// there is none.
     public subscript(name: String) -> String? {
         let wanted = name.utf8.map(Self.lowercased)
         var lines = Lines(bytes: bytes)
@@ -22,7 +23,8 @@ public struct HeaderFields: Sendable {
         return nil
     }
 
-    /// Calls `body` with the bytes of each name and value, in the order received, until it says `false`. They may be no UTF-8.
+    /// Calls `body` with the bytes of each name and value, in the order received, until it returns false. The bytes
+    /// may not be valid UTF-8.
     public func visit(_ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool) {
         bytes.withUnsafeBufferPointer { bytes in
             var lines = Lines(bytes: bytes)
@@ -40,20 +42,23 @@ public struct HeaderFields: Sendable {
 }
 
 extension HeaderFields: Sequence {
-    /// Fields in the order received, a repeated name once for each occurrence. Bytes that are not UTF-8 are replaced.
+    /// Returns an iterator over the fields in the order received. A repeated name occurs each time. Bytes that are not
+    /// UTF-8 are replaced.
     public func makeIterator() -> Iterator { Iterator(lines: Lines(bytes: bytes)) }
 
+    /// Iterates over fields.
     public struct Iterator: IteratorProtocol, Sendable {
         fileprivate var lines: Lines<[UInt8]>
 
+        /// Returns the next field; `nil` at the end.
         public mutating func next() -> (name: String, value: String)? {
             lines.next().map { (String(decoding: $0.name, as: UTF8.self), String(decoding: $0.value, as: UTF8.self)) }
         }
     }
 }
 
-/// Splits header lines. A line without a colon, or one that continues the line before it (obsolete since RFC 7230), is
-/// passed over.
+/// Splits header lines. Skips a line without a colon, and one that continues the line before it (obsolete since RFC
+/// 7230).
 private struct Lines<Bytes: RandomAccessCollection<UInt8>> where Bytes.Index == Int {
     let bytes: Bytes
     var position = 0

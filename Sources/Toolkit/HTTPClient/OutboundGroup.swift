@@ -1,14 +1,15 @@
 internal import Locking
 internal import Synchronization
 
-/// Requests of one sender, answered by a call instead of a task that waits for each: for many short ones.
+/// Requests of one sender whose results are passed to a callback, instead of a task that waits for each. For many
+/// short requests.
 ///
-/// Each is sent as by ``Client/send(_:)``. Made by ``Client/group(linger:handedOver:)``. Safe to share: what is not constant or atomic is
-/// touched by the loop thread alone.
+/// Each is sent as by ``Client/send(_:)``. Created by ``Client/group(linger:handedOver:)``. Safe to share: everything
+/// that is not constant or atomic is used only on the loop thread.
 public final class OutboundGroup: @unchecked Sendable {
-    /// Results that do not linger for more.
+    /// The number of held results at which they are delivered without waiting for more.
     private static let enough = 64
-    /// Reviewed URLs remembered; beyond it all are forgotten.
+    /// The most reviewed URLs that are cached; beyond it all of them are forgotten.
     private static let mostReviewed = 4096
 
     private let options: ClientOptions
@@ -16,13 +17,13 @@ public final class OutboundGroup: @unchecked Sendable {
     private let linger: UInt64
     private let handedOver: @Sendable () -> Void
     private let cancelled = Atomic(false)
-    /// URLs that were reviewed by one list of the guard: a group sends much to few.
+    /// The URLs that were reviewed under one generation of the guard's list: a group sends many requests to few URLs.
     private let reviewed = Lock<(generation: UInt64, urls: [String: OutboundURL])>((0, [:]))
 
-    // The loop thread's.
+    // Used only on the loop thread.
     private var underWay = 0
     private var held: [(receive: @Sendable (OutboundResult) -> Void, result: OutboundResult)] = []
-    /// When what is held must be handed over; `nil` when nothing is.
+    /// The time when the held results must be delivered; `nil` when none are held.
     private(set) var due: UInt64?
 
     init(options: ClientOptions, mailbox: Mailbox, linger: Duration, handedOver: @escaping @Sendable () -> Void) {
@@ -32,10 +33,10 @@ public final class OutboundGroup: @unchecked Sendable {
         self.handedOver = handedOver
     }
 
-    /// One more has come to the loop.
+    /// Records that a request has reached the loop.
     func began() { underWay += 1 }
 
-    /// One has ended. True if it is the first to be held.
+    /// Holds the result of a request. Returns true if it is the first one held.
     func ended(_ receive: @escaping @Sendable (OutboundResult) -> Void, _ result: OutboundResult) -> Bool {
         underWay -= 1
         held.append((receive, result))
@@ -44,7 +45,8 @@ public final class OutboundGroup: @unchecked Sendable {
         return true
     }
 
-    /// Hands over what is held, if nothing is worth waiting for. True if nothing is held any more.
+    /// Delivers the held results unless waiting for more is worthwhile. Returns true if no results are held
+    /// afterwards.
     func handOver(at now: UInt64) -> Bool {
         guard let due, underWay > 0, held.count < Self.enough, due > now else {
             let ended = held
@@ -61,8 +63,9 @@ public final class OutboundGroup: @unchecked Sendable {
 
     /// Sends requests together and returns at once.
     ///
-    /// - Parameter receive: called once for each request with its index, in the order they end: here for those that cannot
-    ///   be sent, otherwise on the loop thread, which it must not block: every transfer stands still meanwhile.
+    /// - Parameter receive: called once for each request with its index, in the order in which they end. For requests
+    ///   that cannot be sent it is called before this function returns; otherwise on the loop thread, which it must
+    ///   not block: every transfer stands still meanwhile.
     public func send(_ requests: [OutboundRequest], receive: @escaping @Sendable (Int, OutboundResult) -> Void) {
         var commands: [Mailbox.Command] = []
         var sent: [Int] = []
@@ -99,11 +102,12 @@ public final class OutboundGroup: @unchecked Sendable {
         return url
     }
 
-    /// Ends every request of the group as ``OutboundFailure/Reason/cancelled``, those sent later too; one that waits for a
-    /// connection when it would get one. Called by any task, at any time, any number of times.
+    /// Ends every request of the group as ``OutboundFailure/Reason/cancelled``, including those sent later. A request
+    /// that waits for a connection ends when it would get one. May be called by any task, at any time, any number of
+    /// times.
     public func cancel() {
         cancelled.store(true, ordering: .releasing)
-        // Refused only when the client is shutting down, which ends the transfers as well.
+        // The mailbox rejects it only when the client is shutting down, which ends the transfers as well.
         _ = mailbox.post([.cancelGroup(self)])
     }
 }

@@ -1,22 +1,23 @@
-/// How one request ended: an answer, a failure, or both (a status arrived, then the connection broke).
+/// The result of one request: a response, a failure, or both (a status arrived, then the connection broke).
 public struct OutboundResult: Sendable {
-    /// The status of the final answer, once its header was complete. A redirect is an answer like any other.
+    /// The status of the final response, once its header was complete. A redirect is a response like any other.
     public var status: Int?
-    /// The header fields of the final answer.
+    /// The header fields of the final response.
     public var headers: HeaderFields
     /// The first bytes of the body, at most ``ClientOptions/keptResponseBytes``.
     public var body: [UInt8]
-    /// Whether the answer's body was longer than what ``body`` holds.
+    /// True when the response body was longer than ``body``.
     public var truncated: Bool
-    /// Where the time went.
+    /// The durations of the transfer's phases.
     public var timings: OutboundTimings
-    /// The address the answer came from (or the last one connected to), numeric, without a port.
+    /// The address that the response came from (or the last one connected to), numeric, without a port.
     public var connectedAddress: String?
-    /// Why there is no complete answer; `nil` if there is one.
+    /// The reason why there is no complete response; `nil` when there is one.
     ///
     /// Stopping at ``ClientOptions/responseLimitBytes`` is not a failure.
     public var failure: OutboundFailure?
 
+    /// Creates a result.
     public init(
         status: Int? = nil, headers: HeaderFields = HeaderFields(), body: [UInt8] = [], truncated: Bool = false,
         timings: OutboundTimings = OutboundTimings(), connectedAddress: String? = nil,
@@ -32,17 +33,17 @@ public struct OutboundResult: Sendable {
     }
 }
 
-/// Where the time of a transfer went. What was not reached, or not needed on a kept connection, is zero.
+/// The durations of a transfer's phases. A phase that was not reached, or not needed on a reused connection, is zero.
 public struct OutboundTimings: Sendable, Equatable {
-    /// Waiting in the client for a connection; not part of ``total`` and not under its deadline.
+    /// Waiting in the client for a connection. Not part of ``total``, and not under its deadline.
     public var queued: Duration = .zero
-    /// Looking up the name.
+    /// The name lookup.
     public var dns: Duration = .zero
     /// Connecting, after the lookup.
     public var connect: Duration = .zero
     /// The TLS handshake, after connecting.
     public var tls: Duration = .zero
-    /// From the start of the transfer to the first byte of the answer.
+    /// From the start of the transfer to the first byte of the response.
     public var firstByte: Duration = .zero
     /// From the start of the transfer to its end.
     public var total: Duration = .zero

@@ -1,26 +1,31 @@
-/// An answer whose body is read as it comes.
+/// A response whose body is read as it arrives.
 ///
-/// For one reader. At most 64 KiB and one read of the socket wait in memory; beyond that the connection is not read,
-/// and TCP slows the sender down. Letting go of the stream and its iterator aborts the transfer.
+/// Supports one reader. At most 64 KiB and one read of the socket are buffered in memory; beyond that the connection
+/// is not read, and TCP slows the sender down. Releasing the stream and its iterator aborts the transfer.
 public struct OutboundStream: Sendable, AsyncSequence {
+    /// A piece of the body.
     public typealias Element = [UInt8]
+    /// The failure that ended the stream.
     public typealias Failure = OutboundFailure
 
-    /// The status of the answer.
+    /// The status of the response.
     public let status: Int
-    /// The header fields of the answer.
+    /// The header fields of the response.
     public let headers: HeaderFields
     let reader: StreamReader
 
+    /// Returns the iterator over the body.
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
-    /// Aborts the transfer; the reader, if it waits, gets ``OutboundFailure/Reason/cancelled``. Idempotent.
+    /// Aborts the transfer. A waiting reader gets ``OutboundFailure/Reason/cancelled``. Calling it again has no
+    /// further effect.
     public func cancel() { reader.cancel() }
 
+    /// Iterates over the body of the response.
     public struct Iterator: AsyncIteratorProtocol {
         let reader: StreamReader
 
-        /// The bytes that came since the last call, at least one; `nil` when the answer is complete.
+        /// Returns the bytes that arrived since the last call, at least one; `nil` when the response is complete.
         ///
         /// Cancelling the task aborts the transfer.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(OutboundFailure) -> [UInt8]? {
@@ -29,7 +34,7 @@ public struct OutboundStream: Sendable, AsyncSequence {
     }
 }
 
-/// The reading end; when the last holder lets go, the transfer is aborted.
+/// The reading end. When the last reference to it is released, the transfer is aborted.
 final class StreamReader: Sendable {
     private let transfer: Transfer
     private let buffer: StreamBuffer
@@ -53,7 +58,7 @@ final class StreamReader: Sendable {
         }
         switch outcome {
         case .bytes(let bytes, let mustResume):
-            // Refused only when the client is shutting down, and then the ending is on its way.
+            // The mailbox rejects it only when the client is shutting down, and then the stream is about to end.
             if mustResume { _ = mailbox.post([.resume(transfer)]) }
             return bytes
         case .end: return nil

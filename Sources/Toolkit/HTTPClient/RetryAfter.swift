@@ -1,18 +1,19 @@
 internal import Glibc
 
 extension HeaderFields {
-    /// How long the peer wants us to wait (`Retry-After`; RFC 9110, 10.2.3), from the given moment; `nil` when it did not
-    /// say so, or not in a form of the RFC. A date in the past is zero.
+    /// The time that the peer asks the client to wait (`Retry-After`; RFC 9110, 10.2.3), counted from `now` in Unix
+    /// seconds; `nil` when the field is absent or not in a form of the RFC. A date in the past gives zero.
     public func retryAfter(unixSeconds now: Int64) -> Duration? {
         self["retry-after"].flatMap { RetryAfter.parse($0, unixSeconds: now) }
     }
 }
 
-/// Reads the `Retry-After` field: seconds, or a date in any of the three forms a peer may write (RFC 9110, 5.6.7).
+/// Reads the `Retry-After` field: seconds, or a date in any of the three forms that a peer may write (RFC 9110,
+/// 5.6.7).
 enum RetryAfter {
     static func parse(_ text: String, unixSeconds now: Int64) -> Duration? {
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-            // More digits than a hundred years have is a very long time, not an error.
+            // A number of more than ten digits is a very long time, not an error.
             return .seconds(text.utf8.count > 10 ? 10_000_000_000 : Int64(text) ?? 0)
         }
         return date(text).map { .seconds(max($0 - now, 0)) }
@@ -22,7 +23,7 @@ enum RetryAfter {
     private static func date(_ text: String) -> Int64? {
         var words = text.split(separator: " ", omittingEmptySubsequences: true)
         guard words.count >= 4 else { return nil }
-        words.removeFirst()  // the day of the week, which says nothing new
+        words.removeFirst()  // the day of the week is redundant
         switch words.count {
         case 5:  // Sun, 06 Nov 1994 08:49:37 GMT
             return seconds(year: Int(words[2]), month: words[1], day: Int(words[0]), time: words[3])
@@ -31,7 +32,8 @@ enum RetryAfter {
         case 3:  // Sunday, 06-Nov-94 08:49:37 GMT
             let parts = words[0].split(separator: "-")
             guard parts.count == 3, let short = Int(parts[2]), (0..<100).contains(short) else { return nil }
-            // Two digits mean the century that puts the date nearest; for a moment to wait for that is ours.
+            // A two-digit year means the century that puts the date nearest to now, which for a retry time is the
+            // current one.
             return seconds(year: 2000 + short, month: parts[1], day: Int(parts[0]), time: words[1])
         default: return nil
         }

@@ -1,11 +1,11 @@
 import CCurl
 import Glibc
 
-/// Has libcurl begin a TLS handshake with nobody, to learn whether it can read certificates and keys.
+/// Lets libcurl begin a TLS handshake without a peer, to find out if it can read certificates and keys.
 ///
-/// It reads a certificate and its key once a connection stands, and authorities when it waits for the answer to its hello
-/// (in some versions both at once). So it is given a connection, to a socket of our own, whose other end is closed before
-/// the hello. What is tried is the very code that will read them later.
+/// libcurl reads a certificate and its key once a connection is open, and the authorities when it waits for the
+/// response to its hello (some versions read both at once). It is therefore given a connection to a local socket whose
+/// other end is closed before the hello. This runs the same code that will later read the identity.
 final class ClientIdentityCheck {
     private let curl: UnsafeMutableRawPointer
     private let listener: Listener
@@ -41,7 +41,7 @@ final class ClientIdentityCheck {
         try begin(pair, pair.certificate, refusedWith: CURLE_SSL_CERTPROBLEM, .privateKey)
     }
 
-    /// - Parameter authorities: always some, as the system's would be read in full for nothing.
+    /// - Parameter authorities: never empty, because libcurl would otherwise read all of the system's for nothing.
     private func begin(
         _ pair: ClientIdentity.Pair?, _ authorities: [UInt8], refusedWith refusal: CURLcode,
         _ reason: ClientIdentityError.Reason
@@ -52,7 +52,7 @@ final class ClientIdentityCheck {
         setting.bytes(CURLOPT_CAINFO_BLOB, authorities)
         guard setting.code == CURLE_OK else { throw ClientIdentityError(.notChecked) }
         switch curl_easy_perform(curl) {
-        // The handshake had begun, and there was nobody.
+        // The handshake began and found no peer, so everything was read.
         case CURLE_SSL_CONNECT_ERROR: return
         case refusal: throw ClientIdentityError(reason)
         default: throw ClientIdentityError(.notChecked)

@@ -2,21 +2,22 @@ internal import CCurl
 import CLinux
 internal import Glibc
 
-/// One libcurl easy handle, set up once and used for one transfer after another.
+/// One libcurl easy handle, configured once and reused for many transfers.
 ///
-/// libcurl keeps an unretained pointer to this object (`WRITEDATA` and its kind). The engine holds every handle it made
-/// until the multi handle is gone, so the pointer is good whenever libcurl calls back.
+/// libcurl keeps an unretained pointer to this object (`WRITEDATA` and similar options). The ``TransferLoop`` keeps
+/// every handle until the multi handle is gone, so the pointer is valid whenever libcurl calls back.
 final class EasyHandle {
     let curl: UnsafeMutableRawPointer
-    /// What the callbacks work for; set while the handle is in the multi handle.
+    /// The transfer that the callbacks work for; set while the handle is in the multi handle.
     var transfer: Transfer?
     private let transferLoop: Unmanaged<TransferLoop>
     private let errorText: UnsafeMutablePointer<CChar>
-    /// Whether the last transfer had an identity, a method that had to be told, and which deadline: they are still set.
+    /// The options that the last transfer has set and that are still in effect: an identity, an explicit method, and a
+    /// deadline.
     private var hasIdentity = false
     private var hasOwnMethod = false
     private var totalTimeout: Duration?
-    /// Of certificate authorities: the system's, unless there is a file to be trusted instead.
+    /// The system's directory of certificate authorities; `nil` when a file is trusted instead.
     private let authorityDirectory: String?
 
     /// - Returns: `nil` when there is no memory.
@@ -35,12 +36,12 @@ final class EasyHandle {
         errorText.deallocate()
     }
 
-    /// What libcurl has to say about the last failure, empty if nothing.
+    /// libcurl's message about the last failure; empty when there is none.
     var errorMessage: String { String(cString: errorText) }
 
     // MARK: One transfer
 
-    /// Points the handle at a transfer's request.
+    /// Configures the handle for a transfer's request.
     func prepare(for transfer: Transfer) -> CURLcode {
         self.transfer = transfer
         errorText.pointee = 0
@@ -70,11 +71,11 @@ final class EasyHandle {
         return setting.code
     }
 
-    /// Lets go of the transfer. To be called outside the multi handle only: libcurl reads the pointers of a request as long
-    /// as it is in, and not after.
+    /// Releases the transfer. Call it only when the handle is outside the multi handle: until then libcurl reads the
+    /// request's memory.
     func clear() { transfer = nil }
 
-    /// Lets a paused transfer go on; libcurl may call back before this returns.
+    /// Resumes a paused transfer; libcurl may call back before this returns.
     func resume() -> CURLcode { curl_easy_pause(curl, CURLPAUSE_CONT) }
 
     // MARK: What a transfer took
@@ -92,20 +93,20 @@ final class EasyHandle {
         return timings
     }
 
-    /// Whether the name was resolved, or needed no resolving.
+    /// True when the name was resolved, or needed no resolving.
     var hasLookedUp: Bool { microseconds(CURLINFO_NAMELOOKUP_TIME_T) > 0 }
 
-    /// Whether there was a connection ready to send on.
+    /// True when a connection was ready to send on.
     var hasConnected: Bool { microseconds(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
-    /// `errno` of the last failed connect.
+    /// The `errno` of the last failed connect.
     var systemError: Int32 {
         var value = 0
         shim_easy_get_long(curl, CURLINFO_OS_ERRNO, &value)
         return Int32(truncatingIfNeeded: value)
     }
 
-    /// The numeric address of the connection last used.
+    /// The numeric address of the connection that was used last.
     var address: String? {
         var text: UnsafePointer<CChar>?
         shim_easy_get_text(curl, CURLINFO_PRIMARY_IP, &text)
@@ -128,24 +129,24 @@ final class EasyHandle {
         setting.long(CURLOPT_FOLLOWLOCATION, 0)
         setting.text(CURLOPT_PROTOCOLS_STR, "http,https")
         setting.long(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
-        // The empty string, not an absent one: that would mean the environment's.
+        // An empty string: without one libcurl would use the environment's proxy.
         setting.text(CURLOPT_PROXY, "")
-        // Nor is it asked for exceptions.
+        // This keeps libcurl from reading the exceptions in the environment.
         setting.text(CURLOPT_NOPROXY, "*")
         setting.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         setting.long(CURLOPT_TCP_NODELAY, 1)
         setting.long(CURLOPT_PATH_AS_IS, 1)
         setting.long(CURLOPT_DISALLOW_USERNAME_IN_URL, options.addressGuard.isEnabled ? 1 : 0)
-        // Otherwise ending a transfer whose name is still being resolved waits for the resolver's thread, and one
-        // silent name server would stop the loop for all.
+        // Without this option, ending a transfer whose name is still being resolved waits for the resolver's thread,
+        // and one silent name server would stop the loop for all transfers.
         setting.long(CURLOPT_QUICK_EXIT, 1)
-        // Connections idle for longer are more likely closed at the other end than good.
+        // A connection that has been idle for longer is more likely closed at the other end than usable.
         setting.long(CURLOPT_MAXAGE_CONN, 60)
         setting.long(CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
         setting.text(CURLOPT_USERAGENT, options.userAgent)
         if let file = options.caFile { setting.text(CURLOPT_CAINFO, file) }
         setting.text(CURLOPT_CAPATH, authorityDirectory)
-        // Without one OpenSSL asks the terminal for the pass phrase of an encrypted key.
+        // Without a pass phrase, OpenSSL would ask for that of an encrypted key on the terminal.
         setting.text(CURLOPT_KEYPASSWD, "")
         // Zero would mean 300 s.
         setting.long(CURLOPT_CONNECTTIMEOUT_MS, options.connectTimeout.milliseconds)
@@ -169,7 +170,7 @@ final class EasyHandle {
             let mayGoOut = EasyHandle.with(context) { $0.mayRequest(at: address) } ?? false
             return mayGoOut ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
-        // The multi handle's, as a connection outlives the transfer that opened it.
+        // The multi handle's data, because a connection outlives the transfer that opened it.
         setting.pointer(CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(multi).toOpaque())
         setting.onCloseSocket { context, descriptor in
             context.map { Multi.from($0).forget(descriptor) }
@@ -178,7 +179,7 @@ final class EasyHandle {
         return setting.code == CURLE_OK
     }
 
-    /// What libcurl was built to search.
+    /// The directory of authorities that libcurl was built to search.
     private static let systemDirectory = curl_version_info(shim_version_now).pointee.capath.map { String(cString: $0) }
 
     private static func with<Result>(
@@ -199,20 +200,21 @@ final class EasyHandle {
         return transferLoop._withUnsafeGuaranteedRef { $0.received(header: line, for: transfer) }
     }
 
-    /// A receiver that answers without end fills what the kernel holds for us before its connection is closed: megabytes for
-    /// each, unless it is told that no more than an answer may have is wanted. To be said before connecting.
+    /// Limits the socket's receive buffer. A receiver whose response never ends fills that buffer before its
+    /// connection is closed, which takes megabytes for each connection without a limit. Must be set before connecting.
     private func boundReceiving(on descriptor: Int32, _ options: ClientOptions) {
         guard options.responseLimitBytes <= Self.smallAnswer else { return }
         var bytes = Int32(options.responseLimitBytes + options.responseHeaderLimitBytes)
-        // Where it is refused, the kernel's own size serves too.
+        // If the kernel rejects the value, its default size works as well.
         _ = setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Longer answers want the window to grow with the distance.
+    /// The largest response limit for which the receive buffer is limited. For longer responses the window has to grow
+    /// with the round-trip time.
     private static let smallAnswer = 128 * 1024
 
-    /// Opens the socket for one candidate address, after the name was resolved and before anything is sent: the one place
-    /// where the address checked is certainly the address connected to.
+    /// Opens the socket for one candidate address, after the name was resolved and before anything is sent. This is
+    /// the one place where the address that is checked is certain to be the address that is connected to.
     private func openSocket(_ candidate: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
         guard let transfer, let candidate, let address = shim_sockaddr(candidate).flatMap(IPAddress.init) else {
             return shim_bad_socket
@@ -237,8 +239,9 @@ final class EasyHandle {
         return descriptor
     }
 
-    /// Whether the request may go out on the connection it was given, which may have been kept since the list was another
-    /// one. Where it never was, every connection has been checked by it. One that is refused is closed.
+    /// True when the request may be sent on the connection that libcurl has chosen. The connection may have been
+    /// opened under an earlier list of the guard. If the list has never been replaced, it has checked every
+    /// connection. A connection that is rejected is closed.
     private func mayRequest(at address: UnsafePointer<CChar>?) -> Bool {
         guard let transfer else { return false }
         let addressGuard = transferLoop._withUnsafeGuaranteedRef { $0.options.addressGuard }
@@ -251,7 +254,8 @@ final class EasyHandle {
 }
 
 extension TransferLoop {
-    /// What libcurl's result means; `nil` where reading was stopped on purpose and the answer is good.
+    /// Translates libcurl's result into a failure; `nil` when reading was stopped on purpose and the response is
+    /// valid.
     func failure(of transfer: Transfer, _ code: CURLcode, _ handle: EasyHandle) -> OutboundFailure? {
         if code == CURLE_WRITE_ERROR, transfer.response.reachedBodyLimit { return nil }
         let message = handle.errorMessage
@@ -268,20 +272,21 @@ extension TransferLoop {
         case CURLE_COULDNT_RESOLVE_HOST: .dns
         case CURLE_COULDNT_CONNECT: connectReason(transfer, handle)
         case CURLE_OPERATION_TIMEDOUT:
-            // A deadline so short that nothing was begun is still not the name server's fault where there is no name.
+            // With a deadline so short that nothing was begun, a numeric host still counts as a connect timeout: there
+            // was no name to look up.
             handle.hasConnected ? .timeout : handle.hasLookedUp || transfer.url.isNumeric ? .connectTimeout : .dns
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
             CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CLIENTCERT,
             CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED,
             CURLE_SSL_CRL_BADFILE, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_USE_SSL_FAILED:
             .tls
-        // 7.88 reports a malformed chunk as a failure to receive; only the text tells.
+        // libcurl 7.88 reports a malformed chunk as a receive error; only the message shows the cause.
         case CURLE_RECV_ERROR where text.hasSuffix("in chunked-encoding"): .responseInvalid
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_PARTIAL_FILE: .reset
         case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED, CURLE_BAD_FUNCTION_ARGUMENT: .requestInvalid
         case CURLE_UNSUPPORTED_PROTOCOL where !handle.hasConnected: .requestInvalid
         case CURLE_OUT_OF_MEMORY: .overloaded
-        // The only callback that aborts asks the guard.
+        // The only callback that aborts is the one that asks the guard.
         case CURLE_ABORTED_BY_CALLBACK: .blockedAddress
         default: .responseInvalid
         }
@@ -295,7 +300,7 @@ extension TransferLoop {
 }
 
 extension IPAddress {
-    /// The address of a socket address; `nil` for families other than the internet's.
+    /// Reads an IP address from a socket address; `nil` for other address families.
     init?(_ address: UnsafePointer<sockaddr>) {
         let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {

@@ -3,32 +3,32 @@ internal import CLinux
 internal import Glibc
 internal import Locking
 
-/// The libcurl multi handle and the epoll set it is driven by.
+/// The libcurl multi handle and the epoll set that drives it.
 ///
-/// Used by the loop thread only. libcurl keeps an unretained pointer to this object for its socket and timer callbacks
+/// Used only on the loop thread. libcurl keeps an unretained pointer to this object for its socket and timer callbacks
 /// and for closing sockets; `deinit` ends libcurl's use of it.
 final class Multi {
     private let curl: UnsafeMutableRawPointer
     private let poll: Int32
-    /// What is known of each descriptor, by its number.
+    /// The state of each descriptor, indexed by its number.
     private var sockets: [Socket] = []
-    /// When libcurl wants to be called although nothing happened.
+    /// The time at which libcurl wants to be called even if nothing happens.
     private(set) var timerDue: UInt64?
 
     private var hasEnded = false
 
     private struct Socket {
-        /// What epoll watches for.
+        /// The events that epoll watches for.
         var registered: UInt32 = 0
-        /// What libcurl wants to hear of; zero when nothing.
+        /// The events that libcurl wants; zero for none.
         var wanted: UInt32 = 0
-        /// Whether we opened it, and so hear of its closing.
+        /// True when this client opened the descriptor and is therefore notified when it is closed.
         var isOurs = false
     }
 
     /// - Parameters:
-    ///   - wakeSignal: reported by ``wait(until:)`` as an event of no socket.
-    ///   - connections: the most connections kept, in use or idle.
+    ///   - eventFD: reported by ``wait(until:)`` as an event of no socket.
+    ///   - connections: the most open connections, in use or idle.
     init(eventFD: EventFD, connections: Int) throws(ClientError) {
         poll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard poll >= 0 else { throw ClientError.system("epoll_create1") }
@@ -61,7 +61,8 @@ final class Multi {
 
     deinit { end() }
 
-    /// Closes the connections that are kept, through the callbacks above, and everything else. To be used no more.
+    /// Closes the open connections, through the callbacks above, and all other resources. The object must not be used
+    /// afterwards.
     func end() {
         guard !hasEnded else { return }
         hasEnded = true
@@ -69,7 +70,7 @@ final class Multi {
         close(poll)
     }
 
-    /// libcurl's own start, once for the process; its message if that failed.
+    /// Initializes libcurl once for the process. Contains the error message if that failed.
     static let startFailure: String? = {
         let code = curl_global_init(shim_global_default)
         return code == CURLE_OK ? nil : String(cString: curl_easy_strerror(code))
@@ -81,29 +82,29 @@ final class Multi {
 
     func add(_ handle: EasyHandle) -> CURLMcode { curl_multi_add_handle(curl, handle.curl) }
 
-    /// Takes a handle out; a transfer that is not finished loses its connection.
+    /// Removes a handle; a transfer that is not finished loses its connection.
     func remove(_ handle: EasyHandle) { curl_multi_remove_handle(curl, handle.curl) }
 
     // MARK: Turning
 
-    /// Waits for sockets, the wake descriptor or the deadline, and lets libcurl work on what happened.
+    /// Waits for sockets, the eventfd or the deadline, and lets libcurl handle the events.
     func wait(until deadline: UInt64?) {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
             let count = epoll_wait(poll, events.baseAddress, Int32(events.count), Self.milliseconds(until: deadline))
-            // Less than zero is EINTR, the only error a good descriptor can have here: nothing happened.
+            // A negative count is EINTR, the only error possible with a valid descriptor: nothing happened.
             for index in 0..<max(Int(count), 0) { dispatch(events[index]) }
         }
         runTimer()
     }
 
-    /// Lets libcurl do what is due now: its timeouts, and the transfers just added.
+    /// Lets libcurl do what is due now: its timeouts, and the transfers that were just added.
     func runTimer() {
         guard let due = timerDue, due <= uptimeNanoseconds() else { return }
         timerDue = nil
         act(shim_socket_timeout, 0)
     }
 
-    /// The next transfer that is over.
+    /// Returns the next finished transfer and its result.
     func nextFinished() -> (EasyHandle, CURLcode)? {
         var remaining: Int32 = 0
         while let message = curl_multi_info_read(curl, &remaining) {
@@ -118,10 +119,11 @@ final class Multi {
 
     private func dispatch(_ event: epoll_event) {
         let descriptor = event.data.fd
-        // The wake descriptor has no entry or none wanted: it has done its work by ending the wait.
+        // The eventfd has no entry, or no wanted events: its purpose was to end the wait.
         guard let socket = entry(descriptor), socket.registered != 0 else { return }
         guard socket.wanted != 0 else {
-            // Readable while idle: the peer closed it. libcurl finds that out when it next picks the connection.
+            // Readable while idle: the peer has closed the connection. libcurl finds that out when it next picks the
+            // connection.
             sockets[Int(descriptor)].registered = 0
             control(EPOLL_CTL_DEL, descriptor, 0)
             return
@@ -142,7 +144,7 @@ final class Multi {
         guard let deadline else { return -1 }
         let now = uptimeNanoseconds()
         guard deadline > now else { return 0 }
-        // Rounded up: waking early would spin until the moment comes.
+        // Rounded up: waking early would spin until the deadline.
         return Int32(clamping: (deadline - now + 999_999) / 1_000_000)
     }
 
@@ -166,8 +168,9 @@ final class Multi {
             }
         if socket.wanted == socket.registered { return }
         if socket.wanted == 0 {
-            // A kept connection is left in the set, as it is mostly wanted again: two system calls saved for each
-            // request. Not so with descriptors of libcurl's own (its resolver's), whose closing nobody tells us.
+            // An idle connection stays in the epoll set, because it is mostly needed again: this saves two system
+            // calls per request. That is not possible for libcurl's own descriptors (its resolver's), because nothing
+            // reports when they are closed.
             if socket.isOurs, socket.registered == EPOLLIN.rawValue { return }
             control(EPOLL_CTL_DEL, descriptor, 0)
             socket.registered = 0
@@ -176,13 +179,13 @@ final class Multi {
         }
     }
 
-    /// A socket was opened for libcurl by us.
+    /// Records a socket that this client has opened for libcurl.
     func own(_ descriptor: curl_socket_t) {
         while sockets.count <= Int(descriptor) { sockets.append(Socket()) }
         sockets[Int(descriptor)] = Socket(isOurs: true)
     }
 
-    /// A socket of ours is about to be closed, which takes it out of the epoll set.
+    /// Forgets a socket that is about to be closed, which removes it from the epoll set.
     func forget(_ descriptor: curl_socket_t) {
         if entry(descriptor) != nil { sockets[Int(descriptor)] = Socket() }
     }
@@ -200,11 +203,11 @@ final class Multi {
     }
 }
 
-/// An eventfd by which a task ends the loop's wait. Watched edge-triggered, so it never has to be read.
+/// An eventfd with which a task ends the loop's wait. Watched edge-triggered, so it never has to be read.
 final class EventFD: Sendable {
     let descriptor: Int32
 
-    /// - Throws: when the system has no descriptor to give.
+    /// - Throws: ``ClientError`` when the system has no descriptor left.
     init() throws(ClientError) {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard descriptor >= 0 else { throw ClientError.system("eventfd") }
@@ -213,7 +216,7 @@ final class EventFD: Sendable {
     deinit { close(descriptor) }
 
     func raise() {
-        // Fails only when the counter is about to overflow, and then the loop is being woken anyway.
+        // The write fails only when the counter is about to overflow, and then the loop is being woken already.
         _ = eventfd_write(descriptor, 1)
     }
 }

@@ -1,15 +1,16 @@
 internal import CCurl
 
-/// A request as libcurl reads it: header list, URL, method and body in one block of memory that stays where it is.
+/// A request in the form that libcurl reads: header list, URL, method and body in one block of memory with a fixed
+/// address.
 ///
-/// libcurl keeps pointers to the header list and the body until the transfer is over. Built by the task that sends, so
-/// that the one loop thread copies nothing; one allocation in place of two for each header.
+/// libcurl keeps pointers to the header list and the body until the transfer is over. The block is built by the task
+/// that sends, so that the single loop thread copies nothing. It needs one allocation instead of two for each header.
 struct PreparedRequest: ~Copyable {
-    /// How a request with this method and body is asked of libcurl.
+    /// The kind of transfer that libcurl is configured for, depending on method and body.
     enum Shape { case get, head, withoutBody, withBody }
 
     let shape: Shape
-    /// Whether libcurl has to be told the method, which it would not think of by itself.
+    /// True when libcurl must be given the method explicitly.
     let hasOwnMethod: Bool
     let bodyCount: Int
     private let memory: UnsafeMutableRawPointer
@@ -20,11 +21,12 @@ struct PreparedRequest: ~Copyable {
     var headers: UnsafeMutablePointer<curl_slist> { memory.assumingMemoryBound(to: curl_slist.self) }
     var url: UnsafePointer<CChar> { text(at: urlOffset) }
     var method: UnsafePointer<CChar> { text(at: methodOffset) }
-    /// Not `nil` for an empty body either: without a pointer libcurl would read one from standard input.
+    /// The body. Not `nil` for an empty body either: without a pointer libcurl would read the body from standard
+    /// input.
     var body: UnsafeMutableRawPointer { memory + bodyOffset }
 
-    /// Lines that keep libcurl from adding its own: `Expect` would cost a round trip that many receivers answer late or
-    /// never, and a body is no form unless the caller says so.
+    /// Header fields that libcurl must not add by itself: `Expect` would cost a round trip that many receivers answer
+    /// late or never, and the `Content-Type` that libcurl would add declares a form.
     private static let suppressed = ["Expect", "Content-Type"]
 
     /// - Throws: ``OutboundFailure/Reason/requestInvalid`` for a method or field that would not stay within its line.
@@ -53,7 +55,7 @@ struct PreparedRequest: ~Copyable {
             if index < request.headers.count {
                 let field = request.headers[index]
                 writer.append(field.name)
-                // libcurl reads `name:` as the wish to send no such field; an empty one is written with a semicolon.
+                // libcurl reads `name:` as a request to omit the field; an empty field is written with a semicolon.
                 writer.append(field.value.isEmpty ? ";" : ": ")
                 writer.append(field.value)
             } else {
@@ -96,7 +98,7 @@ struct PreparedRequest: ~Copyable {
         }
     }
 
-    /// RFC 9110, 5.6.2.
+    /// True for a token (RFC 9110, 5.6.2).
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && all(text) { byte in
@@ -108,19 +110,21 @@ struct PreparedRequest: ~Copyable {
             }
     }
 
-    /// RFC 9110, 5.5: no control characters but the tab. CR, LF and NUL would begin a line of the attacker's.
+    /// True for a valid field value (RFC 9110, 5.5): no control characters except the tab. CR, LF and NUL would let an
+    /// attacker begin a new line.
     private static func isFieldValue(_ text: String) -> Bool {
         all(text) { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
     }
 
-    /// Over the string's own memory, where it has some: looking at each byte through its view costs several times as much.
+    /// Tests all bytes in the string's own memory, where it has some: reading each byte through the string's view
+    /// costs several times as much.
     @inline(__always)
     private static func all(_ text: String, _ isGood: (UInt8) -> Bool) -> Bool {
         text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isGood) } ?? text.utf8.allSatisfy(isGood)
     }
 }
 
-/// Writes C strings one behind the other. Space was counted before.
+/// Writes C strings one after another into memory whose size was computed before.
 private struct Writer {
     var position: UnsafeMutableRawPointer
 

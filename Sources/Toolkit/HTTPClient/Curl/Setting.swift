@@ -1,6 +1,6 @@
 import CCurl
 
-/// Sets options of an easy handle one after the other and remembers the first that was refused.
+/// Sets options of an easy handle and remembers the first error.
 struct Setting {
     private let curl: UnsafeMutableRawPointer
     private(set) var code = CURLE_OK
@@ -11,41 +11,41 @@ struct Setting {
 
     mutating func offset(_ option: CURLoption, _ value: curl_off_t) { note(shim_easy_set_offset(curl, option, value)) }
 
-    /// Copied by libcurl.
+    /// Sets a text, which libcurl copies.
     mutating func text(_ option: CURLoption, _ value: UnsafePointer<CChar>?) {
         note(shim_easy_set_text(curl, option, value))
     }
 
-    /// Kept by libcurl as it is.
+    /// Sets a pointer, which libcurl keeps.
     mutating func pointer(_ option: CURLoption, _ value: UnsafeMutableRawPointer?) {
         note(shim_easy_set_pointer(curl, option, value))
     }
 
-    /// Kept by libcurl as it is.
+    /// Sets the header list, to which libcurl keeps a pointer.
     mutating func headers(_ value: UnsafeMutablePointer<curl_slist>?) { note(shim_easy_set_headers(curl, value)) }
 
-    /// Copied by libcurl; `nil` for none.
+    /// Sets bytes, which libcurl copies; `nil` for none.
     mutating func bytes(_ option: CURLoption, _ value: [UInt8]?) {
         guard let value else { return note(shim_easy_set_bytes(curl, option, nil, 0)) }
         value.withUnsafeBytes { note(shim_easy_set_bytes(curl, option, $0.baseAddress, $0.count)) }
     }
 
-    /// By when an answer must be there as a whole; `nil` for one that is read as it comes.
+    /// Sets the time within which the whole response must arrive; `nil` for a response that is read as it arrives.
     mutating func deadline(_ timeout: Duration?) {
-        // An answer read whole keeps its chunks' framing, which counts towards its limit; see ``ChunkDecoder``.
+        // A response that is read whole keeps its chunk framing, which counts towards its limit; see ``ChunkDecoder``.
         long(CURLOPT_HTTP_TRANSFER_DECODING, timeout == nil ? 1 : 0)
-        // Zero means "no deadline", so none is ever rounded down to it.
+        // Zero means "no deadline"; durations are never rounded down to it.
         long(CURLOPT_TIMEOUT_MS, timeout.map { $0.milliseconds } ?? 0)
     }
 
-    /// Everything about who we are and whom we trust in the TLS handshake.
+    /// Sets the client certificate and the trusted authorities of the TLS handshake.
     ///
-    /// - Parameter directory: of certificate authorities, searched where the identity has none of its own.
+    /// - Parameter directory: a directory of certificate authorities, searched when the identity has none of its own.
     mutating func identity(_ identity: ClientIdentity?, directory: String?) {
         bytes(CURLOPT_SSLCERT_BLOB, identity?.pair?.certificate)
         bytes(CURLOPT_SSLKEY_BLOB, identity?.pair?.key)
         bytes(CURLOPT_CAINFO_BLOB, identity?.authorities)
-        // libcurl adds the directory to the authorities given, instead of preferring these.
+        // libcurl adds the directory to the given authorities instead of replacing it by them.
         text(CURLOPT_CAPATH, identity?.authorities == nil ? directory : nil)
     }
 

@@ -1,22 +1,23 @@
 internal import CCurl
 internal import Locking
 
-/// The loop: takes commands from the mailbox, drives libcurl, hands out answers.
+/// The client's event loop: takes commands from the mailbox, drives libcurl and delivers results.
 ///
-/// Made by ``Client`` and given to its thread, which alone touches it from then on; that makes it safe to send there.
+/// Created by ``Client`` and passed to its thread, which alone uses it from then on. That makes it safe to send to the
+/// thread.
 final class TransferLoop: @unchecked Sendable {
     let options: ClientOptions
     let multi: Multi
     private let mailbox: Mailbox
     private var hostLimits: HostLimits<Transfer>
-    /// Every handle there is, at most one for each connection allowed.
+    /// All handles, at most one for each connection allowed.
     private var handles: [EasyHandle] = []
     private var idle: [EasyHandle] = []
-    /// Groups that hold results.
+    /// The groups that hold results.
     private var lingering: [OutboundGroup] = []
-    /// Before this moment no stream can have been silent for too long.
+    /// No stream can exceed its idle timeout before this time.
     private var idleCheckDue: UInt64?
-    /// Before this moment no request can have waited for too long.
+    /// No request can exceed its queue timeout before this time.
     private var queueCheckDue: UInt64?
 
     init(options: ClientOptions, mailbox: Mailbox) throws(ClientError) {
@@ -27,7 +28,7 @@ final class TransferLoop: @unchecked Sendable {
             limit: options.maxConnections, hostLimit: options.perHostConnections, waitingLimit: options.waitingLimit)
     }
 
-    /// Turns until the mailbox is closed, then ends everything.
+    /// Runs until the mailbox is closed, then ends everything.
     func run() {
         while true {
             let (commands, isClosed) = mailbox.take()
@@ -36,7 +37,7 @@ final class TransferLoop: @unchecked Sendable {
             settle()
             handOver()
             if isClosed { break }
-            // After work there may be more in the box already: look at the sockets, but do not sleep.
+            // After work there may be more commands already: check the sockets without sleeping.
             multi.wait(until: commands.isEmpty ? nextDeadline : 0)
             endSilentStreams()
             settle()
@@ -46,7 +47,7 @@ final class TransferLoop: @unchecked Sendable {
         stop()
     }
 
-    /// Asked in every turn, so it makes no list of them.
+    /// The next time at which the loop must act. Computed in every turn, so without creating an array.
     private var nextDeadline: UInt64? {
         var next = min(multi.timerDue ?? .max, idleCheckDue ?? .max, queueCheckDue ?? .max)
         for group in lingering { next = min(next, group.due ?? .max) }
@@ -69,7 +70,7 @@ final class TransferLoop: @unchecked Sendable {
         lingering = []
         idle = []
         handles = []
-        // Now rather than when the thread lets go of this: whoever waits for the end may count on closed connections.
+        // Not left to the deallocation of this object: a caller that waits for the end may rely on closed connections.
         multi.end()
     }
 
@@ -117,7 +118,7 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    /// Answers one that never started.
+    /// Delivers a failure for a transfer that never started.
     private func drop(_ transfer: Transfer, _ reason: OutboundFailure) {
         transfer.phase = .finished
         deliver(OutboundResult(failure: reason), to: transfer)
@@ -126,7 +127,7 @@ final class TransferLoop: @unchecked Sendable {
     private func cancel(_ transfer: Transfer) {
         switch transfer.phase {
         case .posted, .finished:
-            // Posted: the cancellation overtook the start, which will find the transfer marked.
+            // The cancellation has overtaken the start, which will find the transfer marked as cancelled.
             return
         case .active:
             finish(transfer, Self.cancelled)
@@ -136,7 +137,7 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    /// Those that wait find out when they would start.
+    /// Cancels the active requests of a group. Those that wait are cancelled when they would start.
     private func cancel(_ group: OutboundGroup) {
         for handle in handles {
             if let transfer = handle.transfer, transfer.group === group { finish(transfer, Self.cancelled) }
@@ -190,7 +191,7 @@ final class TransferLoop: @unchecked Sendable {
         return handle
     }
 
-    /// Hands out what libcurl finished, and starts who waited for the room.
+    /// Delivers the results of finished transfers, and starts waiting requests in the freed places.
     private func settle() {
         while true {
             while let (handle, code) = multi.nextFinished() {
@@ -199,7 +200,7 @@ final class TransferLoop: @unchecked Sendable {
             }
             guard let (transfer, lane) = hostLimits.next() else { return }
             start(transfer, lane)
-            // Started ones go out before the next sleep; one that failed at once has made room again.
+            // Started transfers are sent before the next sleep; one that failed at once has freed its place again.
             multi.runTimer()
         }
     }
@@ -222,7 +223,7 @@ final class TransferLoop: @unchecked Sendable {
         deliver(result, to: transfer)
     }
 
-    /// Hands the answer to whoever waits, once.
+    /// Delivers the result to its receiver, once.
     private func deliver(_ result: OutboundResult, to transfer: Transfer) {
         let sink = transfer.sink
         transfer.sink = .done
@@ -236,7 +237,7 @@ final class TransferLoop: @unchecked Sendable {
 
     // MARK: What arrives
 
-    /// A header line, from within libcurl.
+    /// Handles a header line. Called by libcurl.
     func received(header line: UnsafeRawBufferPointer, for transfer: Transfer) -> Int {
         switch transfer.response.take(headerLine: line, limit: options.responseHeaderLimitBytes) {
         case .more: break
@@ -250,7 +251,7 @@ final class TransferLoop: @unchecked Sendable {
         return line.count
     }
 
-    /// A piece of the body, from within libcurl.
+    /// Handles a piece of the body. Called by libcurl.
     func received(body bytes: UnsafeRawBufferPointer, for transfer: Transfer) -> Int {
         if case .stream(let buffer) = transfer.sink {
             guard buffer.offer(bytes) else {
@@ -272,7 +273,7 @@ final class TransferLoop: @unchecked Sendable {
         idleCheckDue = nil
         for handle in handles {
             guard let transfer = handle.transfer, let timeout = transfer.idleTimeout else { continue }
-            // A paused one is silent because its reader is.
+            // A paused stream is silent because of its reader.
             if transfer.isPaused { transfer.lastArrival = now }
             let due = transfer.lastArrival &+ timeout.nanoseconds
             if due <= now {

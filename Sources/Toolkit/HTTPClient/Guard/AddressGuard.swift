@@ -1,33 +1,35 @@
 internal import Locking
 
-/// Decides which URLs and addresses a ``Client`` may connect to, so that a stranger's URL cannot reach into our network.
+/// Decides which URLs and addresses a ``Client`` may connect to, so that a URL from an untrusted user cannot reach
+/// into the operator's network.
 ///
-/// Two checks. ``check(_:)`` looks at the URL, when an endpoint is registered and before every transfer.
-/// ``permits(_:isPlain:)`` is asked by the client for the very address it is about to connect to, every time it opens a
-/// connection: a name that resolves differently the second time gains nothing. Once the list was replaced, it is asked
-/// before each request on a kept connection too.
+/// There are two checks. ``check(_:)`` examines the URL, when a webhook is registered and before every transfer. The
+/// client calls ``permits(_:isPlain:)`` with the very address that it is about to connect to, every time it opens a
+/// connection, so a name that resolves differently the second time gains nothing. Once the list was replaced, the
+/// client also calls it before each request on a reused connection. See docs/decisions/0010-address-guard.md.
 public struct AddressGuard: Sendable {
-    /// Ranges that are allowed although the table blocks them, and that may be reached over plain `http`.
+    /// Ranges that are allowed although the table blocks them. They may also be reached over plain `http`.
     ///
-    /// An address that embeds an IPv4 address (NAT64, 6to4, Teredo) needs that one to be permitted as well: listing the
-    /// NAT64 prefix of an IPv6-only network does not open 169.254.169.254 through it.
+    /// An address that embeds an IPv4 address (NAT64, 6to4, Teredo) is permitted only if the embedded address is
+    /// permitted too: listing the NAT64 prefix of an IPv6-only network does not open 169.254.169.254 through it.
     ///
-    /// One list for all copies of this guard: who replaces it changes what each of them permits from then on. Requests that
-    /// are on the wire end as they began; no other goes out on a connection to what is permitted no more.
+    /// All copies of a guard share one list: replacing it changes what each of them permits from then on. Requests
+    /// that are already being sent finish. No further request uses a connection to an address that is no longer
+    /// permitted.
     public var allowed: [AddressBlock] { list.withLock { $0.allowed } }
-    /// How often the list has become another one: what it said before may no longer hold.
+    /// The number of times that the list has been replaced. Results from an earlier generation may be outdated.
     var generation: UInt64 { list.withLock { $0.generation } }
     private let list: Lock<(allowed: [AddressBlock], generation: UInt64)>
-    /// Whether anything is checked at all.
+    /// False when nothing is checked.
     let isEnabled: Bool
 
-    /// Permits public addresses over `https`, and everything in `allowed` over `http` too.
+    /// Creates a guard that permits public addresses over `https`, and everything in `allowed` over `http` too.
     public init(allowing allowed: [AddressBlock] = []) {
         list = Lock((allowed, 0))
         isEnabled = true
     }
 
-    /// Permits everything. Only for programs whose user chose the URL, such as a command line client.
+    /// A guard that permits everything. Only for programs whose user chose the URL, such as a command line client.
     public static let disabled = AddressGuard(enabled: false)
 
     private init(enabled: Bool) {
@@ -35,21 +37,21 @@ public struct AddressGuard: Sendable {
         isEnabled = enabled
     }
 
-    /// Permits these ranges in place of those so far.
+    /// Replaces the list of allowed ranges.
     public func replace(allowed: [AddressBlock]) {
         list.withLock { list in
             if list.allowed != allowed { list = (allowed, list.generation + 1) }
         }
     }
 
-    /// Checks what a URL alone can tell, without resolving its host: for refusing an endpoint when it is registered.
+    /// Checks a URL without resolving its host, for rejecting a webhook when it is registered.
     ///
-    /// - Throws: ``URLRefusal``, whose text is safe to show to whoever gave the URL.
+    /// - Throws: ``URLRefusal``, whose message is safe to show to the person who supplied the URL.
     public func check(_ url: String) throws(URLRefusal) { _ = try review(url) }
 
-    /// Whether a connection to this very address may be opened.
+    /// Returns true when a connection to this address may be opened.
     ///
-    /// - Parameter isPlain: whether the connection would be without TLS.
+    /// - Parameter isPlain: true when the connection would not use TLS.
     public func permits(_ address: IPAddress, isPlain: Bool) -> Bool {
         guard isEnabled else { return true }
         let address = address.unmapped
@@ -59,7 +61,7 @@ public struct AddressGuard: Sendable {
         return !isPlain && !BlockedRanges.contain(address)
     }
 
-    /// Checks a URL and hands back its parts.
+    /// Checks a URL and returns its parts.
     func review(_ text: String) throws(URLRefusal) -> OutboundURL {
         guard let url = OutboundURL(text) else { throw URLRefusal(.malformed) }
         guard let scheme = url.scheme else { throw URLRefusal(.scheme) }
@@ -79,7 +81,7 @@ public struct AddressGuard: Sendable {
             if permits(address, isPlain: isPlain) { return }
             throw URLRefusal(permits(address, isPlain: false) ? .scheme : .address)
         case .name(let name):
-            // RFC 6761, 6.3: these names mean loopback wherever they are looked up.
+            // RFC 6761, 6.3: these names always mean loopback.
             if name == "localhost" || name.hasSuffix(".localhost") {
                 let loopback: [IPAddress] = [.v4(0x7f00_0001), .v6(0, 1)]
                 if !loopback.contains(where: { permits($0, isPlain: isPlain) }) { throw URLRefusal(.address) }
@@ -90,31 +92,32 @@ public struct AddressGuard: Sendable {
     }
 }
 
-/// Why a URL may not be used.
+/// The reason why a URL may not be used.
 public struct URLRefusal: Error, Sendable, Equatable {
-    /// The class of a refusal.
+    /// The class of a rejection.
     public enum Reason: Sendable, CaseIterable {
         /// Not an absolute URL in ASCII with a host.
         case malformed
-        /// A scheme other than `https`, or `http` to an address that is not allowed by list.
+        /// A scheme other than `https`; or `http`, unless the address is on the list of allowed ranges.
         case scheme
-        /// User name or password in the URL.
+        /// A user name or password in the URL.
         case userinfo
         /// A fragment in the URL.
         case fragment
-        /// A host that is neither a name nor a plainly spelled address.
+        /// A host that is neither a name nor a canonically spelled address.
         case host
-        /// A port of a service that must not be spoken to.
+        /// A port of a service that must not be contacted.
         case port
         /// An address in a blocked range.
         case address
     }
 
+    /// The class of the rejection.
     public let reason: Reason
 
     init(_ reason: Reason) { self.reason = reason }
 
-    /// One sentence for whoever gave the URL.
+    /// One sentence for the person who supplied the URL.
     public var message: String {
         switch reason {
         case .malformed: "The URL must be absolute and in ASCII, with a host: https://example.com/path"
@@ -129,10 +132,10 @@ public struct URLRefusal: Error, Sendable, Equatable {
     }
 }
 
-/// Ports above 1023 whose services could be made to act on bytes that happen to be an HTTP request.
+/// Ports above 1023 of services that might act on bytes which happen to be an HTTP request.
 ///
-/// Below 1024 only 80 and 443 are permitted, which covers SMTP, SSH, LDAP and their kind. The ephemeral range of Linux
-/// (from 32768) is left alone: whatever listens there was not put there by a service's convention.
+/// Below 1024 only 80 and 443 are permitted, which blocks SMTP, SSH, LDAP and similar services. The ephemeral range of
+/// Linux (from 32768) is not blocked: services there do not use a conventional port.
 enum BlockedPorts {
     private static let above1023: Set<UInt16> = [
         1433, 1434,  // SQL Server

@@ -1,8 +1,8 @@
-/// The ranges nobody outside may make us connect to.
+/// The address ranges that untrusted URLs may not reach.
 ///
-/// A table rather than the question "is it global?": stock answers to that let 64:ff9b::a9fe:a9fe and 2002:a9fe:a9fe::
-/// through (both lead to 169.254.169.254), and 224.0.0.1 and 192.88.99.1.
-/// Source: the IANA special-purpose address registries (RFC 6890) and the RFCs named.
+/// An explicit table instead of a test for "global" addresses: common implementations of that test admit
+/// 64:ff9b::a9fe:a9fe and 2002:a9fe:a9fe:: (both lead to 169.254.169.254), 224.0.0.1 and 192.88.99.1. Source: the IANA
+/// special-purpose address registries (RFC 6890) and the RFCs named.
 enum BlockedRanges {
     private static let v4: [AddressBlock] = [
         v4(0, 0, 0, 0, 8),  // this network
@@ -40,7 +40,7 @@ enum BlockedRanges {
         v6(0xff00_0000_0000_0000, 0, 8),  // multicast
     ]
 
-    /// Whether the address itself lies in a blocked range.
+    /// Returns true when the address itself lies in a blocked range.
     static func contain(_ address: IPAddress) -> Bool {
         switch address {
         case .v4: v4.contains { $0.contains(address) }
@@ -62,8 +62,8 @@ public struct AddressBlock: Sendable, Hashable {
     private let first: IPAddress
     private let prefixLength: Int
 
-    /// Parses `address/bits`; an address alone is a block of one. Bits set beyond the prefix are an error (`nil`), because
-    /// they are far more often a slip than meant.
+    /// Parses `address/bits`; an address alone is a block of one address. Returns `nil` for other texts, and when bits
+    /// are set beyond the prefix, because that is usually a mistake.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = IPAddress(String(parts[0])) else { return nil }
@@ -81,13 +81,14 @@ public struct AddressBlock: Sendable, Hashable {
         prefixLength = bits
     }
 
-    /// For tables in code, checked by the tests of the table.
+    /// Creates a block for the tables in code. The caller is responsible for a valid prefix length; tests check the
+    /// tables.
     init(_ first: IPAddress, _ prefixLength: Int) {
         self.first = Self.clear(first, beyond: prefixLength)
         self.prefixLength = prefixLength
     }
 
-    /// Whether the address lies in the block. An IPv4 address never lies in an IPv6 block, nor the other way around.
+    /// Returns true when the address lies in the block. An IPv4 address never lies in an IPv6 block, and vice versa.
     public func contains(_ address: IPAddress) -> Bool {
         Self.clear(address, beyond: prefixLength) == first
     }
@@ -103,5 +104,6 @@ public struct AddressBlock: Sendable, Hashable {
 }
 
 extension AddressBlock: CustomStringConvertible {
+    /// The block in CIDR notation.
     public var description: String { "\(first)/\(prefixLength)" }
 }

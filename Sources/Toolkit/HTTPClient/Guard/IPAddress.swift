@@ -2,16 +2,17 @@ internal import Glibc
 
 /// An IPv4 or IPv6 address.
 public enum IPAddress: Sendable, Hashable {
-    /// In host byte order: 127.0.0.1 is `0x7f00_0001`.
+    /// The address in host byte order: 127.0.0.1 is `0x7f00_0001`.
     case v4(UInt32)
     /// The first and the last eight bytes, in host byte order.
     case v6(UInt64, UInt64)
 
-    /// Parses the canonical spellings only: four decimal numbers without leading zeros, or RFC 4291 text without zone.
+    /// Parses the canonical spellings only: four decimal numbers without leading zeros, or RFC 4291 text without a
+    /// zone. Returns `nil` for any other text.
     ///
-    /// Not `getaddrinfo`, which takes `127.1`, `0x7f.1` and `2130706433` for 127.0.0.1.
+    /// Does not use `getaddrinfo`, which accepts `127.1`, `0x7f.1` and `2130706433` as 127.0.0.1.
     public init?(_ text: String) {
-        // `inet_pton` reads up to a NUL; what stood after it would go unchecked.
+        // `inet_pton` reads up to a NUL; text after it would not be checked.
         guard !text.utf8.contains(0) else { return nil }
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {
@@ -31,14 +32,15 @@ public enum IPAddress: Sendable, Hashable {
         }
     }
 
-    /// The IPv4 address of an IPv4-mapped IPv6 one (RFC 4291, 2.5.5.2), which is what the kernel connects to; any other
-    /// address as it is.
+    /// The IPv4 address of an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2), which is what the kernel connects to; any
+    /// other address unchanged.
     var unmapped: IPAddress {
         guard case .v6(0, let low) = self, low >> 32 == 0xffff else { return self }
         return .v4(UInt32(truncatingIfNeeded: low))
     }
 
-    /// The IPv4 address a translator or tunnel takes out of an IPv6 one and connects to.
+    /// The IPv4 address that a translator or tunnel extracts from an IPv6 address and connects to; `nil` when there is
+    /// none.
     var embedded: IPAddress? {
         guard case .v6(let high, let low) = self else { return nil }
         if high == 0x0064_ff9b_0000_0000, low >> 32 == 0 { return .v4(UInt32(truncatingIfNeeded: low)) }  // RFC 6052

@@ -1,31 +1,32 @@
-/// The parts of a URL that decide where a connection goes.
+/// The parts of a URL that determine where a connection goes.
 ///
-/// Stricter than libcurl, which parses the URL again: whatever two parsers could read differently (a backslash, a
-/// missing slash, a host in percent-encoding or outside ASCII) is refused here.
+/// Stricter than libcurl, which parses the URL again: everything that two parsers could read differently (a backslash,
+/// a missing slash, a host in percent-encoding or outside ASCII) is rejected here.
 struct OutboundURL: Sendable, Equatable {
     enum Scheme: String, Sendable { case http, https }
 
     enum Host: Sendable, Equatable {
         case name(String)
         case address(IPAddress)
-        /// Neither a name nor an address spelled canonically, such as `0x7f.1`.
+        /// Neither a name nor a canonically spelled address, such as `0x7f.1`.
         case doubtful
     }
 
     var scheme: Scheme?
     var host: Host
     var port: UInt16
-    /// Whether the host needs no looking up.
+    /// True when the host needs no name lookup.
     var isNumeric: Bool { if case .address = host { true } else { false } }
     var hasUserinfo: Bool
     var hasFragment: Bool
-    /// Scheme, host and port as one key: what shares connections.
+    /// Scheme, host and port as one key: requests with the same key may share connections.
     var authority: String
 
-    /// `https://` and a name of 253 bytes leave room for every path in use; beyond this it is an attack or a mistake.
+    /// The longest URL in bytes. `https://` and a name of 253 bytes leave room for every path in use; a longer URL is
+    /// an attack or a mistake.
     static let limitBytes = 8192
 
-    /// `nil` unless the text is an absolute URL in ASCII with a host and, if any, a valid port.
+    /// Parses a URL. Returns `nil` unless the text is an absolute URL in ASCII with a host and, if any, a valid port.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.limitBytes, bytes.allSatisfy(Self.isPlain),
@@ -71,7 +72,8 @@ struct OutboundURL: Sendable, Equatable {
 
     private static func host(_ text: String) -> Host? {
         if text.hasPrefix("[") {
-            // A zone (`%25eth0`) fails here too: it means an interface of ours, which no stranger has a use for.
+            // A zone (`%25eth0`) fails here too: it names a network interface of this machine, which no untrusted user
+            // needs.
             guard let address = IPAddress(String(text.dropFirst().dropLast())), case .v6 = address else { return nil }
             return .address(address)
         }
@@ -81,7 +83,8 @@ struct OutboundURL: Sendable, Equatable {
         guard name.utf8.count <= 253, labels.allSatisfy({ (1...63).contains($0.utf8.count) }),
             name.utf8.allSatisfy(isHostCharacter), let last = labels.last
         else { return nil }
-        // WHATWG URL, "ends in a number": what libc and browsers may take for an IPv4 address in some other notation.
+        // WHATWG URL, "ends in a number": a host that libc and browsers may read as an IPv4 address in another
+        // notation.
         if last.utf8.allSatisfy(isDigit) || last.hasPrefix("0x") { return .doubtful }
         return .name(String(name))
     }

@@ -1,9 +1,10 @@
-/// Who may start now and who waits: a limit for all, a limit for each host, and fairness between hosts.
+/// Decides which items may start and which must wait: one limit for all, one for each host, and fairness between
+/// hosts.
 ///
-/// Kept here rather than left to libcurl: its own queue of pending transfers is one for all hosts, so a host that is at
-/// its limit stands in the way of the others. Used by the loop thread only.
+/// Implemented here because libcurl has a single queue of pending transfers for all hosts, in which a host at its
+/// limit blocks the others. Used only on the loop thread.
 struct HostLimits<Item: AnyObject> {
-    /// What is under way and what waits for one host. An item keeps its lane, which saves a second look-up.
+    /// The active and waiting items of one host. An item keeps a reference to its lane, which saves a second lookup.
     final class Lane {
         fileprivate let key: String
         fileprivate var active = 0
@@ -14,11 +15,11 @@ struct HostLimits<Item: AnyObject> {
     }
 
     enum LaneAdmission {
-        /// Counted as active; start it.
+        /// The item counts as active: start it.
         case start(Lane)
-        /// Queued; ``next()`` hands it out when it may start.
+        /// The item is queued; ``next()`` returns it when it may start.
         case wait(Lane)
-        /// Too many wait already.
+        /// Too many items are waiting already.
         case refuse
     }
 
@@ -28,7 +29,7 @@ struct HostLimits<Item: AnyObject> {
     private var active = 0
     private var waiting = 0
     private var hostLimits: [String: Lane] = [:]
-    /// Lanes that have someone waiting and may have room, each at most once, served in turn.
+    /// The lanes that have waiting items and may have room, each at most once, served in turn.
     private var turns = FIFOQueue<Lane>()
 
     init(limit: Int, hostLimit: Int, waitingLimit: Int) {
@@ -54,7 +55,7 @@ struct HostLimits<Item: AnyObject> {
         return .wait(lane)
     }
 
-    /// The next item that may start, now counted as active.
+    /// Returns the next item that may start. It now counts as active.
     mutating func next() -> (Item, Lane)? {
         while active < limit, let lane = turns.popFirst() {
             lane.isInTurn = false
@@ -68,7 +69,7 @@ struct HostLimits<Item: AnyObject> {
         return nil
     }
 
-    /// An active item is done.
+    /// Records that an active item is done.
     mutating func release(_ lane: Lane) {
         active -= 1
         lane.active -= 1
@@ -76,17 +77,17 @@ struct HostLimits<Item: AnyObject> {
         closeIfUnused(lane)
     }
 
-    /// An item that was waiting gives up.
+    /// Removes an item that was waiting.
     mutating func withdraw(_ item: Item, from lane: Lane) {
         guard lane.waiting.remove(where: { $0 === item }) else { return }
         waiting -= 1
         closeIfUnused(lane)
     }
 
-    /// Everyone who waits, in no order.
+    /// All waiting items, in no particular order.
     var waitingItems: [Item] { hostLimits.values.flatMap { $0.waiting.all } }
 
-    /// Everyone who waits, no longer waiting.
+    /// Removes and returns all waiting items.
     mutating func drain() -> [Item] {
         var items: [Item] = []
         for lane in hostLimits.values {
@@ -114,7 +115,7 @@ struct HostLimits<Item: AnyObject> {
     }
 }
 
-/// A queue over an array: taking from the front moves an index and now and then the rest.
+/// A queue over an array. Removing the first element advances an index; the array is compacted occasionally.
 struct FIFOQueue<Element> {
     private var elements: [Element?] = []
     private var head = 0
@@ -137,7 +138,7 @@ struct FIFOQueue<Element> {
         return element
     }
 
-    /// Removes the first element that matches; a walk over all of them.
+    /// Removes the first element that matches, by a linear search. Returns false when there is none.
     mutating func remove(where matches: (Element) -> Bool) -> Bool {
         guard let index = elements.indices.dropFirst(head).first(where: { elements[$0].map(matches) ?? false }) else {
             return false

@@ -1,7 +1,7 @@
 internal import Locking
 
-/// What tasks ask of the loop thread. Posting costs a lock; the loop is woken only if it sleeps, so a burst costs one
-/// system call.
+/// Commands from tasks to the loop thread. Posting costs a lock; the loop is woken only if it sleeps, so a burst costs
+/// one system call.
 final class Mailbox: Sendable {
     enum Command: Sendable {
         case start(Transfer)
@@ -24,7 +24,7 @@ final class Mailbox: Sendable {
 
     init(eventFD: EventFD) { self.eventFD = eventFD }
 
-    /// Hands commands to the loop, all or none; `false` once the client is shutting down.
+    /// Passes commands to the loop, all or none. Returns false once the client is shutting down.
     func post(_ commands: [Command]) -> Bool {
         let (accepted, mustWake) = state.withLock { state in
             guard !state.isClosed else { return (false, false) }
@@ -36,7 +36,8 @@ final class Mailbox: Sendable {
         return accepted
     }
 
-    /// Everything posted since the last call, and whether to stop. With nothing to do, the next command will wake the loop.
+    /// Returns everything posted since the last call, and true for `isClosed` when the loop must stop. When there is
+    /// nothing to do, the next command wakes the loop.
     func take() -> (commands: [Command], isClosed: Bool) {
         state.withLock { state in
             let commands = state.commands
@@ -46,13 +47,13 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Refuses further commands and tells the loop to stop.
+    /// Rejects further commands and makes the loop stop.
     func close() {
         state.withLock { $0.isClosed = true }
         eventFD.raise()
     }
 
-    /// The loop has stopped.
+    /// Records that the loop has stopped, and resumes the tasks that wait for it.
     func finish() {
         let waiters = state.withLock { state in
             state.isFinished = true

@@ -1,8 +1,9 @@
 internal import Locking
 
-/// Between the loop, which brings bytes, and the one task that reads a stream.
+/// The buffer between the loop, which adds bytes, and the one task that reads a stream.
 ///
-/// Bounded by ``limitBytes`` and one piece: from there on the loop is told to pause, and the reader to have it resumed.
+/// Bounded by ``limitBytes`` and one piece. At the limit the loop pauses the transfer, and the reader later has it
+/// resumed.
 final class StreamBuffer: Sendable {
     static let limitBytes = 64 * 1024
 
@@ -11,7 +12,7 @@ final class StreamBuffer: Sendable {
         let headers: HeaderFields
     }
 
-    /// What a read yields: bytes (with the request to resume the transfer if it stands), the end, or a failure.
+    /// The result of a read: bytes (with the request to resume a paused transfer), the end, or a failure.
     enum Outcome: Sendable {
         case bytes([UInt8], mustResume: Bool)
         case end
@@ -22,7 +23,7 @@ final class StreamBuffer: Sendable {
         var head: Head?
         var bytes: [UInt8] = []
         var isPaused = false
-        /// How it ended; `.some(nil)` is the proper end.
+        /// The way the stream ended; `.some(nil)` is the regular end.
         var ending: OutboundFailure??
         var headWaiter: CheckedContinuation<Result<Head, OutboundFailure>, Never>?
         var reader: CheckedContinuation<Outcome, Never>?
@@ -40,7 +41,7 @@ final class StreamBuffer: Sendable {
         waiter?.resume(returning: .success(head))
     }
 
-    /// Takes bytes; `false` if there is no room and the transfer is to pause and offer them again.
+    /// Adds bytes. Returns false when there is no room; the transfer then pauses and offers them again.
     func offer(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let piece = [UInt8](bytes)
         let (accepted, reader) = state.withLock { state in
@@ -56,7 +57,7 @@ final class StreamBuffer: Sendable {
         return accepted
     }
 
-    /// The transfer is over. What was buffered is read first.
+    /// Ends the stream. Buffered bytes are read first.
     func finish(_ failure: OutboundFailure?) {
         let (headWaiter, reader) = state.withLock { state in
             state.ending = .some(failure)
@@ -96,7 +97,7 @@ final class StreamBuffer: Sendable {
 }
 
 extension Optional {
-    /// The value, leaving none behind.
+    /// Removes and returns the value.
     fileprivate mutating func take() -> Wrapped? {
         defer { self = nil }
         return self

@@ -1,23 +1,23 @@
 internal import Locking
 internal import Synchronization
 
-/// One request on its way: what it asks, and what has come of it so far.
+/// One request in progress: its content and its result so far.
 ///
-/// Made by a task, then handed to the loop thread through the ``Mailbox``. Safe to share: what is not constant is touched
-/// by the loop thread alone, except ``cancelled``.
+/// Created by a task, then passed to the loop thread through the ``Mailbox``. Safe to share: everything that is not
+/// constant is used only on the loop thread, except ``cancelled``.
 final class Transfer: @unchecked Sendable {
-    /// Who gets the answer.
+    /// The receiver of the response.
     enum Sink {
-        /// Not handed over yet.
+        /// Not passed to the loop yet.
         case unposted
         case whole(CheckedContinuation<OutboundResult, Never>)
         case call(@Sendable (OutboundResult) -> Void, OutboundGroup)
         case stream(StreamBuffer)
-        /// Answered.
+        /// The response was delivered.
         case done
     }
 
-    /// Where it stands between the task and the wire.
+    /// The stage between the task and the wire.
     enum Phase {
         case posted
         case waiting(HostLimits<Transfer>.Lane)
@@ -28,25 +28,25 @@ final class Transfer: @unchecked Sendable {
     let url: OutboundURL
     let image: PreparedRequest
     let identity: ClientIdentity?
-    /// `nil` for a stream.
+    /// The timeout of the whole transfer; `nil` for a stream.
     let totalTimeout: Duration?
-    /// `nil` but for a stream.
+    /// The idle timeout of a stream; `nil` for other transfers.
     let idleTimeout: Duration?
     let submitted = uptimeNanoseconds()
     let group: OutboundGroup?
-    /// Set by the task before it posts the cancellation, for the case that it overtakes the start.
+    /// Set by the task before it posts the cancellation, in case the cancellation overtakes the start.
     private let cancelled = Atomic(false)
 
-    // The loop thread's, once posted.
+    // Used only on the loop thread once the transfer was posted.
     var sink: Sink
     var phase = Phase.posted
     var started: UInt64 = 0
     var response = ResponseReader()
-    /// The address the guard forbade last.
+    /// The address that the guard rejected last.
     var blocked: IPAddress?
-    /// `errno` of a socket the system did not give.
+    /// The `errno` of a socket that could not be created.
     var socketError: Int32 = 0
-    /// When something last arrived, for the idle deadline of a stream.
+    /// The time when something last arrived, for the idle timeout of a stream.
     var lastArrival: UInt64 = 0
     var isPaused = false
 
@@ -66,7 +66,7 @@ final class Transfer: @unchecked Sendable {
         self.group = group
     }
 
-    /// The parts of a URL, if a connection may be tried.
+    /// Returns the parts of a URL if a connection to it may be tried.
     static func review(_ url: String, _ options: ClientOptions) throws(OutboundFailure) -> OutboundURL {
         do {
             return try options.addressGuard.review(url)
@@ -76,7 +76,7 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    /// A request of a group.
+    /// Creates a request of a group.
     convenience init(
         _ request: OutboundRequest, to url: OutboundURL, _ options: ClientOptions, group: OutboundGroup,
         receive: @escaping @Sendable (OutboundResult) -> Void
@@ -86,7 +86,7 @@ final class Transfer: @unchecked Sendable {
             sink: .call(receive, group), group: group)
     }
 
-    /// A request with one answer.
+    /// Creates a request with one response.
     convenience init(
         _ request: OutboundRequest, _ options: ClientOptions, deadline: Duration
     ) throws(OutboundFailure) {
@@ -94,7 +94,7 @@ final class Transfer: @unchecked Sendable {
         try self.init(request, to: url, totalTimeout: deadline, idleTimeout: nil, sink: .unposted)
     }
 
-    /// A request whose answer is read as it comes.
+    /// Creates a request whose response is read as it arrives.
     convenience init(
         _ request: OutboundRequest, _ options: ClientOptions, stream buffer: StreamBuffer, idleTimeout: Duration
     ) throws(OutboundFailure) {
@@ -104,10 +104,10 @@ final class Transfer: @unchecked Sendable {
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) || group?.isCancelled ?? false }
 
-    /// Called by any task, at any time, any number of times.
+    /// Cancels the transfer. May be called by any task, at any time, any number of times.
     func cancel(through mailbox: Mailbox) {
         cancelled.store(true, ordering: .releasing)
-        // Refused only when the client is shutting down, which ends the transfer as well.
+        // The mailbox rejects it only when the client is shutting down, which ends the transfer as well.
         _ = mailbox.post([.cancel(self)])
     }
 }
