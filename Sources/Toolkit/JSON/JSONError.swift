@@ -1,27 +1,32 @@
-/// Why a text is not acceptable JSON, and where.
+/// The reason why a text is not acceptable JSON, and the position of the error.
 public struct JSONError: Error, Sendable, Equatable {
+    /// The class of an error.
     public enum Reason: Sendable, Equatable {
-        /// Not JSON (RFC 8259): the syntax, invalid UTF-8, a lone surrogate, a number that overflows.
+        /// The text is not JSON (RFC 8259): a syntax error, invalid UTF-8, a lone surrogate, or a number that
+        /// overflows.
         case malformed
-        /// The same name twice in one object.
+        /// One object contains the same name twice.
         case duplicateName
-        /// Nested deeper than the limit.
+        /// The text is nested deeper than the limit.
         case tooDeep
-        /// More bytes than the limit.
+        /// The text has more bytes than the limit.
         case tooLarge
-        /// An integer outside 64 bits; legal JSON that the parser cannot hold.
+        /// An integer does not fit into 64 bits. This is valid JSON that the parser cannot represent.
         case numberOutOfRange
     }
 
+    /// The class of the error.
     public var reason: Reason
-    /// One sentence for the sender, without internals.
+    /// One sentence for the sender, without internal details.
     public var message: String
-    /// 1-based; columns count characters, as jansson does. Zero when the position says nothing (too large).
+    /// The line, counted from 1. Zero when there is no meaningful position (too large).
     public var line: Int
+    /// The column, counted from 1 in characters, as jansson does. Zero when there is no meaningful position.
     public var column: Int
-    /// Bytes from the start of the text.
+    /// The number of bytes from the start of the text.
     public var offset: Int
 
+    /// Creates an error.
     public init(reason: Reason, message: String, line: Int = 0, column: Int = 0, offset: Int = 0) {
         self.reason = reason
         self.message = message
@@ -32,40 +37,42 @@ public struct JSONError: Error, Sendable, Equatable {
 }
 
 extension JSONError: CustomStringConvertible {
+    /// The message with its position, if there is one.
     public var description: String {
         line > 0 ? "\(message) (line \(line), column \(column))" : message
     }
 }
 
-/// What a parse may cost. Checked before the parser allocates anything.
+/// Limits on the size of a text. Checked before the parser allocates anything.
 public struct JSONLimits: Sendable {
-    /// Nested arrays and objects; the root counts as one. jansson itself gives up at 2048.
+    /// The deepest nesting of arrays and objects; the root counts as one. jansson itself stops at 2048.
     public var depth: Int
-    /// Bytes of text.
+    /// The most bytes of text.
     public var bytes: Int
 
+    /// Creates limits; the default is 64 levels and any length.
     public init(depth: Int = 64, bytes: Int = .max) {
         self.depth = depth
         self.bytes = bytes
     }
 }
 
-/// How integers outside 64 bits are read.
+/// The treatment of integers outside 64 bits.
 public enum JSONNumbers: Sendable {
-    /// They are refused (`JSONError.Reason.numberOutOfRange`).
+    /// Reject them (`JSONError.Reason.numberOutOfRange`).
     case strict
-    /// The document is read again with every integer as a double. The text keeps its digits.
+    /// Parse the document again with every integer as a double. The text keeps its digits.
     case lenient
-    /// The same, and a number too large for a double is read as the largest one of its sign: every text that RFC 8259
-    /// allows has a value.
+    /// Like `lenient`; in addition, a number too large for a double is read as the largest double of its sign. Every
+    /// number that RFC 8259 allows then has a value.
     case any
 }
 
-/// What happens when an object names a member twice.
+/// The treatment of an object that names a member twice.
 public enum JSONDuplicates: Sendable { case refused, lastWins }
 
-/// The depth of a text, counted before parsing: the parser builds the tree as it goes, so a limit checked afterwards
-/// would already have paid for it.
+/// Checks the nesting of a text before parsing. The parser builds the tree as it reads, so a check afterwards would
+/// come too late to save its cost.
 enum Nesting {
     static func check(_ bytes: [UInt8], limit: Int) throws(JSONError) {
         guard let offset = bytes.withUnsafeBufferPointer({ firstTooDeep($0, limit) }) else { return }
@@ -74,7 +81,7 @@ enum Nesting {
         throw JSONError(
             reason: .tooDeep, message: "nested deeper than \(limit) levels",
             line: before.count(where: { $0 == 0x0A }) + 1,
-            // Characters, not bytes: continuation bytes do not count.
+            // Columns count characters, so continuation bytes are left out.
             column: before[lineStart...].count(where: { $0 & 0xC0 != 0x80 }) + 1, offset: offset)
     }
 

@@ -1,11 +1,13 @@
-/// A JSON Pointer (RFC 6901), already split into its reference tokens.
+/// A JSON Pointer (RFC 6901), split into its reference tokens.
 public struct JSONPointer: Sendable, Hashable {
+    /// The reference tokens, unescaped.
     public let tokens: [String]
 
+    /// Creates a pointer from its unescaped reference tokens.
     public init(tokens: [String]) { self.tokens = tokens }
 
-    /// Reads `/a/b~1c/0`, or the empty text for the whole document. Nil when it does not start with `/` or holds a `~`
-    /// that is not followed by 0 or 1 (RFC 6901 section 3).
+    /// Parses `/a/b~1c/0`, or the empty text for the whole document. Returns `nil` when the text does not start with
+    /// `/` or contains a `~` that is not followed by 0 or 1 (RFC 6901, section 3).
     public init?(_ text: some StringProtocol) {
         if text.isEmpty {
             tokens = []
@@ -20,7 +22,7 @@ public struct JSONPointer: Sendable, Hashable {
         self.tokens = tokens
     }
 
-    /// A member's name as one reference token (RFC 6901, section 3). Characters beyond ASCII stay as they are.
+    /// Escapes a member's name as one reference token (RFC 6901, section 3). Non-ASCII characters are unchanged.
     public static func escaped(_ name: String) -> String {
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
         var token = ""
@@ -54,8 +56,8 @@ public struct JSONPointer: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// What the pointer names in this value; nil when there is no such place. An array index is `0` or digits without
-    /// a leading zero (RFC 6901 section 4).
+    /// The value at the pointer's place inside this value; `nil` when there is no such place. An array index is `0` or
+    /// digits without a leading zero (RFC 6901, section 4).
     public func at(_ pointer: JSONPointer) -> JSONValue? {
         var value = self
         for token in pointer.tokens {

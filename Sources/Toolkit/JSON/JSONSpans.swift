@@ -1,13 +1,13 @@
 /// Finds the bytes of a value's parts inside a text that has already been parsed, so that a member can be kept exactly
-/// as its sender wrote it. jansson does not tell positions.
+/// as its sender wrote it. jansson does not report positions.
 ///
 /// The text is known to be valid, so skipping is enough: a string ends at the first unescaped quote, a container where
 /// its brackets balance.
 struct JSONSpans {
     let bytes: UnsafeBufferPointer<UInt8>
 
-    /// Calls `visit` with the name's span (between the quotes) and the value's span of each member of the object that
-    /// starts at `start`, in order, until it returns false.
+    /// Calls `visit` with the spans of name (between the quotes) and value of each member of the object that starts at
+    /// `start`, in order, until it returns false.
     func members(from start: Int, _ visit: (Range<Int>, Range<Int>) -> Bool) {
         var at = skipSpace(start + 1)
         while bytes[at] != UInt8(ascii: "}") {
@@ -20,7 +20,8 @@ struct JSONSpans {
         }
     }
 
-    /// The same for the elements of an array.
+    /// Calls `visit` with the span of each element of the array that starts at `start`, in order, until it returns
+    /// false.
     func elements(from start: Int, _ visit: (Range<Int>) -> Bool) {
         var at = skipSpace(start + 1)
         while bytes[at] != UInt8(ascii: "]") {

@@ -1,7 +1,7 @@
 import Glibc
 
 extension JSONText {
-    /// The members of an object with their values' exact bytes, in order; nil when this is no object.
+    /// The members of an object with the exact bytes of their values, in order; `nil` when this is not an object.
     public func rawMembers() -> [(name: String, value: JSONText)]? {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -14,7 +14,7 @@ extension JSONText {
         }
     }
 
-    /// The exact bytes of one member of an object; nil when this is no object or has no such member.
+    /// The exact bytes of one member of an object; `nil` when this is not an object or has no such member.
     public func rawMember(_ wanted: String) -> JSONText? {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -28,7 +28,8 @@ extension JSONText {
         }
     }
 
-    /// The exact bytes of one element of an array; nil when this is no array or ends before. Reads no further than there.
+    /// The exact bytes of one element of an array; `nil` when this is not an array or is shorter. Reads no further
+    /// than that element.
     public func rawElement(_ wanted: Int) -> JSONText? {
         guard wanted >= 0, bytes.first == UInt8(ascii: "[") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -43,7 +44,7 @@ extension JSONText {
         }
     }
 
-    /// The exact bytes of what the pointer names; nil when there is no such place (RFC 6901, 4).
+    /// The exact bytes at the pointer's place; `nil` when there is no such place (RFC 6901, section 4).
     public func at(_ pointer: JSONPointer) -> JSONText? {
         var text = self
         for token in pointer.tokens {
@@ -58,7 +59,7 @@ extension JSONText {
         return text
     }
 
-    /// The elements of an array, each with its exact bytes; nil when this is no array.
+    /// The exact bytes of the elements of an array, in order; `nil` when this is not an array.
     public func rawElements() -> [JSONText]? {
         guard bytes.first == UInt8(ascii: "[") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -71,10 +72,11 @@ extension JSONText {
         }
     }
 
-    /// This value on one line, for streams that carry one value per line. The same bytes when it is on one already.
+    /// This value on one line, for streams that carry one value per line. Returns the same bytes when the value is on
+    /// one line already.
     ///
-    /// Dropping the breaks is enough: inside a string JSON has them only escaped (RFC 8259 section 7), and between
-    /// tokens it needs no white space.
+    /// Removing the line breaks is enough: inside a string JSON contains them only escaped (RFC 8259, section 7), and
+    /// between tokens it needs no white space.
     public func onOneLine() -> JSONText {
         guard !isOnOneLine else { return self }
         return JSONText(trusted: bytes.filter { $0 != 0x0A && $0 != 0x0D })
@@ -87,7 +89,7 @@ extension JSONText {
         }
     }
 
-    /// Names are the same when their bytes are; one without escapes need not be made a string for that.
+    /// Compares a name with `wanted` byte by byte. A name without escapes is compared without creating a string.
     private static func isName(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>, _ wanted: String) -> Bool {
         let raw = UnsafeBufferPointer(rebasing: bytes[span])
         if raw.contains(UInt8(ascii: "\\")) { return name(bytes, span).utf8.elementsEqual(wanted.utf8) }

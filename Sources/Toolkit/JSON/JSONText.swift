@@ -1,42 +1,48 @@
-/// One JSON value as text: the exact bytes its sender wrote, known to be valid UTF-8 JSON.
+/// One JSON value as text: the exact bytes that its sender wrote, known to be valid UTF-8 JSON.
 ///
-/// Payloads travel through the program in this form and are never printed again from parsed values: number spelling,
-/// key order and escapes survive, and a signature over the bytes stays true. Only `JSONDocument` (checked input),
-/// `JSONWriter` (our own output) and an engine reading back what it stored may make one.
+/// Payloads pass through the program in this form and are never printed again from parsed values. Number spelling, key
+/// order and escapes are preserved, and a signature over the bytes stays valid. Only `JSONDocument` (checked input),
+/// `JSONWriter` (the program's own output) and a storage engine that reads back what it stored may create one.
 public struct JSONText: Sendable, Hashable {
-    /// UTF-8, no byte order mark; surrounding white space has been cut.
+    /// The UTF-8 bytes, without byte order mark and surrounding white space.
     public let bytes: [UInt8]
 
-    /// Takes bytes that the caller knows to be one valid JSON value: read back from the store, or printed by us.
+    /// Creates a value from bytes that the caller knows to be one valid JSON value: read back from the store, or
+    /// printed by the program.
     public init(trusted bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A JSON string value, escaped.
+    /// Creates a JSON string value, escaping the text.
     public init(string: String) {
         var writer = JSONWriter(capacity: string.utf8.count + 8)
         writer.string(string)
         bytes = writer.bytes
     }
 
+    /// The value `null`.
     public static let null = JSONText(trusted: Array("null".utf8))
+    /// The value `{}`.
     public static let emptyObject = JSONText(trusted: Array("{}".utf8))
 
-    /// Length in bytes; what the limits on `data` and `meta` count.
+    /// The length in bytes, which the limits on `data` and `meta` apply to.
     public var count: Int { bytes.count }
 }
 
 extension JSONText: CustomStringConvertible {
+    /// The bytes as a string.
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 extension JSONText {
-    /// This value after a merge patch (RFC 7396): objects are merged member by member at every depth, `null` removes a member,
-    /// and any other value replaces what is there. What the patch does not name keeps its bytes and its place.
+    /// Returns this value after a merge patch (RFC 7396): objects are merged member by member at every depth, `null`
+    /// removes a member, and any other value replaces what is there. Members that the patch does not name keep their
+    /// bytes and their position.
     ///
-    /// Takes time in proportion to both values. Recursion is as deep as the patch, which whoever parsed it has bounded.
+    /// Takes time proportional to the size of both values. Recursion is as deep as the patch, which the parser has
+    /// limited.
     public func merging(_ patch: JSONText) -> JSONText {
         guard let changes = patch.rawMembers() else { return patch }
         var members: [(name: String, value: JSONText)?] = rawMembers() ?? []
-        // By their bytes: texts that look alike are different names.
+        // Keyed by bytes: strings that are canonically equivalent are different names.
         var places: [[UInt8]: Int] = [:]
         for (index, member) in members.enumerated() { if let member { places[Array(member.name.utf8)] = index } }
         for change in changes {
@@ -53,8 +59,8 @@ extension JSONText {
         return JSONText(members: members.compactMap(\.self))
     }
 
-    /// The merge patch (RFC 7396) that makes of this value the wanted one. A member of the wanted value that is `null` cannot be said
-    /// by a merge patch and is left out.
+    /// Returns the merge patch (RFC 7396) that turns this value into the wanted one. A member of the wanted value that
+    /// is `null` cannot be expressed in a merge patch and is left out.
     public func mergePatch(to wanted: JSONText) -> JSONText {
         guard let wantedMembers = wanted.rawMembers(), let members = rawMembers() else { return wanted }
         func value(_ name: String, in members: [(name: String, value: JSONText)]) -> JSONText? {
@@ -74,7 +80,7 @@ extension JSONText {
         return JSONText(members: changes)
     }
 
-    /// An object of these members, each with its value's bytes.
+    /// Creates an object of these members, each with the bytes of its value.
     public init(members: [(name: String, value: JSONText)]) {
         self.init(capacity: members.reduce(2) { $0 + $1.name.utf8.count + $1.value.count + 4 }) { writer in
             writer.beginObject()

@@ -1,32 +1,39 @@
-/// Prints JSON into a growing byte buffer. Compact: no white space, one line.
+/// Prints compact JSON, without white space and on one line, into a growing byte buffer.
 ///
-/// Commas are placed by looking at the last byte, so pieces of trusted text can be spliced in anywhere. The writer
-/// checks nothing: calls in a wrong order print wrong JSON.
+/// The writer places commas by looking at the last byte, so pieces of trusted text can be inserted anywhere. It checks
+/// nothing: calls in a wrong order print invalid JSON.
 public struct JSONWriter: ~Copyable {
+    /// The bytes printed so far.
     public private(set) var bytes: [UInt8]
 
+    /// Creates an empty writer that reserves `capacity` bytes.
     public init(capacity: Int = 256) {
         bytes = []
         bytes.reserveCapacity(capacity)
     }
 
+    /// The bytes printed so far as a value. They must be one complete JSON value.
     public var text: JSONText { JSONText(trusted: bytes) }
 
+    /// Begins an object.
     public mutating func beginObject() {
         separate()
         bytes.append(UInt8(ascii: "{"))
     }
 
+    /// Ends an object.
     public mutating func endObject() { bytes.append(UInt8(ascii: "}")) }
 
+    /// Begins an array.
     public mutating func beginArray() {
         separate()
         bytes.append(UInt8(ascii: "["))
     }
 
+    /// Ends an array.
     public mutating func endArray() { bytes.append(UInt8(ascii: "]")) }
 
-    /// The name of the next member, known not to need escapes.
+    /// Prints the name of the next member. The name must not need escapes.
     public mutating func key(_ name: StaticString) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -35,12 +42,13 @@ public struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// The name of the next member, escaped.
+    /// Prints the name of the next member, escaped.
     public mutating func key(text name: String) {
         string(name)
         bytes.append(UInt8(ascii: ":"))
     }
 
+    /// Prints a string, escaped.
     public mutating func string(_ value: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -49,7 +57,7 @@ public struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Text as bytes; what is no UTF-8 in it is replaced.
+    /// Prints a string from bytes. Invalid UTF-8 is replaced.
     public mutating func string(bytes text: UnsafeBufferPointer<UInt8>) {
         guard text.allSatisfy({ $0 < 0x80 }) else { return string(String(decoding: text, as: UTF8.self)) }
         separate()
@@ -58,60 +66,68 @@ public struct JSONWriter: ~Copyable {
         bytes.append(UInt8(ascii: "\""))
     }
 
+    /// Prints an integer.
     public mutating func integer(_ value: some BinaryInteger) {
         separate()
         bytes.append(contentsOf: String(value).utf8)
     }
 
+    /// Prints `true` or `false`.
     public mutating func boolean(_ value: Bool) {
         separate()
         bytes.append(contentsOf: value ? Self.trueBytes : Self.falseBytes)
     }
 
+    /// Prints `null`.
     public mutating func null() {
         separate()
         bytes.append(contentsOf: Self.nullBytes)
     }
 
-    /// Splices a value in as it stands.
+    /// Prints a value with its exact bytes.
     public mutating func raw(_ value: JSONText) {
         separate()
         bytes.append(contentsOf: value.bytes)
     }
 
-    /// Splices bytes in as they stand, without a separator: parts of a value printed elsewhere.
+    /// Appends bytes as they are, without a separator: parts of a value printed elsewhere.
     public mutating func splice(_ part: some Sequence<UInt8>) { bytes.append(contentsOf: part) }
 
+    /// Prints a member with a string value.
     public mutating func member(_ name: StaticString, _ value: String) {
         key(name)
         string(value)
     }
 
+    /// Prints a member with an integer value.
     public mutating func member(_ name: StaticString, _ value: some BinaryInteger) {
         key(name)
         integer(value)
     }
 
-    /// As of any integer; generic code is not specialised for other modules.
+    /// Prints a member with an integer value. Exists because generic code is not specialised for other modules.
     public mutating func member(_ name: StaticString, _ value: Int) {
         key(name)
         separate()
         bytes.append(contentsOf: String(value).utf8)
     }
 
-    /// As of any integer.
+    /// Prints a member with an integer value.
     public mutating func member(_ name: StaticString, _ value: Int64) { member(name, Int(value)) }
 
+    /// Prints a member with a Boolean value.
     public mutating func member(_ name: StaticString, _ value: Bool) {
         key(name)
         boolean(value)
     }
 
+    /// Prints a member with the exact bytes of its value.
     public mutating func member(_ name: StaticString, _ value: JSONText) {
         key(name)
         raw(value)
     }
 
+    /// Prints a member with an array of strings.
     public mutating func member(_ name: StaticString, _ values: some Sequence<String>) {
         key(name)
         beginArray()
@@ -119,6 +135,7 @@ public struct JSONWriter: ~Copyable {
         endArray()
     }
 
+    /// Prints a member with the value `null`.
     public mutating func nullMember(_ name: StaticString) {
         key(name)
         null()
@@ -131,7 +148,7 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Escapes what RFC 8259 section 7 demands, and nothing else: quote, backslash and the C0 controls.
+    /// Escapes what RFC 8259, section 7, requires and nothing else: quote, backslash and the C0 controls.
     private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) {
         var start = 0
         for (index, byte) in text.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
@@ -160,7 +177,7 @@ public struct JSONWriter: ~Copyable {
 }
 
 extension JSONText {
-    /// Prints a value with a writer.
+    /// Creates the value that `print` prints with a writer. `print` must print one complete JSON value.
     public init(capacity: Int = 256, _ print: (inout JSONWriter) -> Void) {
         var writer = JSONWriter(capacity: capacity)
         print(&writer)

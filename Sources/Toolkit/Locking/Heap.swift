@@ -1,4 +1,4 @@
-/// A binary heap: the smallest element first. Pushing and popping take O(log n).
+/// A binary heap with the smallest element first. Pushing and popping take O(log n).
 public struct Heap<Element: Comparable> {
     @usableFromInline var elements: [Element] = []
 
@@ -21,7 +21,7 @@ public struct Heap<Element: Comparable> {
         }
     }
 
-    /// Removes and returns the smallest element; nil when there is none.
+    /// Removes and returns the smallest element; `nil` when the heap is empty.
     @inlinable public mutating func popFirst() -> Element? {
         guard let last = elements.popLast() else { return nil }
         guard let first = elements.first else { return last }

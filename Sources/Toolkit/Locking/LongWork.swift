@@ -1,25 +1,26 @@
 import Glibc
 
-/// Runs work on the threads of the process's pool and not on the executor that its caller's task prefers, such as a loop
-/// that others wait for. For work of a few milliseconds at most, since all other tasks wait for the same threads;
-/// ``asLongWork(_:)`` is for more.
+/// Runs work on the threads of the process's pool instead of the executor that the caller's task prefers, such as a
+/// loop. The work may take a few milliseconds at most, because all other tasks wait for the same threads; use
+/// ``asLongWork(_:)`` for longer work.
 ///
-/// The whole of `work` runs there. `withTaskExecutorPreference` alone moves a task where it suspends next, so work that
-/// never suspends would stay where its caller is.
+/// All of `work` runs on the pool. `withTaskExecutorPreference` alone moves a task only where it suspends next, so
+/// work that never suspends would stay on the caller's executor.
 ///
-/// - Throws: what `work` throws.
+/// - Throws: the error that `work` throws.
 public nonisolated(nonsending) func onThreadPool<Value: Sendable, Failure: Error>(
     _ work: nonisolated(nonsending) () async throws(Failure) -> Value
 ) async throws(Failure) -> Value {
     try await run(work, on: globalConcurrentExecutor)
 }
 
-/// Runs work that may take longer than a few milliseconds, on threads kept for it. The system shares the processors between
-/// these threads and all others, so that neither the loop nor the pool waits for a piece of work to end.
+/// Runs work that may take longer than a few milliseconds, on dedicated threads. The system shares the processors
+/// between these threads and all others, so that neither the loop nor the pool waits for a piece of work to end.
 ///
-/// There are as many threads as processors. Work runs first in, first out; work that suspends rejoins at the end.
+/// There are as many of these threads as processors. Work runs first in, first out; work that suspends rejoins at the
+/// end of the queue.
 ///
-/// - Throws: what `work` throws.
+/// - Throws: the error that `work` throws.
 public nonisolated(nonsending) func asLongWork<Value: Sendable, Failure: Error>(
     _ work: nonisolated(nonsending) () async throws(Failure) -> Value
 ) async throws(Failure) -> Value {
@@ -36,9 +37,10 @@ private nonisolated(nonsending) func run<Value: Sendable, Failure: Error>(
     }
 }
 
-/// Threads that run the jobs of tasks, each the next one that waits.
+/// A group of threads that run jobs of tasks. Each thread takes the next waiting job.
 private final class WorkerThreads: TaskExecutor {
-    /// Started by the first piece of work; nil when the system had no thread to give, and work goes to the pool.
+    /// The threads of this process, started by the first piece of work; `nil` when the system had no thread left. Work
+    /// then runs on the pool.
     static let ofProcess = WorkerThreads(count: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
     private struct Queue {

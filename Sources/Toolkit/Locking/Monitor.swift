@@ -1,15 +1,16 @@
 public import Glibc
 
-/// A value behind a mutex, with a condition to wait on: how a thread of our own sleeps until it is given work.
+/// A value behind a mutex, with a condition variable on which a dedicated thread sleeps until it is given work.
 ///
-/// Only threads the program owns may wait (``startThread(name:_:)``): a wait inside a Swift task would take one of the few
-/// threads of the cooperative pool from everybody else. ``withLock(_:)`` is for everyone, like ``Lock``.
+/// Only threads that the program owns may wait (``startThread(name:_:)``): a wait inside a Swift task would block one
+/// of the few threads of the cooperative pool. ``withLock(_:)`` may be called from any thread, like that of ``Lock``.
 public final class Monitor<Value>: @unchecked Sendable {
     // Safe to share: `value` is read and written only while `mutex` is held.
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
+    /// Creates a monitor of this value.
     public init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
@@ -17,7 +18,7 @@ public final class Monitor<Value>: @unchecked Sendable {
         condition = .allocate(capacity: 1)
         condition.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
-        // Timed waits count on the monotonic clock, so a stepped wall clock neither shortens nor stretches them.
+        // Timed waits use the monotonic clock, so a step of the wall clock neither shortens nor lengthens them.
         let codes = [
             pthread_mutex_init(mutex, nil), pthread_condattr_init(&attributes),
             pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC), pthread_cond_init(condition, &attributes),
@@ -44,10 +45,10 @@ public final class Monitor<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// Asks `body` until it answers, sleeping between the questions until ``wakeOne()``, ``wakeAll()`` or the deadline
-    /// `body` names.
+    /// Calls `body` until it returns a result. Between the calls the thread sleeps until ``wakeOne()``, ``wakeAll()``
+    /// or the deadline that `body` returned.
     ///
-    /// `body` runs with exclusive access; it returns what the caller came for, or how long to sleep.
+    /// `body` runs with exclusive access to the value. It returns the result, or for how long to sleep.
     public func wait<Result>(for body: (inout sending Value) -> sending WaitResult<Result>) -> sending Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -65,35 +66,37 @@ public final class Monitor<Value>: @unchecked Sendable {
         }
     }
 
-    /// Wakes one sleeping thread, if there is one. Cheap when there is none; call it after the lock is released.
+    /// Wakes one sleeping thread, if there is one. Cheap when there is none. Call it after the lock was released.
     public func wakeOne() { pthread_cond_signal(condition) }
 
     /// Wakes every sleeping thread.
     public func wakeAll() { pthread_cond_broadcast(condition) }
 }
 
-/// What a thread waiting on a ``Monitor`` found.
+/// The result of one check by a thread that waits on a ``Monitor``.
 public enum WaitResult<Result> {
-    /// What it waited for.
+    /// The result that the thread waited for.
     case done(Result)
-    /// Nothing yet; ask again when woken.
+    /// No result yet: check again when woken.
     case sleep
-    /// Nothing yet; ask again when woken, or when ``uptimeNanoseconds()`` passes this.
+    /// No result yet: check again when woken, or when ``uptimeNanoseconds()`` passes this time.
     case sleepUntil(UInt64)
 }
 
-/// A value behind a mutex: small state, touched briefly, never across an `await`.
+/// A value behind a mutex: for small state, accessed briefly and never across an `await`.
 ///
-/// A pthread mutex on the heap rather than `Synchronization.Mutex`: the thread sanitizer cannot see the latter
-/// and would report every datum it guards; the cost of both is the same (measured).
+/// A pthread mutex on the heap rather than `Synchronization.Mutex`: the thread sanitizer does not recognize the latter
+/// and would report all data that it guards. Both cost the same (measured). See
+/// docs/decisions/0050-own-lock-over-pthread.md.
 public final class Lock<Value>: @unchecked Sendable {
-    // Safe to share: `value` is read and written only between lock and unlock below.
-    // What other rooms see of them is for the compiler, so that taking a lock costs no generic call.
+    // Safe to share: `value` is read and written only between lock and unlock below. The members are visible to other
+    // modules only so that the compiler can inline them; taking a lock then costs no generic call.
     @usableFromInline
     internal var value: Value
     @usableFromInline
     internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
+    /// Creates a lock that guards this value.
     public init(_ value: sending Value) {
         self.value = value
         mutex = .allocate(capacity: 1)
@@ -108,7 +111,7 @@ public final class Lock<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with exclusive access to the value. Not re-entrant: taking the same lock inside deadlocks.
+    /// Runs `body` with exclusive access to the value. Not re-entrant: taking the same lock inside `body` deadlocks.
     @inlinable
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

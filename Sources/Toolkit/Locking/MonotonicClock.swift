@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds of the monotonic clock: for deadlines, never for dates.
+/// Returns the nanoseconds of the monotonic clock. For deadlines, not for dates.
 public func uptimeNanoseconds() -> UInt64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
@@ -8,7 +8,7 @@ public func uptimeNanoseconds() -> UInt64 {
 }
 
 extension Duration {
-    /// Whole nanoseconds: zero for negative durations, some 290 years at most.
+    /// Whole nanoseconds, clamped to the range from zero to about 290 years.
     public var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -1,12 +1,13 @@
 import CLinux
 import Glibc
 
-/// Starts a thread of its own for work that blocks: the cooperative pool has as many threads as the machine has cores,
-/// and one that waits for a disk starves every other task.
+/// Starts a dedicated thread for work that blocks. The cooperative pool has only as many threads as the machine has
+/// cores, and one that waits for a disk delays every other task.
 ///
-/// The thread is detached; whoever must know when it is done is told by `body` itself, in its last lines.
+/// The thread is detached. If its end must be known, `body` itself has to report it in its last lines.
+///
 /// - Parameter name: shown by `top -H` and debuggers; the kernel keeps its first 15 bytes.
-/// - Returns: false when the system has no thread to give (`EAGAIN`); `body` will not run.
+/// - Returns: false when the system has no thread left (`EAGAIN`); `body` then does not run.
 public func startThread(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
     let start = Unmanaged.passRetained(Start(name: name, body: body))  // released at the head of `entry`
     var thread = pthread_t()

@@ -1,6 +1,6 @@
-/// A serial executor on a thread of its own, which ends when nobody holds the executor any more.
+/// A serial executor on a dedicated thread, which ends when the last reference to the executor is released.
 ///
-/// Jobs run in the order they are enqueued.
+/// Jobs run in the order in which they are enqueued.
 public final class ThreadExecutor: SerialExecutor {
     private struct Work {
         var jobs: [UnownedJob] = []
@@ -9,9 +9,9 @@ public final class ThreadExecutor: SerialExecutor {
 
     private let work = Monitor(Work())
 
-    /// Starts the thread; nil when the system has none to give.
+    /// Starts the thread; `nil` when the system has none left.
     ///
-    /// - Parameter name: the thread's, as ``startThread(name:_:)`` takes it.
+    /// - Parameter name: the thread's name, as for ``startThread(name:_:)``.
     public init?(name: String) {
         let work = work
         let executor = UnownedReference(executor: self)
@@ -28,9 +28,10 @@ public final class ThreadExecutor: SerialExecutor {
         work.wakeOne()
     }
 
+    /// Adds a job to the end of the queue. May be called from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
-        // The job can finish on the other thread and release the last reference before this function returns; hold `self`
-        // until then.
+        // The job can finish on the other thread and release the last reference before this function returns; hold
+        // `self` until then.
         let executor = Unmanaged.passRetained(self)
         defer { executor.release() }
         let job = UnownedJob(job)
@@ -46,7 +47,7 @@ public final class ThreadExecutor: SerialExecutor {
         }
     }
 
-    /// A reference that does not keep the executor alive: with one that does, the thread would never end.
+    /// A reference that does not keep the executor alive. With a strong reference the thread would never end.
     private struct UnownedReference: @unchecked Sendable {
         // Safe: a job runs only while a task or an actor holds the executor.
         unowned let executor: ThreadExecutor

@@ -1,64 +1,71 @@
-/// A value of a YAML document (YAML 1.1) with its place in the text.
+/// A value of a YAML document (YAML 1.1) with its position in the text.
 ///
-/// A scalar is its text: the caller decides whether `007` or `true` is a number, a Boolean or a name.
+/// A scalar is stored as text: the caller decides if `007` or `true` is a number, a Boolean or a name.
 public struct YAMLNode: Sendable {
+    /// The content of a node.
     public enum Value: Sendable {
         case scalar(String)
         case sequence([YAMLNode])
-        /// In the order of the text. No two keys are equal scalars.
+        /// The pairs in the order of the text. No two keys are equal scalars.
         case mapping([(key: YAMLNode, value: YAMLNode)])
     }
 
+    /// The content.
     public let value: Value
-    /// Where it begins.
+    /// The position at which the node begins.
     public let place: YAMLPlace
 
-    /// The text of a scalar; nil for a collection.
+    /// The text of a scalar; `nil` for a collection.
     public var string: String? {
         guard case .scalar(let text) = value else { return nil }
         return text
     }
 
-    /// The elements of a sequence; nil for anything else.
+    /// The elements of a sequence; `nil` for other nodes.
     public var sequence: [YAMLNode]? {
         guard case .sequence(let elements) = value else { return nil }
         return elements
     }
 
-    /// The pairs of a mapping; nil for anything else.
+    /// The pairs of a mapping; `nil` for other nodes.
     public var mapping: [(key: YAMLNode, value: YAMLNode)]? {
         guard case .mapping(let pairs) = value else { return nil }
         return pairs
     }
 
-    /// What a mapping has under a key that is a scalar of this text; nil where there is none.
+    /// The value of a mapping under the scalar key with this text; `nil` when there is none.
     public subscript(key: String) -> YAMLNode? { mapping?.first { $0.key.string == key }?.value }
 }
 
-/// A place in a text, both counted from 1; columns are characters.
+/// A position in a text. Line and column are counted from 1; columns count characters.
 public struct YAMLPlace: Sendable, Equatable, CustomStringConvertible {
+    /// The line, from 1.
     public let line: Int
+    /// The column in characters, from 1.
     public let column: Int
 
+    /// Creates a position.
     public init(line: Int, column: Int) {
         self.line = line
         self.column = column
     }
 
+    /// The position as `line:column`.
     public var description: String { "\(line):\(column)" }
 }
 
-/// Why a text is not taken for a YAML document.
+/// The reason why a text is rejected as a YAML document.
 public struct YAMLError: Error, Sendable, Equatable {
-    /// One sentence without its place, in lower case: `duplicate key 'listen'`.
+    /// One sentence without the position, in lower case: `duplicate key 'listen'`.
     public let reason: String
+    /// The position of the error.
     public let place: YAMLPlace
 }
 
-/// The largest document that is read.
+/// Limits on the size of a document.
 struct YAMLLimits {
-    /// UTF-8 bytes.
+    /// The most UTF-8 bytes.
     var bytes = 1024 * 1024
-    /// Collections inside each other.
+    /// The deepest nesting of collections.
     var depth = 64
 }

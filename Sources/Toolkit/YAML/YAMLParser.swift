@@ -1,11 +1,11 @@
 internal import CYAML
 
 extension YAMLNode {
-    /// Reads a text that is one YAML document, of 1 MiB and 64 levels at most.
+    /// Parses a text that is one YAML document, of at most 1 MiB and 64 levels.
     ///
-    /// - Returns: nil for a text without content.
-    /// - Throws: `YAMLError` for a text that is not YAML, has a key twice, an anchor, an alias or a second document, or is
-    ///   larger or deeper than that.
+    /// - Returns: `nil` for a text without content.
+    /// - Throws: `YAMLError` for a text that is not YAML, contains a duplicate key, an anchor, an alias or a second
+    ///   document, or is larger or nested deeper than the limits.
     public static func parse(_ text: String) throws(YAMLError) -> YAMLNode? {
         try parse(text, limits: YAMLLimits())
     }
@@ -30,7 +30,7 @@ extension YAMLNode {
     }
 }
 
-/// Makes nodes of libyaml's events. `end` must be called once, while the bytes are still there.
+/// Builds nodes from libyaml's events. `end` must be called once, while the bytes still exist.
 private struct YAMLParser {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -42,7 +42,7 @@ private struct YAMLParser {
         self.bytes = bytes
         self.limits = limits
         event = yaml_event_t()
-        // By address: libyaml keeps pointers into it.
+        // At a fixed address: libyaml keeps pointers into it.
         parser = .allocate(capacity: 1)
         parser.initialize(to: yaml_parser_t())
         // Fails when no memory is left.
@@ -73,7 +73,7 @@ private struct YAMLParser {
         return node
     }
 
-    /// The node that begins with the event at hand.
+    /// Returns the node that begins with the current event.
     private mutating func node() throws(YAMLError) -> YAMLNode {
         let place = place
         switch event.type {
@@ -141,11 +141,11 @@ private struct YAMLParser {
 
     private func failure(_ reason: String) -> YAMLError { YAMLError(reason: reason, place: place) }
 
-    /// What libyaml found.
+    /// The error that libyaml has found.
     private var problem: YAMLError {
         let state = parser.pointee
         let problem = state.problem.map { String(cString: $0) } ?? "no memory is left to read it"
-        // A problem of libyaml's reader (control characters) has an offset in bytes and no mark.
+        // An error of libyaml's reader (control characters) has an offset in bytes and no mark.
         if state.error == YAML_READER_ERROR {
             return YAMLError(reason: problem, place: YAMLPlace(after: bytes.prefix(state.problem_offset)))
         }
@@ -155,7 +155,7 @@ private struct YAMLParser {
 }
 
 extension YAMLPlace {
-    /// The place behind some UTF-8 bytes.
+    /// The position after some UTF-8 bytes.
     fileprivate init(after bytes: Slice<UnsafeBufferPointer<UInt8>>) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let characters = String(decoding: lines.last ?? bytes, as: UTF8.self).unicodeScalars

@@ -2,14 +2,15 @@ import CJansson
 
 /// A parsed JSON text together with its bytes.
 ///
-/// jansson is the program's only JSON parser. What it refuses although RFC 8259 allows it: numbers that fit neither 64 bits
-/// nor a double (see `JSONNumbers`) and `\u0000` in a member's name.
+/// jansson is the program's only JSON parser. It rejects some texts that RFC 8259 allows: numbers that fit neither 64
+/// bits nor a double (see `JSONNumbers`), and `\u0000` in a member's name.
 public final class JSONDocument: @unchecked Sendable {
     // Safe to share: the tree is never changed after parsing, and jansson's reference counts are atomic.
     let tree: UnsafeMutablePointer<json_t>
     /// The text, without surrounding white space.
     public let text: JSONText
-    /// False when an integer did not fit into 64 bits, so that every integer was read as a double (`JSONNumbers.lenient`).
+    /// False when an integer did not fit into 64 bits, so that every integer was read as a double
+    /// (`JSONNumbers.lenient`).
     public let hasExactIntegers: Bool
 
     /// Parses one JSON value of any kind.
@@ -27,7 +28,7 @@ public final class JSONDocument: @unchecked Sendable {
         self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)), hasExactIntegers: isExact)
     }
 
-    /// Parses what the program has printed or checked before, whatever was asked of its numbers then.
+    /// Parses a text that the program has printed or checked before, regardless of how its numbers were treated then.
     public convenience init(_ text: JSONText) throws(JSONError) {
         try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .any, duplicates: .lastWins)
     }
@@ -40,9 +41,10 @@ public final class JSONDocument: @unchecked Sendable {
 
     deinit { json_decref(tree) }
 
+    /// The root value.
     public var root: JSONValue { JSONValue(document: self, node: tree) }
 
-    /// The bytes of each member of the root object as its sender wrote them, in order; nil when the root is no object.
+    /// The exact bytes of each member of the root object, in order; `nil` when the root is not an object.
     public func rawMembers() -> [(name: String, value: JSONText)]? { root.kind == .object ? text.rawMembers() : nil }
 
     private static func parse(
@@ -67,7 +69,7 @@ public final class JSONDocument: @unchecked Sendable {
         _ bytes: [UInt8], _ flags: Int, _ failure: inout json_error_t
     ) -> UnsafeMutablePointer<json_t>? {
         bytes.withUnsafeBytes { buffer in
-            // An empty array may lend no address, and jansson refuses a null one as a wrong argument.
+            // An empty array may have no address, and jansson rejects a null address as an invalid argument.
             let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
             return withExtendedLifetime(buffer) {
                 start.map { json_loadb($0, buffer.count, flags, &failure) } ?? json_loadb("", 0, flags, &failure)
@@ -85,8 +87,8 @@ public final class JSONDocument: @unchecked Sendable {
     }
 }
 
-/// Seeds jansson's hash tables from the system's randomness. Called once at start-up, before the first parse: doing it
-/// lazily from two threads at once is a race inside jansson.
+/// Seeds jansson's hash tables from the system's random numbers. Called once at start-up, before the first parse:
+/// seeding lazily from two threads at once is a race inside jansson.
 public func seedJSON() { json_object_seed(0) }
 
 extension JSONDocument {
@@ -95,10 +97,11 @@ extension JSONDocument {
 }
 
 extension JSONError {
-    /// jansson's report. Its message quotes what it stopped at (`… near 'x'`), which is the sender's own text.
+    /// Creates an error from jansson's report, whose message quotes the place where it stopped (`… near 'x'`); the
+    /// quote is the sender's own text.
     init(_ failure: json_error_t) {
         var failure = failure
-        // jansson keeps the code in the last byte of the text buffer (`json_error_code`, jansson.h).
+        // jansson keeps the error code in the last byte of the text buffer (`json_error_code`, jansson.h).
         let code = withUnsafeBytes(of: &failure.text) { $0[$0.count - 1] }
         let text = withUnsafeBytes(of: &failure.text) { String(decoding: $0.prefix(while: { $0 != 0 }), as: UTF8.self) }
         let reason: Reason =
@@ -114,9 +117,9 @@ extension JSONError {
     }
 }
 
-/// Makes room for numbers beyond every double, which are JSON all the same: `1e400`.
+/// Replaces numbers that are too large for a double, such as `1e400`, which are valid JSON.
 enum NumberBounding {
-    /// The text with each of them replaced by the largest double of its sign; nil when it has none.
+    /// Returns the text with each such number replaced by the largest double of its sign; `nil` when there is none.
     static func bounded(_ bytes: [UInt8]) -> [UInt8]? {
         var output: [UInt8] = []
         var isString = false
@@ -142,7 +145,7 @@ enum NumberBounding {
 
     private static func largest(for numeral: ArraySlice<UInt8>) -> [UInt8]? {
         let text = String(decoding: numeral, as: UTF8.self)
-        // The conversion takes more than JSON does, as zeros in front.
+        // The conversion accepts more than JSON does, for instance leading zeros.
         guard let value = Double(text), value.isInfinite,
             text.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+\-]?[0-9]+)?/) != nil
         else { return nil }

@@ -1,14 +1,16 @@
 package import CJansson
 
-/// A place in a parsed document. Keeps the document alive; reading never fails and never changes anything.
+/// A value inside a parsed document. It keeps the document alive. Reading never fails and never changes anything.
 public struct JSONValue: @unchecked Sendable {
-    // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it. The module JSONSchema reads
-    // the tree through it without a retain per node, so whoever takes it keeps this value alive meanwhile.
+    // Safe to share: `node` belongs to `document`'s tree, which is immutable and outlives it. The module JSONSchema
+    // reads the tree through `node` without a retain per node, so the reader must keep this value alive meanwhile.
     package let document: JSONDocument
     package let node: UnsafeMutablePointer<json_t>
 
+    /// The kinds of JSON values. `integer` is a number that was written without fraction and exponent.
     public enum Kind: Sendable { case object, array, string, integer, real, boolean, null }
 
+    /// The kind of this value.
     public var kind: Kind {
         switch node.pointee.type {
         case JSON_OBJECT: .object
@@ -21,20 +23,21 @@ public struct JSONValue: @unchecked Sendable {
         }
     }
 
-    /// The member of that name; nil when there is none or this is no object.
+    /// The member with this name; `nil` when there is none or this is not an object.
     public subscript(name: String) -> JSONValue? {
         guard node.pointee.type == JSON_OBJECT else { return nil }
-        // A NUL cannot occur in a member's name here (jansson refuses it), and C would compare only what precedes it.
+        // A member's name cannot contain a NUL (jansson rejects it), and C would compare only the part before it.
         guard !name.utf8.contains(0) else { return nil }
         return json_object_get(node, name).map { JSONValue(document: document, node: $0) }
     }
 
-    /// The element at `index`; nil when there is none or this is no array.
+    /// The element at `index`; `nil` when there is none or this is not an array.
     public subscript(index: Int) -> JSONValue? {
         guard node.pointee.type == JSON_ARRAY, index >= 0 else { return nil }
         return json_array_get(node, index).map { JSONValue(document: document, node: $0) }
     }
 
+    /// The text of a string; `nil` for any other value.
     public var string: String? {
         guard let start = json_string_value(node) else { return nil }
         return start.withMemoryRebound(to: UInt8.self, capacity: json_string_length(node)) {
@@ -42,10 +45,10 @@ public struct JSONValue: @unchecked Sendable {
         }
     }
 
-    /// The number when it was written without fraction and exponent.
+    /// The number, when it was written without fraction and exponent; `nil` for any other value.
     public var integer: Int64? { node.pointee.type == JSON_INTEGER ? Int64(json_integer_value(node)) : nil }
 
-    /// Any number; integers above 2^53 lose digits here.
+    /// The number as a double; `nil` for any other value. Integers above 2^53 lose digits.
     public var double: Double? {
         switch node.pointee.type {
         case JSON_INTEGER: Double(json_integer_value(node))
@@ -54,6 +57,7 @@ public struct JSONValue: @unchecked Sendable {
         }
     }
 
+    /// The Boolean; `nil` for any other value.
     public var boolean: Bool? {
         switch node.pointee.type {
         case JSON_TRUE: true
@@ -62,9 +66,10 @@ public struct JSONValue: @unchecked Sendable {
         }
     }
 
+    /// True when this is `null`.
     public var isNull: Bool { node.pointee.type == JSON_NULL }
 
-    /// Members of an object or elements of an array; 0 for everything else.
+    /// The number of members of an object or elements of an array; 0 for any other value.
     public var count: Int {
         switch node.pointee.type {
         case JSON_OBJECT: json_object_size(node)
@@ -73,13 +78,13 @@ public struct JSONValue: @unchecked Sendable {
         }
     }
 
-    /// The elements of an array, in order; nil when this is no array.
+    /// The elements of an array, in order; `nil` when this is not an array.
     public var elements: [JSONValue]? {
         guard node.pointee.type == JSON_ARRAY else { return nil }
         return (0..<count).compactMap { self[$0] }
     }
 
-    /// The members of an object in the order they were written; nil when this is no object.
+    /// The members of an object in the order in which they were written; `nil` when this is not an object.
     public var members: [(name: String, value: JSONValue)]? {
         guard node.pointee.type == JSON_OBJECT else { return nil }
         var members: [(name: String, value: JSONValue)] = []
@@ -94,7 +99,7 @@ public struct JSONValue: @unchecked Sendable {
         return members
     }
 
-    /// An array of strings; nil when this is none, or holds anything else.
+    /// The elements of an array of strings; `nil` when this is not an array or contains any other value.
     public var strings: [String]? {
         guard let elements else { return nil }
         let strings = elements.compactMap(\.string)
