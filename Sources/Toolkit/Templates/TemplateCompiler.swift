@@ -1,24 +1,27 @@
 public import JSON
 
-/// Compiles templates that belong together (the members of one mapping) and gathers every mistake in them.
+/// Compiles templates that belong together (the members of one mapping) and collects all errors in them.
 ///
-/// Nothing it gives may be used once it has faults.
+/// When there are faults, none of the compiled parts may be used.
 public struct TemplateCompiler {
+    /// All errors found so far, in the order in which they were found.
     public private(set) var faults: [TemplateFault] = []
-    /// The roots that anything refers to: what nobody asks for need not be there.
+    /// The roots that some reference uses. The context need not provide the others.
     public private(set) var rootsUsed: Set<String> = []
     private let roots: [ReferenceRoot]
     private let limits: TemplateLimits
     private var references = 0
-    /// The names of the elements of the repetitions around the present place, the outermost first.
+    /// The names of the elements of the enclosing repetitions, the outermost first.
     private var variables: [String] = []
 
+    /// Creates a compiler for references that begin with one of `roots`.
     public init(roots: [ReferenceRoot], limits: TemplateLimits = TemplateLimits()) {
         self.roots = roots
         self.limits = limits
     }
 
-    /// Checks the length, the form and the depth of the whole text, before its parts are compiled.
+    /// Checks the length, the JSON syntax and the depth of the whole text, before its parts are compiled. Returns
+    /// false after adding a fault.
     public mutating func isReadable(_ text: JSONText) -> Bool {
         guard text.count <= limits.bytes else {
             fault("", "maxLength", "longer than \(limits.bytes) bytes")
@@ -33,17 +36,17 @@ public struct TemplateCompiler {
         }
     }
 
-    /// Compiles a whole template.
+    /// Compiles a whole template; `nil` after a fault.
     public mutating func template(_ text: JSONText) -> Template? {
         isReadable(text) ? template(text, at: "") : nil
     }
 
-    /// Compiles a part of a text that ``isReadable(_:)``; nil after a fault.
+    /// Compiles a part of a text that has passed ``isReadable(_:)``; `nil` after a fault.
     public mutating func template(_ text: JSONText, at pointer: String) -> Template? {
         node(text, at: pointer).map { Template(node: $0) }
     }
 
-    /// Compiles a condition; nil after a fault.
+    /// Compiles a condition; `nil` after a fault.
     public mutating func condition(_ text: JSONText, at pointer: String) -> TemplateCondition? {
         let objects = text.rawElements() ?? [text]
         var alternatives: [[(reference: TemplateReference, test: TemplateCondition.Test)]] = []
@@ -66,7 +69,7 @@ public struct TemplateCompiler {
         return TemplateCondition(alternatives: alternatives)
     }
 
-    /// Compiles a choice whose branches are of the caller's making.
+    /// Compiles a choice. The caller's closure compiles the branches.
     public mutating func choice<Branch>(
         _ members: [(name: String, value: JSONText)], at pointer: String,
         _ branch: (inout TemplateCompiler, JSONText, String) -> Branch?
@@ -87,7 +90,7 @@ public struct TemplateCompiler {
         }
     }
 
-    /// Compiles a repetition: `body` compiles what stands inside, where the element's name may be referred to.
+    /// Compiles a repetition. `body` compiles the part inside, in which references to the element's name are valid.
     public mutating func repetition<Body>(
         over array: JSONText?, as name: JSONText?, when condition: JSONText?, at pointer: String, member: String,
         _ body: (inout TemplateCompiler) -> Body?
@@ -104,6 +107,7 @@ public struct TemplateCompiler {
         return (TemplateRepetition(array: array, condition: compiled, pointer: "\(pointer)/\(member)"), body)
     }
 
+    /// Adds a fault.
     public mutating func fault(_ pointer: String, _ keyword: String, _ detail: String) {
         faults.append(TemplateFault(pointer: pointer, keyword: keyword, detail: detail))
     }
@@ -246,20 +250,24 @@ extension [(name: String, value: JSONText)] {
     func value(_ name: String) -> JSONText? { first { $0.name == name }?.value }
 }
 
-/// A JSON value with references in it, compiled once: declarative, bounded, never evaluating anything else.
+/// A JSON value with references in it, compiled once. Templates are declarative and bounded, and evaluate nothing
+/// except the following.
 ///
-/// Texts are templates (`repos.{body/repository/name}`, with a fallback `{query/topic|general}`). An object with one of
-/// these members is an instruction; everything else is taken as it stands.
+/// Texts are templates (`repos.{body/repository/name}`, with a fallback `{query/topic|general}`). An object with one
+/// of these members is an instruction; everything else is copied unchanged.
+///
 /// - `{"$":"body/commits","default":[],"to":"text"}`: a part of the context, byte for byte.
 /// - `{"$switch":"header/X-Event","cases":{"push":…},"default":…}`: one of several values.
-/// - `{"$each":"body/commits","as":"commit","when":{…},"value":…,"default":…}`: an array, one value for each element.
-/// - `{"$join":[…],"separator":", "}`: a text of several.
+/// - `{"$each":"body/commits","as":"commit","when":{…},"value":…,"default":…}`: an array with one value for each
+///   element.
+/// - `{"$join":[…],"separator":", "}`: a text joined from several values.
 public struct Template: Sendable {
     let node: TemplateNode
 
     /// Compiles a template that stands alone.
+    ///
     /// - Parameter roots: the names of the documents that references may begin with.
-    /// - Throws: every mistake, with pointers into the template.
+    /// - Throws: `TemplateFaults` with all errors, each with a pointer into the template.
     public init(_ text: JSONText, roots: [String], limits: TemplateLimits = TemplateLimits()) throws(TemplateFaults) {
         var compiler = TemplateCompiler(roots: roots.map { ReferenceRoot($0, .document) }, limits: limits)
         let template = compiler.template(text)
@@ -269,15 +277,16 @@ public struct Template: Sendable {
 
     init(node: TemplateNode) { self.node = node }
 
-    /// The text it always gives; nil when it depends on something, or gives no text.
+    /// The text that the template always produces; `nil` when its result depends on the context or is not a text.
     public var constantText: String? {
         guard case .constant(let value) = node else { return nil }
         return value.string
     }
 
-    /// Fills it in.
-    /// - Parameter limitBytes: of the result; a few references to a large document could otherwise make it many times
-    ///   its size.
+    /// Renders the template.
+    ///
+    /// - Parameter limitBytes: the most bytes of the result; a few references to a large document could otherwise make
+    ///   it many times as large.
     public func render(
         _ context: some TemplateContext, limitBytes: Int, limits: TemplateLimits = TemplateLimits()
     ) throws(TemplateError) -> JSONText {
@@ -286,12 +295,12 @@ public struct Template: Sendable {
     }
 }
 
-/// Whether something is to be given at all: `{"body/action":"opened","header/X-Event":["push","tag"]}`.
+/// A condition on the context: `{"body/action":"opened","header/X-Event":["push","tag"]}`.
 ///
-/// Every reference must be as its test says; of a list of such objects one must hold.
+/// Every reference must pass its test. Of a list of such objects, one must hold.
 public struct TemplateCondition: Sendable {
     indirect enum Test: Sendable {
-        /// Its text is one of these; nil stands for `null` and for no value.
+        /// The text is one of these; `nil` stands for `null` and for a missing value.
         case isOneOf([String?])
         case exists(Bool)
         case not(Test)
@@ -302,8 +311,8 @@ public struct TemplateCondition: Sendable {
 
 extension TemplateCondition.Test {
     /// - Parameters:
-    ///   - text: the value as text; nil for `null`, for arrays and objects, and where there is nothing.
-    ///   - exists: whether there is something other than `null`.
+    ///   - text: the value as text; `nil` for `null`, for arrays and objects, and for a missing value.
+    ///   - exists: true when there is a value other than `null`.
     func holds(_ text: String?, exists: Bool) -> Bool {
         switch self {
         case .isOneOf(let values): values.contains { $0 == nil ? !exists : $0 == text }
@@ -313,23 +322,23 @@ extension TemplateCondition.Test {
     }
 }
 
-/// What a template may cost: its author's mistakes and a sender's hostile arrays end here.
+/// Limits on the cost of a template. They stop an author's mistakes and a sender's hostile arrays.
 public struct TemplateLimits: Sendable {
-    /// Length of the template itself.
+    /// The most bytes of the template itself.
     public var bytes = 32 * 1024
-    /// Nesting of the template itself, which bounds the recursion of compiling and filling in.
+    /// The deepest nesting of the template itself, which bounds the recursion of compiling and rendering.
     public var depth = 64
-    /// References in the whole template; each may read through a whole document once.
+    /// The most references in the whole template. Each may read through a whole document once.
     public var references = 256
-    /// Work of one run: one step for each value printed or compared and for each KiB read through, so that repetitions
-    /// inside repetitions end. The worst that was found for 1 MiB of hostile arrays costs 0.2 s of a CPU; 90 references
-    /// that each read through 1 MiB are within it.
+    /// The most steps of one run: one step for each value printed or compared and for each KiB read through. This
+    /// bounds nested repetitions. The worst case found for 1 MiB of hostile arrays costs 0.2 s of CPU time; 90
+    /// references that each read through 1 MiB are within the limit.
     public var steps = 100_000
 
     public init() {}
 }
 
-/// A place of the context that a template takes a value from: `body/user/id`, `header/X-Event`, `source`.
+/// The place in the context from which a template takes a value: `body/user/id`, `header/X-Event`, `source`.
 public struct TemplateReference: Sendable, CustomStringConvertible {
     enum Target: Sendable {
         case document(root: String, JSONPointer)
@@ -339,10 +348,10 @@ public struct TemplateReference: Sendable, CustomStringConvertible {
     }
 
     let target: Target
-    /// As its author wrote it.
+    /// The reference as its author wrote it.
     public let description: String
 
-    /// Nil for what refers to nothing.
+    /// Parses a reference; `nil` when the text refers to nothing.
     init?(_ text: some StringProtocol, roots: [ReferenceRoot], variables: [String]) {
         let slash = text.firstIndex(of: "/")
         let name = text[..<(slash ?? text.endIndex)]
@@ -368,7 +377,7 @@ public struct TemplateReference: Sendable, CustomStringConvertible {
         description = String(text)
     }
 
-    /// The root it reads from; nil for an element of a repetition.
+    /// The root that the reference reads from; `nil` for an element of a repetition.
     var root: String? {
         switch target {
         case .document(let root, _), .text(let root, _): root

@@ -1,6 +1,6 @@
 import JSON
 
-/// A compiled template. `at` is the node's place in the template, for gaps.
+/// A compiled template. `at` is the node's place in the template, for reports of missing values.
 indirect enum TemplateNode: Sendable {
     case constant(JSONText)
     case text(TextTemplate, at: String)
@@ -12,7 +12,8 @@ indirect enum TemplateNode: Sendable {
     case join(TemplateNode, separator: String, at: String)
 }
 
-/// One of several branches, chosen by the text of a reference: `{"$switch":"header/X-Event","cases":{…},"default":…}`.
+/// One of several branches, selected by the text of a reference:
+/// `{"$switch":"header/X-Event","cases":{…},"default":…}`.
 public struct TemplateChoice<Branch: Sendable>: Sendable {
     let reference: TemplateReference
     let cases: [String: Branch]
@@ -20,27 +21,29 @@ public struct TemplateChoice<Branch: Sendable>: Sendable {
     let pointer: String
 }
 
-/// One round for each element of an array: `{"$each":"body/commits","as":"commit","when":…,"value":…}`.
+/// A repetition with one round for each element of an array:
+/// `{"$each":"body/commits","as":"commit","when":…,"value":…}`.
 public struct TemplateRepetition: Sendable {
     let array: TemplateReference
     let condition: TemplateCondition?
     let pointer: String
 }
 
-/// What may be made of a referenced value: `{"$":"body/id","to":"text"}`.
+/// A conversion of a referenced value: `{"$":"body/id","to":"text"}`.
 enum TemplateConversion: String, Sendable, CaseIterable {
-    /// A number or boolean as a text.
+    /// A number or Boolean to a text.
     case text
-    /// A text that holds a number as that number, its digits kept.
+    /// A text that contains a number to that number, with the same digits.
     case number
-    /// A text in lower case.
+    /// A text to lower case.
     case lower
-    /// A text with everything that no event type may have in it replaced by dots: `orders/create` is `orders.create`.
+    /// A text with every character that is not allowed in an event type replaced by a dot: `orders/create` becomes
+    /// `orders.create`.
     case name
-    /// A text that holds JSON as that JSON.
+    /// A text that contains JSON to that JSON.
     case json
 
-    /// Nil where the value cannot be converted.
+    /// Returns the converted value; `nil` when the value cannot be converted.
     func apply(_ value: JSONText) -> JSONText? {
         switch self {
         case .text: value.scalarText.map { JSONText(string: $0) }
@@ -52,7 +55,7 @@ enum TemplateConversion: String, Sendable, CaseIterable {
     }
 
     private static func parse(_ text: String) -> JSONText? {
-        // What does not parse cannot be converted; that is all its reader needs to know.
+        // A text that does not parse cannot be converted; the details of the error do not matter.
         (try? JSONDocument(Array(text.utf8), numbers: .lenient))?.text
     }
 
@@ -77,7 +80,8 @@ extension JSONText {
 
     var isNull: Bool { bytes.first == UInt8(ascii: "n") }
 
-    /// A value as text: texts as they are, numbers as they were written, `true` and `false`. Nil for everything else.
+    /// The value as text: the text of a string, a number as it was written, `true` or `false`. `nil` for any other
+    /// value.
     var scalarText: String? {
         switch bytes.first {
         case UInt8(ascii: "\""): string
@@ -86,7 +90,7 @@ extension JSONText {
         }
     }
 
-    /// A JSON string without its escapes; nil for any other value.
+    /// The text of a JSON string, without escapes; `nil` for any other value.
     var string: String? {
         guard isString else { return nil }
         let inner = bytes.dropFirst().dropLast()

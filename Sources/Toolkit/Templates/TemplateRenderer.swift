@@ -1,28 +1,29 @@
 public import JSON
 
-/// One filling-in of templates with the values of one context, and the work it may still do.
+/// One run of templates with the values of one context. Keeps the number of steps that the run may still take.
 public struct TemplateRenderer {
     private var context: any TemplateContext
     private var steps: Int
-    /// The elements that the repetitions under way stand at, the outermost first.
+    /// The current elements of the enclosing repetitions, the outermost first.
     private var elements: [JSONText] = []
     private var gaps: [MissingValue] = []
 
+    /// Creates a renderer for one context, with the steps of `limits`.
     public init(_ context: any TemplateContext, limits: TemplateLimits = TemplateLimits()) {
         self.context = context
         steps = limits.steps
     }
 
-    /// Goes on in another context, with what work is left and some more.
+    /// Continues with another context, with the remaining steps and `moreSteps`.
     public mutating func turn(to context: any TemplateContext, moreSteps: Int) {
         self.context = context
         steps += moreSteps
     }
 
-    /// The template as JSON.
+    /// Renders the template as JSON.
     public mutating func value(of template: Template, limitBytes: Int) throws(TemplateError) -> JSONText {
         gaps = []
-        // The whole of something: the same bytes, nothing copied.
+        // A template that is a single reference: the same bytes, nothing copied.
         if case .reference(let reference, let fallback, let conversion, let pointer) = template.node {
             let value = try value(of: reference, fallback, conversion, at: pointer)
             guard let value else { throw .missing(gaps) }
@@ -36,8 +37,9 @@ public struct TemplateRenderer {
         return writer.text
     }
 
-    /// The template as a text: what it gives must be a text, a number or a boolean.
-    /// - Parameter pointer: the template's place, for the gap when it is none of these.
+    /// Renders the template as a text. Its result must be a text, a number or a Boolean.
+    ///
+    /// - Parameter pointer: the template's place, reported when the result is none of these.
     public mutating func text(
         of template: Template, at pointer: String, limitBytes: Int
     ) throws(TemplateError) -> String {
@@ -48,6 +50,7 @@ public struct TemplateRenderer {
         return text
     }
 
+    /// Returns true when the condition holds in the context.
     public mutating func holds(_ condition: TemplateCondition) throws(TemplateError) -> Bool {
         for alternative in condition.alternatives {
             var holds = true
@@ -60,14 +63,14 @@ public struct TemplateRenderer {
         return false
     }
 
-    /// The branch that the context chooses.
+    /// Returns the branch that the context selects.
     public mutating func branch<Branch>(of choice: TemplateChoice<Branch>) throws(TemplateError) -> Branch {
         gaps = []
         guard let branch = try pick(choice) else { throw .missing(gaps) }
         return branch
     }
 
-    /// Runs `body` once for each element that the repetition's condition lets through.
+    /// Calls `body` once for each element that passes the repetition's condition.
     public mutating func forEach(
         _ repetition: TemplateRepetition, _ body: (inout TemplateRenderer) throws(TemplateError) -> Void
     ) throws(TemplateError) {
@@ -118,7 +121,7 @@ public struct TemplateRenderer {
             return writer.raw(fallback ?? .null)
         }
         writer.beginArray()
-        // A writer cannot be captured: it is handed from round to round.
+        // A writer cannot be captured: it is passed from round to round.
         for value in values {
             try spend(1)
             elements.append(value)
@@ -153,7 +156,7 @@ public struct TemplateRenderer {
         try print(node, to: &writer, limitBytes)
         var texts: [String] = []
         for element in writer.text.rawElements() ?? [] {
-            // Null is what a gap has left, and what a default of null means: nothing to join.
+            // Null comes from a missing value, or from a default of null: there is nothing to join.
             guard !element.isNull else { continue }
             guard let text = element.scalarText else {
                 gaps.append(MissingValue(pointer: pointer, detail: "'$join' takes texts and numbers"))
@@ -249,37 +252,40 @@ public struct TemplateRenderer {
     }
 }
 
-/// The values a template is filled in with.
+/// The values with which a template is rendered.
 public protocol TemplateContext {
-    /// The whole value of a root of form ``ReferenceRoot/Form/document``, valid JSON; nil where there is none.
+    /// The whole value of a root of the form ``ReferenceRoot/Form/document``, as valid JSON; `nil` when there is none.
     func document(_ root: String) -> JSONText?
 
-    /// The text under `name` of a root of form ``ReferenceRoot/Form/table``, or (with an empty name) the text of a root of
-    /// form ``ReferenceRoot/Form/text``; nil where there is none.
+    /// The text under `name` of a root of the form ``ReferenceRoot/Form/table``, or (with an empty name) the text of a
+    /// root of the form ``ReferenceRoot/Form/text``; `nil` when there is none.
     func text(_ root: String, _ name: String) -> String?
 }
 
-/// A first word of references: what a template may take values from.
+/// The first word of references: a source of values for templates.
 public struct ReferenceRoot: Sendable, Hashable {
-    /// What follows the first word.
+    /// The part that follows the first word.
     public enum Form: Sendable {
         /// `body`, `body/json/pointer` (RFC 6901).
         case document
-        /// `header/Name`: everything behind the slash is one name.
+        /// `header/Name`: everything after the slash is one name.
         case table
         /// `source`: the word alone.
         case text
     }
 
+    /// The first word.
     public let name: String
+    /// The part that follows it.
     public let form: Form
 
+    /// Creates a root.
     public init(_ name: String, _ form: Form) {
         self.name = name
         self.form = form
     }
 
-    /// How it is written, for messages.
+    /// The spelling of references with this root, for messages.
     var spelling: String {
         switch form {
         case .document: "\(name)/json/pointer"
@@ -289,14 +295,16 @@ public struct ReferenceRoot: Sendable, Hashable {
     }
 }
 
-/// A mistake in a template, for its author.
+/// An error in a template, for its author.
 public struct TemplateFault: Sendable, Equatable {
-    /// Where in the template: a JSON Pointer, empty for the whole.
+    /// The place in the template: a JSON Pointer, empty for the whole template.
     public var pointer: String
-    /// What was demanded, in one word: `type`, `required`, `reference`, …
+    /// The violated requirement in one word: `type`, `required`, `reference`, …
     public var keyword: String
+    /// One sentence about the error.
     public var detail: String
 
+    /// Creates a fault.
     public init(pointer: String, keyword: String, detail: String) {
         self.pointer = pointer
         self.keyword = keyword
@@ -304,24 +312,25 @@ public struct TemplateFault: Sendable, Equatable {
     }
 }
 
-/// Every mistake of a template.
+/// All errors of a template.
 public struct TemplateFaults: Error, Sendable, Equatable {
+    /// The errors, in the order in which they were found.
     public var faults: [TemplateFault]
 }
 
-/// A value that a run could not give.
+/// A value that a run could not produce.
 public struct MissingValue: Sendable, Equatable {
-    /// The place in the template that asked for it: a JSON Pointer.
+    /// The place in the template that requires the value: a JSON Pointer.
     public var pointer: String
-    /// Names the reference: `{body/ref} has no value`.
+    /// A message that names the reference: `{body/ref} has no value`.
     public var detail: String
 }
 
-/// Why a template could not be filled in.
+/// The reason why a template could not be rendered.
 public enum TemplateError: Error, Sendable, Equatable {
     case missing([MissingValue])
-    /// The result would be longer than asked for.
+    /// The result would be longer than the limit.
     case tooLarge(limitBytes: Int)
-    /// More than `TemplateLimits.steps`.
+    /// The run needs more than `TemplateLimits.steps`.
     case tooMuchWork
 }

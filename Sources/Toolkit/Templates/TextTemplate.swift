@@ -1,13 +1,13 @@
 /// A text with references in braces: `repos.{body/repository/name}`, `{query/topic|general}`.
 ///
-/// What follows `|` stands in when there is no value. `{{` and `}}` are braces themselves.
+/// The text after `|` is used when there is no value. `{{` and `}}` produce braces.
 struct TextTemplate: Sendable {
     enum Part: Sendable {
         case text(String)
         case reference(TemplateReference, fallback: String?)
     }
 
-    /// Why a template was not accepted; one sentence for its author.
+    /// The reason why a template was rejected; one sentence for its author.
     struct Fault: Error {
         let detail: String
     }
@@ -48,7 +48,7 @@ struct TextTemplate: Sendable {
         return .reference(reference, fallback: bar.map { String(text[text.index(after: $0)...]) })
     }
 
-    /// The text when it has no references.
+    /// The text when it contains no references; `nil` otherwise.
     var constant: String? {
         var text = ""
         for part in parts {
