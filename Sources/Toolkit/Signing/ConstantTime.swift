@@ -1,6 +1,6 @@
-/// Whether two byte strings are equal, in a time that depends on their length alone.
+/// Compares two byte strings in a time that depends only on their length. Returns true when they are equal.
 ///
-/// For decoded digests and tokens. Different lengths answer at once: the length of a digest is no secret.
+/// For decoded digests and tokens. Different lengths return at once: the length of a digest is not secret.
 public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     guard left.count == right.count else { return false }
     var difference: UInt8 = 0

@@ -1,23 +1,24 @@
-/// The hash functions that signatures of other services are made with.
+/// The hash functions that other services use for their signatures.
 public enum HashAlgorithm: String, Sendable, CaseIterable {
-    /// Only where a service demands it. HMAC does not need the collision resistance that SHA-1 lost (RFC 6151 argues
-    /// the same for MD5), so verifying with it is sound; nothing of ours is signed with it.
+    /// SHA-1, only for services that require it. HMAC does not need the collision resistance that SHA-1 has lost (RFC
+    /// 6151 argues the same for MD5), so verifying with it is sound. The gateway signs nothing with it.
     case sha1
     case sha256
     case sha512
 }
 
-/// The SHA-256 digest of some bytes: 32 bytes.
+/// Returns the SHA-256 digest of some bytes: 32 bytes.
 public func sha256(_ bytes: [UInt8]) -> [UInt8] {
     SHA256State.digest(bytes)
 }
 
-/// The SHA-512 digest of some bytes: 64 bytes.
+/// Returns the SHA-512 digest of some bytes: 64 bytes.
 func sha512(_ bytes: [UInt8]) -> [UInt8] {
     SHA512State.digest(bytes)
 }
 
-/// A hash-based message authentication code (RFC 2104), fed piece by piece so that nobody has to join the pieces.
+/// A hash-based message authentication code (RFC 2104). The message is passed in pieces, so that the caller need not
+/// join them.
 ///
 /// ```swift
 /// var code = MessageAuthentication(.sha256, key: secret)
@@ -26,11 +27,12 @@ func sha512(_ bytes: [UInt8]) -> [UInt8] {
 /// let digest = code.finish()
 /// ```
 public struct MessageAuthentication {
-    // Exactly one is there. An enum would copy the hash state out and in with every update.
+    // Exactly one of these is set. An enum would copy the hash state out and in with every update.
     private var sha1: HMAC<SHA1State>?
     private var sha256: HMAC<SHA256State>?
     private var sha512: HMAC<SHA512State>?
 
+    /// Creates a code with an empty message.
     public init(_ algorithm: HashAlgorithm, key secret: Secret) {
         switch algorithm {
         case .sha1: sha1 = HMAC(key: secret.bytes)
@@ -56,14 +58,14 @@ public struct MessageAuthentication {
         sha512?.update(bytes)
     }
 
-    /// The code of everything appended so far.
+    /// Returns the code of everything appended so far.
     public func finish() -> [UInt8] {
         if let sha256 { return sha256.finish() }
         if let sha512 { return sha512.finish() }
         return sha1?.finish() ?? []
     }
 
-    /// The code of one whole message.
+    /// Returns the code of one whole message.
     public static func code(_ algorithm: HashAlgorithm, of message: [UInt8], key: Secret) -> [UInt8] {
         var code = MessageAuthentication(algorithm, key: key)
         code.update(message)

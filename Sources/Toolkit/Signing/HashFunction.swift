@@ -1,18 +1,18 @@
 internal import CCrypto
 
-/// The state of a hash function (FIPS 180-4): a value, so a copy goes its own way.
+/// The state of a hash function (FIPS 180-4). A value type: copies are independent.
 protocol HashFunction: Sendable {
-    /// The length of a block, which is what HMAC pads its key to, in bytes.
+    /// The length of a block in bytes, to which HMAC pads its key.
     static var blockBytes: Int { get }
     /// The length of a digest in bytes.
     static var digestBytes: Int { get }
     init()
     mutating func update(_ bytes: UnsafeRawBufferPointer)
-    /// Writes the digest to `digest`, which has room for `digestBytes`. The state is of no use after it.
+    /// Writes the digest to `digest`, which has room for `digestBytes`. The state must not be used afterwards.
     mutating func finish(into digest: UnsafeMutablePointer<UInt8>)
 }
 
-// These functions return 0 only for a state that was never set up, which cannot happen here.
+// These functions return 0 only for a state that was never initialized, which cannot happen here.
 
 struct SHA1State: HashFunction {
     static let blockBytes = 64
@@ -45,7 +45,7 @@ struct SHA512State: HashFunction {
 }
 
 extension HashFunction {
-    /// The digest of some bytes.
+    /// Returns the digest of some bytes.
     static func digest(_ bytes: [UInt8]) -> [UInt8] {
         var hash = Self()
         bytes.withUnsafeBytes { hash.update($0) }
@@ -60,10 +60,10 @@ extension HashFunction {
     }
 }
 
-/// HMAC (RFC 2104) that has hashed its padded key. Messages that start from a copy save that work.
+/// HMAC (RFC 2104) that has already hashed its padded key. Messages that start from a copy save that work.
 struct HMAC<Hash: HashFunction>: Sendable {
     private var inner = Hash()
-    /// Has taken in the padded key and nothing else.
+    /// The state after the padded key alone.
     private var outer = Hash()
 
     init(key: [UInt8]) {
@@ -88,7 +88,7 @@ struct HMAC<Hash: HashFunction>: Sendable {
 
     mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { inner.update($0) } }
 
-    /// The code of everything appended so far.
+    /// Returns the code of everything appended so far.
     func finish() -> [UInt8] {
         var (inner, outer) = (inner, outer)
         return [UInt8](unsafeUninitializedCapacity: Hash.digestBytes) { buffer, count in
@@ -102,15 +102,16 @@ struct HMAC<Hash: HashFunction>: Sendable {
     }
 }
 
-/// The SHA-256 digest of what is too long to be held in memory.
+/// The SHA-256 digest of data that is too long to hold in memory.
 public struct RunningDigest {
     private var hash = SHA256State()
 
     public init() {}
 
+    /// Appends bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bytes) }
 
-    /// The digest of everything so far, in hexadecimal.
+    /// Returns the digest of everything appended so far, in hexadecimal.
     public func finish() -> String {
         var hash = hash
         return Hex.encode(hash.finish())

@@ -1,10 +1,10 @@
 internal import CCrypto
 
-/// A key of libcrypto. Threads may share it: it never changes, and OpenSSL locks what it caches in it.
+/// A key of libcrypto. Threads may share it: it never changes, and OpenSSL locks its internal caches.
 final class LibraryKey: @unchecked Sendable {
     private let key: OpaquePointer
 
-    /// Takes ownership of `key`; nil for nil.
+    /// Takes ownership of `key`. Returns `nil` for `nil`.
     init?(owning key: OpaquePointer?) {
         guard let key else {
             // libcrypto keeps errors in a queue of the thread, where a later call would find this one.
@@ -16,9 +16,9 @@ final class LibraryKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// The public half of a key pair, from its SubjectPublicKeyInfo in DER (RFC 5280, 4.1).
+    /// Reads the public half of a key pair from its SubjectPublicKeyInfo in DER (RFC 5280, 4.1).
     ///
-    /// - Returns: nil for anything else, for trailing bytes, and for a point that is not on its curve.
+    /// - Returns: `nil` for anything else, for trailing bytes, and for a point that is not on its curve.
     convenience init?(subjectPublicKeyInfo bytes: [UInt8]) {
         let key = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var next = buffer.baseAddress
@@ -32,14 +32,14 @@ final class LibraryKey: @unchecked Sendable {
         self.init(owning: key)
     }
 
-    /// `EVP_PKEY_RSA` and its kin.
+    /// The type of the key: `EVP_PKEY_RSA` or another of these constants.
     var kind: Int32 { EVP_PKEY_get_base_id(key) }
 
-    /// The length of an RSA modulus.
+    /// The size of the key in bits; for RSA, that of the modulus.
     var bits: Int32 { EVP_PKEY_get_bits(key) }
 
-    /// Whether an RSA key's exponent is odd, above 1 and at most 33 bits long, and its modulus is not prime and has no small
-    /// factors (NIST SP 800-56B, 6.4.2).
+    /// True when an RSA key's exponent is odd, above 1 and at most 33 bits long, and its modulus is not prime and has
+    /// no small factors (NIST SP 800-56B, 6.4.2).
     var isSoundRSAKey: Bool {
         var exponent: OpaquePointer?
         guard EVP_PKEY_get_bn_param(key, OSSL_PKEY_PARAM_RSA_E, &exponent) == 1 else { return false }
@@ -64,11 +64,11 @@ final class LibraryKey: @unchecked Sendable {
         }
     }
 
-    /// Whether the signature of this message was made with the private half of the key.
+    /// Returns true when the signature of this message was made with the private half of the key.
     ///
     /// - Parameters:
-    ///   - signature: as the algorithm encodes it: PKCS #1 v1.5 for RSA, DER for ECDSA, 64 bytes for Ed25519.
-    ///   - digest: the hash function of the signature; nil for Ed25519, which has its own.
+    ///   - signature: in the encoding of the algorithm: PKCS #1 v1.5 for RSA, DER for ECDSA, 64 bytes for Ed25519.
+    ///   - digest: the hash function of the signature; `nil` for Ed25519, which has its own.
     func verifies(_ signature: [UInt8], of message: [UInt8], digest: OpaquePointer?) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
@@ -81,7 +81,7 @@ final class LibraryKey: @unchecked Sendable {
         return true
     }
 
-    /// The 64-byte Ed25519 signature of a message; nil when no memory is left.
+    /// Returns the 64-byte Ed25519 signature of a message; `nil` when no memory is left.
     func ed25519Signature(of message: [UInt8]) -> [UInt8]? {
         guard let context = EVP_MD_CTX_new() else { return nil }
         defer { EVP_MD_CTX_free(context) }

@@ -1,14 +1,14 @@
-/// Where secrets and unguessable ids come from; handed in, so that a test can decide them.
+/// The source of secrets and unguessable ids; injected, so that a test can control them.
 public protocol RandomSource: Sendable {
-    /// Fresh bytes, unpredictable to anyone who has seen all earlier ones.
+    /// Returns fresh bytes, unpredictable even with knowledge of all earlier ones.
     func bytes(_ count: Int) -> [UInt8]
 }
 
 extension RandomSource {
-    /// Prefix and 128 random bits in base64url: 22 characters, safe in URLs, never guessed and never met twice.
+    /// Returns the prefix and 128 random bits in base64url: 22 characters, safe in URLs, unguessable and unique.
     public func identifier(prefix: String) -> String { token(prefix: prefix, bytes: 16) }
 
-    /// Prefix and random bytes in base64url, for credentials; the default is 192 bits.
+    /// Returns the prefix and random bytes in base64url, for credentials. The default is 192 bits.
     public func token(prefix: String, bytes count: Int = 24) -> String {
         prefix + Base64.encodeURL(bytes(count))
     }
@@ -18,6 +18,7 @@ extension RandomSource {
 public struct SystemRandomSource: RandomSource {
     public init() {}
 
+    /// Returns random bytes of the system.
     public func bytes(_ count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

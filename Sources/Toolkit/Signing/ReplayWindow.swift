@@ -1,21 +1,23 @@
-/// How far a signed timestamp may lie from now, in both directions and inclusive.
+/// The largest difference between a signed timestamp and the current time, in both directions and inclusive.
 public struct ReplayWindow: Sendable, Equatable {
-    /// What may be configured.
+    /// The values that may be configured.
     public static let permittedSeconds: ClosedRange<Int64> = 30...3600
     /// Five minutes, the value of the Standard Webhooks libraries.
     public static let standard = ReplayWindow(seconds: 300)
 
+    /// The difference in seconds.
     public let seconds: Int64
 
-    /// A window within ``permittedSeconds``; what lies outside is moved to its nearer end.
+    /// Creates a window. A value outside ``permittedSeconds`` is clamped to that range.
     public init(seconds: Int64) {
         self.seconds = min(max(seconds, Self.permittedSeconds.lowerBound), Self.permittedSeconds.upperBound)
     }
 
-    /// Reads a timestamp and checks it against now.
+    /// Parses a timestamp and checks it against the current time.
     ///
-    /// Only plain ASCII digits without a leading zero: the verifiers in the field print the number again before they sign,
-    /// so every other spelling would be accepted by some and refused by others.
+    /// Accepts only plain ASCII digits without a leading zero. Common verifiers print the number again before they
+    /// sign, so some of them would accept any other spelling and some would reject it.
+    ///
     /// - Parameter header: the name to report.
     func check(_ text: String, of header: String, at now: Int64) throws(SignatureRejection) {
         guard let timestamp = Self.parse(text) else { throw .headerMalformed(header) }
@@ -33,21 +35,22 @@ public struct ReplayWindow: Sendable, Equatable {
     }
 }
 
-/// Why a message was not accepted. For the log: whoever sent it learns only that the signature is not valid.
+/// The reason why a message was rejected. For the log only: the sender just learns that the signature is not valid.
 public enum SignatureRejection: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A header the scheme needs is absent or empty.
+    /// A header that the scheme needs is absent or empty.
     case headerMissing(String)
-    /// A header is not of the scheme's form.
+    /// A header does not have the scheme's form.
     case headerMalformed(String)
-    /// The timestamp is further from now than the window; positive is in the past.
+    /// The timestamp is outside the window; a positive age is in the past.
     case outsideWindow(ageSeconds: Int64)
-    /// The digest of the body that was signed is not that of this body.
+    /// The signed digest of the body is not that of this body.
     case digestMismatch
-    /// The scheme signs the URL, and the gateway was not told its public one.
+    /// The scheme signs the URL, and the gateway's public URL is not configured.
     case urlUnknown
     /// No signature in the message was made with any of the secrets.
     case mismatch
 
+    /// One sentence for the log.
     public var description: String {
         switch self {
         case .headerMissing(let name): "header \(name) is missing"

@@ -1,8 +1,8 @@
 internal import CCrypto
 
-/// An AES-256-GCM key (NIST SP 800-38D). Its own copy of the key is overwritten when the last reference goes.
+/// An AES-256-GCM key (NIST SP 800-38D). Its copy of the key bytes is overwritten when the last reference is released.
 final class SealingKey: @unchecked Sendable {
-    // Safe: written by `init` and `deinit` alone.
+    // Safe to share: only `init` and `deinit` write the bytes.
     private let bytes: UnsafeMutableRawBufferPointer
 
     static let nonceBytes = 12
@@ -31,7 +31,7 @@ final class SealingKey: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - nonce: 12 bytes, used once with this key.
-    ///   - context: authenticated, not part of the result (associated data).
+    ///   - context: authenticated, but not part of the result (associated data).
     func seal(_ text: [UInt8], nonce: [UInt8], context: [UInt8]) -> [UInt8] {
         precondition(nonce.count == Self.nonceBytes, "AES-GCM takes a nonce of 12 bytes")
         var sealed = [UInt8](repeating: 0, count: text.count + Self.tagBytes)
@@ -51,7 +51,8 @@ final class SealingKey: @unchecked Sendable {
         return sealed
     }
 
-    /// Returns the text that `seal` was given; nil when the bytes, the nonce, the context or the key are others.
+    /// Returns the plaintext that was passed to `seal`; `nil` when the bytes, the nonce, the context or the key
+    /// differ.
     func open(_ sealed: ArraySlice<UInt8>, nonce: [UInt8], context: [UInt8]) -> [UInt8]? {
         guard sealed.count >= Self.tagBytes, nonce.count == Self.nonceBytes else { return nil }
         let ciphertext = Array(sealed.dropLast(Self.tagBytes))
@@ -66,7 +67,7 @@ final class SealingKey: @unchecked Sendable {
                     && EVP_DecryptUpdate(state, text.baseAddress, &count, ciphertext, Int32(ciphertext.count)) == 1
                     && EVP_CIPHER_CTX_ctrl(state, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), &tag) == 1
                 precondition(isReady, Self.outOfMemory)
-                // The only step that looks at the tag.
+                // Only this step checks the tag.
                 return EVP_DecryptFinal_ex(state, text.baseAddress.map { $0 + Int(count) }, &rest) == 1
             }
         }
@@ -80,7 +81,7 @@ final class SealingKey: @unchecked Sendable {
 
     private var start: UnsafePointer<UInt8>? { bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).immutable }
 
-    /// Sizes are checked before libcrypto is called, so nothing else can go wrong.
+    /// The sizes are checked before libcrypto is called, so no other error is possible.
     private static let outOfMemory = "no memory is left for AES-GCM"
 
     private func withContext<Result>(_ body: (OpaquePointer) -> Result) -> Result {
@@ -94,12 +95,13 @@ extension UnsafeMutablePointer {
     fileprivate var immutable: UnsafePointer<Pointee> { UnsafePointer(self) }
 }
 
-/// Turns bytes into text that only the holder of a key can read or make: base64url of AES-256-GCM's nonce and output.
+/// Encrypts bytes into text that only the holder of a key can read or create: base64url of the nonce and the output of
+/// AES-256-GCM.
 ///
-/// For what the gateway gives out and knows again. A text of one purpose is none of another.
+/// For values that the gateway gives to clients and later reads back. A text of one purpose is not valid for another.
 ///
 /// ```swift
-/// let seal = TextSeal(key: key, purpose: "stream ticket")
+/// let seal = TextSealer(key: key, purpose: "stream ticket")
 /// let text = seal.seal(body)
 /// let body = seal.open(text, mostBytes: 16 * 1024)
 /// ```
@@ -107,22 +109,24 @@ public struct TextSealer: Sendable {
     private let key: SealingKey
     private let nonceKey: Secret
 
+    /// Creates a sealer. It derives its own keys from `key` and `purpose`.
     public init(key: Secret, purpose: String) {
         self.key = SealingKey(Self.derived("text seal: " + purpose, from: key))
         nonceKey = Secret(Self.derived("text seal nonce: " + purpose, from: key))
     }
 
-    /// The same bytes give the same text; whoever must tell two apart puts something random into them.
+    /// Encrypts the bytes. The same bytes give the same text; a caller that needs distinct texts must add random
+    /// bytes.
     public func seal(_ bytes: [UInt8]) -> String {
-        // A nonce comes again only with the very same bytes, where the outcome is the same too.
+        // A nonce repeats only with the very same bytes, for which the result is also the same.
         let nonce = Array(MessageAuthentication.code(.sha256, of: bytes, key: nonceKey).prefix(SealingKey.nonceBytes))
         return Base64.encodeURL(nonce + key.seal(bytes, nonce: nonce, context: []))
     }
 
-    /// The bytes of a text that `seal` gave.
+    /// Decrypts a text that `seal` has returned.
     ///
-    /// - Parameter mostBytes: longer texts are not even looked at.
-    /// - Returns: nil for any other text.
+    /// - Parameter mostBytes: longer texts are rejected without being decoded.
+    /// - Returns: `nil` for any other text.
     public func open(_ text: String, mostBytes: Int) -> [UInt8]? {
         guard text.utf8.count <= mostBytes, let bytes = Base64.decodeURL(text) else { return nil }
         let nonce = Array(bytes.prefix(SealingKey.nonceBytes))

@@ -1,7 +1,8 @@
 /// Base 64 (RFC 4648, sections 4 and 5).
 ///
-/// Written with padding in the standard alphabet and without in the URL alphabet. Read with or without padding, but
-/// otherwise strictly: two spellings of one value would let a signature or a cursor pass as a different one.
+/// Encodes with padding in the standard alphabet and without padding in the URL alphabet. Decodes with or without
+/// padding, but is otherwise strict: if one value had two spellings, a signature or a cursor could pass as a different
+/// one.
 public enum Base64 {
     private static let standard = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let url = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -9,20 +10,20 @@ public enum Base64 {
     private static let urlValues = values(of: url)
     private static let pad = UInt8(ascii: "=")
 
-    /// The standard alphabet, padded.
+    /// Encodes in the standard alphabet, with padding.
     public static func encode(_ bytes: [UInt8]) -> String { encode(bytes, standard, padded: true) }
 
-    /// The alphabet for URLs and file names, unpadded.
+    /// Encodes in the alphabet for URLs and file names, without padding.
     public static func encodeURL(_ bytes: [UInt8]) -> String { encode(bytes, url, padded: false) }
 
-    /// Reads the standard alphabet, padded fully or not at all; `nil` for anything else, including bits set beyond the
-    /// last byte and white space.
+    /// Decodes the standard alphabet, with complete padding or none. Returns `nil` for anything else, including white
+    /// space and bits set beyond the last byte.
     public static func decode(_ text: String) -> [UInt8]? { decode(text[...].utf8, standardValues) }
 
-    /// Reads a part of a text, such as what follows a prefix.
+    /// Decodes a part of a text, such as the part after a prefix.
     public static func decode(_ text: Substring) -> [UInt8]? { decode(text.utf8, standardValues) }
 
-    /// Reads the URL alphabet, as strictly as the standard one.
+    /// Decodes the URL alphabet, as strictly as the standard one.
     public static func decodeURL(_ text: String) -> [UInt8]? { decode(text[...].utf8, urlValues) }
 
     private static func encode(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> String {
@@ -51,7 +52,8 @@ public enum Base64 {
     private static func decode(_ text: Substring.UTF8View, _ values: [UInt8]) -> [UInt8]? {
         let padding = text.suffix(2).reversed().prefix { $0 == pad }.count
         let digits = text.dropLast(padding)
-        // One digit alone is six bits and no byte; padding, where there is any, completes the last four.
+        // A single remaining digit has six bits, which is less than a byte. Padding, if any, completes the last group
+        // of four.
         guard digits.count % 4 != 1, padding == 0 || (digits.count + padding) % 4 == 0 else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 4 * 3 + 2)

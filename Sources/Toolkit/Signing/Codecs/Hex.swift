@@ -1,6 +1,6 @@
-/// Base 16 (RFC 4648, section 8): written in lower case, read in either.
+/// Base 16 (RFC 4648, section 8). Encodes in lower case and decodes both cases.
 public enum Hex {
-    /// Two lower-case digits for each byte.
+    /// Encodes each byte as two lower-case digits.
     public static func encode(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
             var index = 0
@@ -13,10 +13,10 @@ public enum Hex {
         }
     }
 
-    /// The bytes, or `nil` for an odd number of digits or anything that is not one.
+    /// Decodes the digits. Returns `nil` for an odd number of digits or any other character.
     public static func decode(_ text: String) -> [UInt8]? { decode(text[...]) }
 
-    /// Reads a part of a text, such as what follows a prefix.
+    /// Decodes a part of a text, such as the part after a prefix.
     public static func decode(_ text: Substring) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count / 2)

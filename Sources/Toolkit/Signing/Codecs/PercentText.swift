@@ -1,6 +1,6 @@
 /// Percent escapes (RFC 3986, 2.1).
 public enum PercentText {
-    /// The text, decoded exactly once; nil for a broken escape and for bytes that are no UTF-8.
+    /// Decodes the text exactly once. Returns `nil` for a broken escape and for bytes that are not UTF-8.
     public static func decode(_ bytes: [UInt8]) -> String? {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)

@@ -1,13 +1,14 @@
-/// The validation handshake of CloudEvents: an `OPTIONS` request asks whether an address wants events, and headers answer.
+/// The validation handshake of CloudEvents: an `OPTIONS` request asks if an address accepts events, and response
+/// headers grant it.
 ///
 /// Source: CloudEvents, "HTTP 1.1 Web Hooks for Event Delivery" 1.0, section 4.
 public enum CloudEventsValidation {
-    /// How many requests a minute a receiver takes.
+    /// The number of requests per minute that a receiver accepts.
     public enum Rate: Sendable, Equatable {
         case unlimited
         case perMinute(Int)
 
-        /// `*` or a whole number above zero.
+        /// Parses `*` or a whole number above zero.
         init?(_ text: String) {
             if text == "*" {
                 self = .unlimited
@@ -28,14 +29,15 @@ public enum CloudEventsValidation {
         }
     }
 
-    /// Why a receiver has not consented. The status of its answer does not count, neither way.
+    /// The reason why a receiver has not consented. The status of its response is not considered.
     public enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
-        /// No `WebHook-Allowed-Origin`.
+        /// The response has no `WebHook-Allowed-Origin`.
         case notAnswered
         case otherOrigin(String)
-        /// A rate was asked for, and none that can be read was granted.
+        /// A rate was requested, and the response contains no valid one.
         case rateMissing
 
+        /// One sentence about the reason.
         public var description: String {
             switch self {
             case .notAnswered: "the answer has no WebHook-Allowed-Origin"
@@ -47,29 +49,31 @@ public enum CloudEventsValidation {
 
     // MARK: Asking
 
-    /// The headers of the `OPTIONS` request to the exact address that will be posted to. Every later post has the first, too.
+    /// Returns the headers of the `OPTIONS` request to the exact address that will receive posts. Every later post
+    /// carries the first header, too.
     ///
     /// - Parameters:
-    ///   - origin: our name in DNS.
-    ///   - ratePerMinute: how many posts we would like to make; nil does not ask.
+    ///   - origin: the gateway's DNS name.
+    ///   - ratePerMinute: the requested number of posts per minute; `nil` requests none.
     public static func request(origin: String, ratePerMinute: Int? = nil) -> [SignedMessage.Field] {
         [("WebHook-Request-Origin", origin)] + (ratePerMinute.map { [("WebHook-Request-Rate", String($0))] } ?? [])
     }
 
-    /// What a receiver has granted.
+    /// Reads the consent from a receiver's response.
     ///
     /// - Parameters:
-    ///   - origin: as asked.
-    ///   - asksRate: whether a rate was.
-    ///   - header: the value of the answer's field with this name, compared case-insensitively.
-    /// - Returns: the rate it takes; without a word of it, any.
+    ///   - origin: the origin that was sent in the request.
+    ///   - asksRate: true when the request asked for a rate.
+    ///   - header: returns the value of the response field with this name, compared case-insensitively.
+    /// - Returns: the rate that the receiver accepts; unlimited when it names none.
+    /// - Throws: ``Refusal`` when the receiver has not consented.
     public static func grant(
         origin: String, asksRate: Bool, header: (String) -> String?
     ) throws(Refusal) -> Rate {
         guard let allowed = header("WebHook-Allowed-Origin")?[...].trimmingBlanks(), !allowed.isEmpty else {
             throw .notAnswered
         }
-        // Names of hosts have no case.
+        // Host names are case-insensitive.
         guard allowed == "*" || allowed.lowercased() == origin.lowercased() else {
             throw .otherOrigin(String(allowed.prefix(255)))
         }
@@ -80,8 +84,8 @@ public enum CloudEventsValidation {
 
     // MARK: Answering
 
-    /// The answer to an `OPTIONS` request at an address of ours; nil when it is no such question, for instance a browser's.
-    /// Whatever rate is asked for is welcome.
+    /// Answers an `OPTIONS` request at an address of the gateway. Returns `nil` when it is not a validation request,
+    /// for instance a browser's. Every requested rate is granted.
     public static func answer(header: (String) -> String?) -> HandshakeResponse? {
         guard let origin = header("WebHook-Request-Origin")?[...].trimmingBlanks(), isName(origin) else { return nil }
         var headers = [
@@ -94,7 +98,7 @@ public enum CloudEventsValidation {
         return HandshakeResponse(headers: headers)
     }
 
-    /// A name in DNS, perhaps with a port: nothing else is sent back in a header.
+    /// True for a DNS name, optionally with a port. Nothing else is echoed in a header.
     private static func isName(_ text: Substring) -> Bool {
         (1...255).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -1,13 +1,19 @@
-/// What answers a provider that asks whether an address is really its owner's, before it posts there.
+/// The response to a provider that verifies the ownership of an address before it posts there.
 public struct HandshakeResponse: Sendable, Equatable {
+    /// The HTTP status.
     public var status: Int
-    /// Nil for an answer without a body.
+    /// The media type of the body; `nil` for a response without a body.
     public var contentType: String?
+    /// The body.
     public var body: String
+    /// Additional header fields.
     public var headers: [Header]
 
+    /// A header field.
     public struct Header: Sendable, Equatable {
+        /// The name of the field.
         public var name: String
+        /// The value of the field.
         public var value: String
     }
 
@@ -18,20 +24,21 @@ public struct HandshakeResponse: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// What was sent, sent back: as plain text, so that nobody takes it for a page.
+    /// Creates a response that echoes a text, as plain text, so that no browser treats it as a page.
     static func echo(_ text: String) -> HandshakeResponse {
         HandshakeResponse(contentType: "text/plain; charset=utf-8", body: text)
     }
 }
 
-/// The questions of providers that are answered by echoing or signing.
+/// Verification requests of providers that are answered by echoing or signing a text.
 ///
-/// Each returns nil for what is no such question. None of them has an effect, so repeating one does no harm.
+/// Each function returns `nil` for any other request. None of them has side effects, so repeated requests do no harm.
 public enum Handshakes {
-    /// The longest text that is echoed.
+    /// The longest text in bytes that is echoed.
     static let echoLimitBytes = 1024
 
-    /// Slack: a post with `{"type":"url_verification","challenge":…}`. It is signed like any other: check that first.
+    /// Slack: a post with `{"type":"url_verification","challenge":…}`. The post is signed like any other: verify the
+    /// signature first.
     ///
     /// - Parameters: the members of the body, when they are texts.
     public static func slack(type: String?, challenge: String?) -> HandshakeResponse? {
@@ -39,17 +46,17 @@ public enum Handshakes {
         return .echo(challenge)
     }
 
-    /// Meta, and those who ask like it: `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`.
+    /// Meta, and providers that verify in the same way: `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`.
     ///
-    /// - Parameter tokens: any of which may be named; the ones the owner gave to the provider.
-    /// - Returns: 403 without a token that is one of them.
+    /// - Parameter tokens: the tokens that the owner has given to the provider; the request may contain any of them.
+    /// - Returns: 403 when the request contains none of the tokens.
     public static func hub(
         query: [SignedMessage.Field], tokens: [Secret]
     ) -> HandshakeResponse? {
         guard value("hub.mode", in: query) == "subscribe", let challenge = value("hub.challenge", in: query),
             challenge.utf8.count <= echoLimitBytes
         else { return nil }
-        // Digests have one length: comparing does not tell that of the token.
+        // Digests have the same length, so the comparison does not reveal the length of the token.
         let digest = sha256(Array((value("hub.verify_token", in: query) ?? "").utf8))
         guard tokens.contains(where: { constantTimeEqual(sha256($0.bytes), digest) }) else {
             return HandshakeResponse(status: 403)
@@ -57,9 +64,11 @@ public enum Handshakes {
         return .echo(challenge)
     }
 
-    /// X: `GET ?crc_token=…`, answered with its HMAC.
+    /// X: `GET ?crc_token=…`, answered with the token's HMAC.
     ///
-    /// Anybody may ask, so whoever answers must take no post whose body `isToken`: its signature is given away.
+    /// Anyone can send this request and so obtain a signature of a token. The caller must therefore accept no post
+    /// whose body satisfies `isToken`.
+    ///
     /// - Parameter secret: the consumer secret, which also signs the posts.
     public static func crc(query: [SignedMessage.Field], secret: Secret) -> HandshakeResponse? {
         guard let token = value("crc_token", in: query), isToken(token.utf8) else { return nil }
@@ -68,8 +77,8 @@ public enum Handshakes {
             contentType: "application/json", body: #"{"response_token":"sha256=\#(Base64.encode(code))"}"#)
     }
 
-    /// Whether X could have sent this as its token: up to 128 characters of Base64, in either alphabet. No JSON object,
-    /// list or text is one.
+    /// True when X could have sent this as its token: up to 128 characters of Base64, in either alphabet. No JSON
+    /// object, array or string qualifies.
     public static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
         (1...128).contains(bytes.count)
             && bytes.allSatisfy { byte in

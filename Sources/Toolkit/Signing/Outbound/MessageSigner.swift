@@ -1,4 +1,4 @@
-/// Makes HTTP Message Signatures (RFC 9421), one for each key, over method, URL and the body's digest (RFC 9530).
+/// Creates HTTP Message Signatures (RFC 9421), one for each key, over method, URL and the body's digest (RFC 9530).
 struct MessageSigner: Sendable {
     private struct Key: Sendable {
         enum Material: Sendable {
@@ -7,7 +7,7 @@ struct MessageSigner: Sendable {
         }
 
         var material: Material
-        /// What its parameters end with: they are the same for every message.
+        /// The end of the signature parameters, which is the same for every message.
         var parameters: String
     }
 
@@ -63,7 +63,7 @@ struct MessageSigner: Sendable {
         }
     }
 
-    /// The URL as its receiver puts it together again: what is on the wire is the host without a standard port, and a path
+    /// Returns the URL as its receiver reconstructs it. The wire carries the host without a standard port, and a path
     /// that is never empty.
     private static func target(_ url: String) -> String {
         guard let parts = URLParts(url) else { return url }
@@ -72,24 +72,25 @@ struct MessageSigner: Sendable {
         return "\(parts.scheme)://\(parts.component("@authority") ?? "")\(parts.component("@path") ?? "")\(parts.query)"
     }
 
-    /// Names a shared key: the beginning of its digest, which a receiver with several can compute of each.
+    /// Returns the id of a shared key: the beginning of its digest, which a receiver with several keys can compute for
+    /// each.
     private static func id(of secret: Secret) -> String { Hex.encode(Array(sha256(secret.bytes).prefix(8))) }
 }
 
 extension Ed25519PublicKey {
-    /// The key as a JSON Web Key (RFC 8037), one line of JSON, for a set at `/.well-known/jwks.json`.
+    /// The key as a JSON Web Key (RFC 8037) on one line, for a key set at `/.well-known/jwks.json`.
     public var jwk: String {
         #"{"kty":"OKP","crv":"Ed25519","x":"\#(Base64.encodeURL(bytes))","kid":"\#(thumbprint)","use":"sig","alg":"EdDSA"}"#
     }
 
-    /// The key's name, made of the key itself (RFC 7638).
+    /// The key's id, derived from the key itself (RFC 7638).
     public var thumbprint: String {
         Base64.encodeURL(sha256(Array(#"{"crv":"Ed25519","kty":"OKP","x":"\#(Base64.encodeURL(bytes))"}"#.utf8)))
     }
 }
 
 extension Ed25519PrivateKey {
-    /// A fresh key.
+    /// Generates a key.
     public static func generate(from random: some RandomSource) -> Ed25519PrivateKey {
         guard let key = Ed25519PrivateKey(random.bytes(32)) else { preconditionFailure("any 32 bytes are a seed") }
         return key

@@ -1,22 +1,25 @@
-/// Signs what the gateway posts to one receiver, in every way that receiver was told to expect.
+/// Signs the gateway's posts to one receiver, with every kind of signature that the webhook is configured for.
 ///
-/// Made once for each state of a webhook: the keys are set up here, so that a post costs its own hash blocks alone.
+/// Created once for each version of a webhook: the keys are prepared here, so that a post costs only its own hash
+/// blocks.
 ///
 /// ```swift
 /// let signer = OutboundSigner([.standard, .stripe], keys: [current, previous])
 /// let fields = try signer.fields(id: "evt_1", timestamp: 1_700_000_000, url: "https://example.com/hook", body: body)
 /// ```
 public struct OutboundSigner: Sendable {
+    /// A header field.
     public typealias Field = (name: String, value: String)
 
-    /// The ways, by the names they have in documents. Several at once serve a receiver that is changing over.
+    /// The kinds of signatures, by their names in documents. Several at once help a receiver that migrates from one to
+    /// another.
     public enum Signature: String, Sendable, CaseIterable {
         /// `webhook-signature: v1,…` of Standard Webhooks.
         case standard
         /// `webhook-signature: v1a,…` of Standard Webhooks, with an app's key, whose public half is published.
         case standardEd25519 = "standard_ed25519"
-        /// `x-hub-signature-256: sha256=…`, as GitHub signs, with the secret's text as the key. It holds one signature: that
-        /// of the oldest secret that is active, which its receiver knows for certain while a rotation lasts.
+        /// `x-hub-signature-256: sha256=…`, as GitHub signs, with the secret's text as the key. It contains one
+        /// signature: that of the oldest active secret, which the receiver is certain to know during a rotation.
         case hub = "hub_sha256"
         /// `stripe-signature: t=…,v1=…`, as Stripe signs, with the secret's text as the key.
         case stripe
@@ -28,19 +31,19 @@ public struct OutboundSigner: Sendable {
     private let hub: HMAC<SHA256State>?
     private let stripe: [HMAC<SHA256State>]?
     private let message: MessageSigner?
-    /// Something is to be signed with a key that is not there.
+    /// True when a requested signature has no key.
     private let lacksKey: Bool
 
     /// - Parameters:
     ///   - keys: the secrets of the webhook, the current one first; each of them signs.
-    ///   - ed25519: the app's keys, for `.standardEd25519`, the present one first; each of them signs. Message signatures
-    ///     are then made with them too.
+    ///   - ed25519: the app's keys for `.standardEd25519`, the current one first; each of them signs. Message
+    ///     signatures are then made with them too.
     public init(_ signatures: [Signature], keys: [StandardSigningKey], ed25519: [Ed25519PrivateKey] = []) {
         let wanted = Set(signatures)
         let appKeys = wanted.contains(.standardEd25519) ? ed25519.map { StandardSigningKey.ed25519($0) } : []
         let standardKeys = (wanted.contains(.standard) ? keys : []) + appKeys
         standard = wanted.isDisjoint(with: [.standard, .standardEd25519]) ? nil : StandardSigner(standardKeys)
-        // As the receiver has it: the text with its prefix.
+        // The key in the receiver's form: the text with its prefix.
         let texts = keys.filter(\.isShared).map { HMAC<SHA256State>(key: Array($0.text.utf8)) }
         hub = wanted.contains(.hub) ? texts.last : nil
         stripe = wanted.contains(.stripe) ? texts : nil
@@ -50,14 +53,15 @@ public struct OutboundSigner: Sendable {
             || (texts.isEmpty && !wanted.isDisjoint(with: [.hub, .stripe])) || message?.isEmpty == true
     }
 
-    /// The header fields to add, names in lower case. Beside them a receiver needs `webhook-id` and `webhook-timestamp`, with
-    /// the same values as here.
+    /// Returns the header fields to add, with names in lower case. In addition the receiver needs `webhook-id` and
+    /// `webhook-timestamp`, with the same values as here.
     ///
     /// - Parameters:
-    ///   - id: the same over all attempts.
-    ///   - timestamp: unix seconds of this attempt.
-    ///   - url: as it is posted to.
-    ///   - body: the bytes exactly as sent.
+    ///   - id: the same for all attempts.
+    ///   - timestamp: Unix seconds of this attempt.
+    ///   - url: the exact URL of the post.
+    ///   - body: the exact bytes that are sent.
+    /// - Throws: ``StandardSigningError`` when a key is missing or a value cannot be signed.
     public func fields(
         id: String, timestamp: Int64, method: String = "POST", url: String, body: [UInt8]
     ) throws(StandardSigningError) -> [Field] {

@@ -1,11 +1,12 @@
-/// A scheme that puts an HMAC over some text around the body into one header: most services have one of these.
+/// A scheme that sends one header with an HMAC over the body and some text around it, which is the kind that most
+/// services use.
 public struct HMACScheme: SignatureScheme {
-    /// How the digest is written in the header.
+    /// The encoding of the digest in the header.
     public enum Encoding: String, Sendable, CaseIterable {
         case hex
         case base64
 
-        /// The digest; nil for what is not written so.
+        /// Decodes the digest; `nil` when the text does not have this encoding.
         func decode(_ digits: Substring) -> [UInt8]? {
             switch self {
             case .hex: Hex.decode(digits)
@@ -14,24 +15,27 @@ public struct HMACScheme: SignatureScheme {
         }
     }
 
-    /// The header that holds the signature; several values separated by commas are alternatives.
+    /// The header that contains the signature; several values separated by commas are alternatives.
     public var signatureHeader: String
-    /// What stands before the digest, such as `sha256=`; a value without it is not a signature of this scheme.
+    /// The text before the digest, such as `sha256=`. A value without it is not a signature of this scheme.
     public var prefix: String
+    /// The encoding of the digest.
     public var encoding: Encoding
+    /// The hash function of the HMAC.
     public var algorithm: HashAlgorithm
     /// The bytes that are signed.
     public var template: SignedTemplate
-    /// The header with the unix seconds of the signature, for schemes that have one.
+    /// The header with the Unix seconds of the signature, for schemes that have one.
     public var timestampHeader: String?
     /// The header with the sender's id of the delivery.
     public var idHeader: String?
-    /// Where the id is in the body, for services that put it there.
+    /// The place of the id in the body, for services that send it there.
     public var idPointer: String?
+    /// The allowed age of the timestamp.
     public var window: ReplayWindow
     private let secrets: [Secret]
 
-    /// - Parameter secrets: any of them may have signed.
+    /// - Parameter secrets: the secrets, any of which may have signed.
     public init(
         _ secrets: [Secret], signatureHeader: String, prefix: String = "", encoding: Encoding = .hex,
         algorithm: HashAlgorithm = .sha256, template: SignedTemplate = .body, timestampHeader: String? = nil,
@@ -49,11 +53,11 @@ public struct HMACScheme: SignatureScheme {
         self.window = window
     }
 
-    /// The scheme that a source's owner describes.
+    /// Creates the scheme that a source's owner has configured.
     ///
     /// - Throws: `.settingMissing` without a signature header, and for a header whose value the template signs;
-    ///   `.templateInvalid` for one that leaves out the body, or the time that is checked: whoever can change what is not
-    ///   signed could send an old message again.
+    ///   `.templateInvalid` for a template that omits the body, or the time that is checked: an attacker who can
+    ///   change what is not signed could send an old message again.
     init(_ secrets: [Secret], _ settings: SchemeSettings) throws(SignatureSchemeError) {
         guard let header = settings.header else { throw .settingMissing(.header) }
         var template = settings.timestampHeader == nil ? SignedTemplate.body : .timestampDotBody
@@ -67,6 +71,7 @@ public struct HMACScheme: SignatureScheme {
             idHeader: settings.idHeader, idPointer: settings.idPointer, window: settings.window)
     }
 
+    /// Verifies a message and returns the sender's id of the delivery.
     public func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
         let header = try message.required(signatureHeader)
         var timestamp: String?
@@ -101,11 +106,11 @@ public struct HMACScheme: SignatureScheme {
     }
 }
 
-// Services whose scheme is a row of a table. What is signed and how it is written: each service's own documentation.
+// Services whose scheme is a set of parameters. Source: each service's own documentation.
 
 extension HMACScheme {
-    /// GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body. No timestamp: only the delivery id tells a replay, and
-    /// it is not signed.
+    /// GitHub: `X-Hub-Signature-256: sha256=<hex>` over the body. There is no timestamp: only the delivery id reveals
+    /// a replay, and it is not signed.
     static func github(_ secrets: [Secret]) -> HMACScheme {
         HMACScheme(secrets, signatureHeader: "X-Hub-Signature-256", prefix: "sha256=", idHeader: "X-GitHub-Delivery")
     }
@@ -123,7 +128,7 @@ extension HMACScheme {
             secrets, signatureHeader: "X-Shopify-Hmac-Sha256", encoding: .base64, idHeader: "X-Shopify-Webhook-Id")
     }
 
-    /// Sendbird: `x-sendbird-signature: <hex>` over the body, the key being the API token.
+    /// Sendbird: `x-sendbird-signature: <hex>` over the body; the key is the API token.
     static func sendbird(_ secrets: [Secret]) -> HMACScheme {
         HMACScheme(secrets, signatureHeader: "x-sendbird-signature")
     }

@@ -1,7 +1,7 @@
 /// HTTP Message Signatures (RFC 9421) over method, URL and the body's digest (RFC 9530), with HMAC-SHA256 or Ed25519.
 ///
-/// A signature counts only if it covers all three and says when it was made; it may cover more: plain header fields, and
-/// the parts of the URL.
+/// A signature counts only if it covers all three and states its creation time. It may also cover plain header fields
+/// and the parts of the URL.
 struct MessageSignatureScheme: SignatureScheme {
     private enum Key: Sendable {
         case shared(Secret)
@@ -16,7 +16,7 @@ struct MessageSignatureScheme: SignatureScheme {
     }
 
     private static let required = ["@method", "@target-uri", "content-digest"]
-    /// Components of one signature; each is a look at the headers.
+    /// The most components of one signature; each costs a header lookup.
     private static let mostComponents = 32
 
     private let keys: [Key]
@@ -46,7 +46,8 @@ struct MessageSignatureScheme: SignatureScheme {
         guard let signatures = StructuredField.dictionary(try message.required("Signature")) else {
             throw .headerMalformed("Signature")
         }
-        // A proxy may have signed as well: one that holds is enough, and otherwise the last reason is told.
+        // A proxy may have signed as well: one valid signature is enough. If there is none, the last reason is
+        // reported.
         var reason = SignatureRejection.mismatch
         for input in inputs {
             guard case .bytes(let signature)? = signatures.first(where: { $0.key == input.key })?.value else {
@@ -92,7 +93,7 @@ struct MessageSignatureScheme: SignatureScheme {
         }
     }
 
-    /// At least one digest we know, and all of those right.
+    /// Checks the digests of the body. At least one must use a supported algorithm, and all of those must match.
     private func checkDigest(_ message: SignedMessage) throws(SignatureRejection) {
         guard let digests = StructuredField.dictionary(try message.required("Content-Digest")) else {
             throw .headerMalformed("Content-Digest")
@@ -100,7 +101,7 @@ struct MessageSignatureScheme: SignatureScheme {
         var isKnown = false
         for digest in digests {
             guard case .bytes(let bytes) = digest.value else { throw .headerMalformed("Content-Digest") }
-            // SHA-512 alone is allowed too; older ones of that registry are not secure.
+            // SHA-512 is allowed too; the older algorithms of that registry are not secure.
             guard digest.key == "sha-256" || digest.key == "sha-512" else { continue }
             let expected = digest.key == "sha-256" ? sha256(message.body) : sha512(message.body)
             guard constantTimeEqual(bytes, expected) else { throw .digestMismatch }
@@ -109,7 +110,7 @@ struct MessageSignatureScheme: SignatureScheme {
         guard isKnown else { throw .headerMalformed("Content-Digest") }
     }
 
-    /// The text that is signed (RFC 9421, 2.5).
+    /// Returns the text that is signed (RFC 9421, 2.5).
     static func base(
         _ names: [String], parameters: String, of message: SignedMessage
     ) throws(SignatureRejection) -> String {
@@ -120,7 +121,7 @@ struct MessageSignatureScheme: SignatureScheme {
 
     private static func value(of name: String, in message: SignedMessage) throws(SignatureRejection) -> String {
         guard name.hasPrefix("@") else {
-            // Names are in lower case there, so that each has one spelling.
+            // Names must be in lower case, so that each has one spelling.
             guard HeaderName.isValid(name), name == name.lowercased() else { throw .headerMalformed("Signature-Input") }
             return try message.required(name)
         }

@@ -1,6 +1,6 @@
-/// Pusher: `X-Pusher-Signature: <hex>` over the body, whose member `time_ms` says when it was sent.
+/// Pusher: `X-Pusher-Signature: <hex>` over the body, whose member `time_ms` is the time of sending.
 ///
-/// `X-Pusher-Key` only names the app; who has the secret is known by the signature.
+/// `X-Pusher-Key` only names the app. The signature proves knowledge of the secret.
 struct PusherScheme: SignatureScheme {
     private let code: HMACScheme
     private let window: ReplayWindow
@@ -13,7 +13,7 @@ struct PusherScheme: SignatureScheme {
     func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
         _ = try message.required("X-Pusher-Key")
         let identity = try code.verify(message, at: now)
-        // Only now: the body is the sender's own.
+        // Read only after the signature was verified: before that, the body is not trusted.
         guard let milliseconds = TopLevelNumber.find("time_ms", in: message.body) else {
             throw .headerMissing("time_ms")
         }
@@ -22,9 +22,11 @@ struct PusherScheme: SignatureScheme {
     }
 }
 
-/// Reads one whole number out of a JSON object, without parsing the rest: what is signed decides before anything is parsed.
+/// Reads one whole number from a JSON object without parsing the rest, because the signature is verified before
+/// anything is parsed.
 enum TopLevelNumber {
-    /// The value of a member of the outermost object; nil when it has none that is a plain number of digits, or several.
+    /// Returns the value of a member of the outermost object; `nil` when there is none that is a plain number of
+    /// digits, or more than one.
     static func find(_ name: StaticString, in body: [UInt8]) -> Int64? {
         let wanted = Array(name.description.utf8)
         var scanner = Scanner(bytes: body)
@@ -57,7 +59,7 @@ enum TopLevelNumber {
             return bytes[at]
         }
 
-        /// What stands between here, inside a string, and its closing quote; with its escapes as they are.
+        /// Returns the text from here, inside a string, to the closing quote, with its escapes unchanged.
         mutating func text() -> ArraySlice<UInt8> {
             let start = at
             while at < bytes.count, bytes[at] != UInt8(ascii: "\"") { at += bytes[at] == UInt8(ascii: "\\") ? 2 : 1 }
@@ -66,7 +68,7 @@ enum TopLevelNumber {
             return bytes[start..<end]
         }
 
-        /// Passes blanks and this byte; false, and nowhere, when it does not follow.
+        /// Skips blanks and this byte. Returns false without moving when the byte does not follow.
         mutating func skip(_ byte: UInt8) -> Bool {
             skipBlanks()
             guard at < bytes.count, bytes[at] == byte else { return false }
@@ -75,7 +77,7 @@ enum TopLevelNumber {
             return true
         }
 
-        /// A number that is digits alone, and after which something else begins.
+        /// Reads a number that consists of digits only and is followed by another token.
         mutating func digits() -> Int64? {
             let start = at
             while at < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[at]) { at += 1 }

@@ -1,6 +1,7 @@
-/// What the owner of a source may decide about its scheme. Which members a scheme takes: `SignatureSchemes.members`.
+/// The settings that the owner of a source may choose for its scheme. `SignatureSchemes.members` lists those that a
+/// scheme uses.
 public struct SchemeSettings: Sendable, Equatable {
-    /// The members by the names they have in documents.
+    /// The settings, by their names in documents.
     public enum Member: String, Sendable, CaseIterable {
         case header
         case prefix
@@ -13,25 +14,29 @@ public struct SchemeSettings: Sendable, Equatable {
         case window = "window_seconds"
     }
 
-    /// The header with the signature or the token; nil is the scheme's own.
+    /// The header with the signature or the token; `nil` uses the scheme's own.
     public var header: String?
-    /// What stands before the digest or the token, such as `sha256=` or `Bearer `.
+    /// The text before the digest or the token, such as `sha256=` or `Bearer `.
     public var prefix: String?
+    /// The encoding of the digest.
     public var encoding = HMACScheme.Encoding.hex
+    /// The hash function of the signature.
     public var algorithm = HashAlgorithm.sha256
-    /// What is signed, of `{id}`, `{ts}`, `{body}`, `{url}` and `{header:Name}`; nil is the body alone, or the scheme's own.
+    /// A template of the signed text with `{id}`, `{ts}`, `{body}`, `{url}` and `{header:Name}`; `nil` signs the body
+    /// alone, or uses the scheme's own.
     public var template: String?
-    /// The header with the unix seconds of the signature.
+    /// The header with the Unix seconds of the signature.
     public var timestampHeader: String?
     /// The header with the sender's id of the delivery.
     public var idHeader: String?
-    /// Where that id is in the body (JSON Pointer), for senders that put it there.
+    /// The place of that id in the body (JSON Pointer), for senders that put it there.
     public var idPointer: String?
+    /// The allowed age of a signed timestamp.
     public var window = ReplayWindow.standard
 
     public init() {}
 
-    /// - Throws: `.settingInvalid` for a header that can be no header's name.
+    /// - Throws: `.settingInvalid` for a header whose name is not valid.
     func check() throws(SignatureSchemeError) {
         let names: [(Member, String?)] = [
             (.header, header), (.timestampHeader, timestampHeader), (.idHeader, idHeader),
@@ -43,7 +48,7 @@ public struct SchemeSettings: Sendable, Equatable {
 }
 
 enum HeaderName {
-    /// A token (RFC 9110, 5.6.2).
+    /// True for a token (RFC 9110, 5.6.2).
     static func isValid(_ name: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in
@@ -57,7 +62,7 @@ enum HeaderName {
     }
 }
 
-/// Where a scheme finds the sender's id of a delivery: in a header, otherwise in the body.
+/// The place of the sender's id of a delivery: in a header, otherwise in the body.
 struct IdentityPlace: Sendable {
     var header: String?
     var pointer: String?
@@ -70,15 +75,16 @@ struct IdentityPlace: Sendable {
     }
 }
 
-/// A secret that is sent along as it is, in a header: no signature at all.
+/// A secret that is sent unchanged in a header, without a signature.
 ///
-/// Many senders have nothing better. It shows that the sender knows the secret, and nothing of the body or the time:
-/// whoever once sees a request can make any other. Only over TLS, and only where the sender offers no signature.
+/// Many senders offer nothing better. The token proves that the sender knows the secret, but protects neither the body
+/// nor the time: an attacker who once sees a request can forge any other. Use it only over TLS, and only where the
+/// sender offers no signature.
 struct TokenScheme: SignatureScheme {
     private let header: String
     private let prefix: String
     private let identity: IdentityPlace
-    /// Of the tokens: digests have one length, so that comparing does not tell that of the token.
+    /// Digests of the tokens. They have the same length, so the comparison does not reveal the length of a token.
     private let digests: [[UInt8]]
 
     init(_ secrets: [Secret], _ settings: SchemeSettings) throws(SignatureSchemeError) {

@@ -1,16 +1,18 @@
-/// A service's way of signing what it posts.
+/// A service's way of signing its posts.
 ///
-/// A scheme decides over raw bytes, before anything is parsed. Adding one is a file here and a row in ``SignatureSchemes``.
+/// A scheme verifies raw bytes, before anything is parsed. To add one, add a file here and a case to
+/// ``SignatureSchemes``.
 public protocol SignatureScheme: Sendable {
-    /// Returns how the sender names this delivery if the message is authentic.
+    /// Verifies a message. Returns the place of the sender's id of this delivery.
     ///
-    /// - Parameter now: unix seconds, for schemes that sign a timestamp.
+    /// - Parameter now: Unix seconds, for schemes that sign a timestamp.
+    /// - Throws: ``SignatureRejection`` when the message is not authentic.
     func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity
 }
 
-/// Where a sender's own id of a delivery is found, by which a repeated delivery is recognised.
+/// The place of the sender's own id of a delivery, by which a repeated delivery is recognised.
 public enum DeliveryIdentity: Sendable, Equatable {
-    /// The scheme has none, or the sender left it out.
+    /// The scheme has no id, or the sender omitted it.
     case none
     /// The id itself.
     case value(String)
@@ -18,22 +20,25 @@ public enum DeliveryIdentity: Sendable, Equatable {
     case bodyPointer(String)
 }
 
-/// A received message as a scheme sees it.
+/// A received message, as input of a scheme.
 public struct SignedMessage {
+    /// A field with its name and value.
     public typealias Field = (name: String, value: String)
 
-    /// The body as received, after transfer coding and before everything else.
+    /// The body as received, after transfer coding and before any other processing.
     public let body: [UInt8]
-    /// The URL the sender was given, from configuration; never put together from what a request says about itself.
+    /// The URL that the sender was given, from the configuration. Never derived from what the request says about
+    /// itself.
     public let url: String?
-    /// As it stands in the request: names of methods have a case.
+    /// The method as it appears in the request; methods are case-sensitive.
     public let method: String
     private let lookUp: (String) -> String?
     private let readForm: () -> [Field]?
 
     /// - Parameters:
-    ///   - header: the value of the field with this name, compared case-insensitively.
-    ///   - form: the body as decoded fields; nil when it is no form. Asked only by schemes that sign fields.
+    ///   - header: returns the value of the field with this name, compared case-insensitively.
+    ///   - form: returns the body as decoded fields; `nil` when it is not a form. Called only by schemes that sign
+    ///     fields.
     public init(
         body: [UInt8], url: String? = nil, method: String = "POST", header: @escaping (String) -> String?,
         form: @escaping () -> [Field]? = { nil }
@@ -45,7 +50,7 @@ public struct SignedMessage {
         readForm = form
     }
 
-    /// A message with these header fields; a repeated name counts as one list (RFC 9110, 5.3).
+    /// Creates a message with these header fields. A repeated name counts as one list (RFC 9110, 5.3).
     public init(
         body: [UInt8], url: String? = nil, method: String = "POST", headers: [Field],
         form: @escaping () -> [Field]? = { nil }
@@ -57,23 +62,23 @@ public struct SignedMessage {
         self.init(body: body, url: url, method: method, header: lookUp, form: form)
     }
 
-    /// The body as decoded fields; nil when it is no form.
+    /// The body as decoded fields; `nil` when it is not a form.
     var form: [Field]? { readForm() }
 
-    /// The value of a header field, without white space around it; `nil` if absent or empty.
+    /// The value of a header field, without surrounding white space; `nil` if absent or empty.
     public func header(_ name: String) -> String? {
         guard let value = lookUp(name) else { return nil }
         let trimmed = value[...].trimmingBlanks()
         return trimmed.isEmpty ? nil : String(trimmed)
     }
 
-    /// The value of a header field the scheme cannot do without.
+    /// Returns the value of a header field that the scheme requires.
     func required(_ name: String) throws(SignatureRejection) -> String {
         guard let value = header(name) else { throw .headerMissing(name) }
         return value
     }
 
-    /// The URL, for schemes that sign it.
+    /// Returns the URL, for schemes that sign it.
     func requiredURL() throws(SignatureRejection) -> String {
         guard let url else { throw .urlUnknown }
         return url
@@ -81,7 +86,7 @@ public struct SignedMessage {
 }
 
 extension Substring {
-    /// Without spaces and tabs at either end (RFC 9110, 5.6.3).
+    /// Returns the text without spaces and tabs at either end (RFC 9110, 5.6.3).
     func trimmingBlanks() -> Substring {
         let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         guard let first = utf8.firstIndex(where: { !isBlank($0) }), let last = utf8.lastIndex(where: { !isBlank($0) })
@@ -90,9 +95,9 @@ extension Substring {
     }
 }
 
-/// Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]` over `<t>.<body>`, the key being the whole secret string.
+/// Stripe: `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]` over `<t>.<body>`; the key is the whole secret string.
 ///
-/// Several `v1` are alternatives, which is how Stripe rotates; other versions are ignored.
+/// Several `v1` values are alternatives, which Stripe uses for rotation. Other versions are ignored.
 struct StripeScheme: SignatureScheme {
     private static let header = "Stripe-Signature"
     private let secrets: [Secret]
@@ -110,7 +115,7 @@ struct StripeScheme: SignatureScheme {
         for part in header.split(separator: ",") {
             let item = part.trimmingBlanks()
             if item.hasPrefix("t=") {
-                // A second one would leave open which is signed.
+                // A second timestamp would leave open which one is signed.
                 guard timestamp == nil else { throw .headerMalformed(Self.header) }
                 timestamp = String(item.dropFirst(2))
             } else if item.hasPrefix("v1="), let signature = Hex.decode(item.dropFirst(3)) {

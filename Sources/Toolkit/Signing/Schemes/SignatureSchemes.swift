@@ -14,7 +14,7 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
     case generic
     case token
 
-    /// The members of `SchemeSettings` that this scheme looks at; the others have no meaning for it.
+    /// The members of `SchemeSettings` that this scheme uses; it ignores the others.
     public var members: Set<SchemeSettings.Member> {
         switch self {
         case .github, .shopify, .sendbird, .stream, .twilio: []
@@ -26,11 +26,12 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
         }
     }
 
-    /// The scheme with these secrets, each as the provider shows it.
+    /// Creates the scheme with these secrets, each in the form that the provider shows.
     ///
     /// - Parameters:
-    ///   - secrets: any of them may have signed: the current one, and the previous one while a rotation lasts.
-    ///   - settings: of which only `members` count.
+    ///   - secrets: any of them may have signed: the current one, and during a rotation the previous one.
+    ///   - settings: only those in `members` are used.
+    /// - Throws: ``SignatureSchemeError`` when a secret or a setting is not valid.
     public func scheme(
         secrets: [String], settings: SchemeSettings
     ) throws(SignatureSchemeError) -> any SignatureScheme {
@@ -55,7 +56,7 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
         }
     }
 
-    /// The scheme with its own settings, apart from the window.
+    /// Creates the scheme with its own settings, except for the window.
     public func scheme(
         secrets: [String], window: ReplayWindow = .standard
     ) throws(SignatureSchemeError) -> any SignatureScheme {
@@ -65,22 +66,22 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
     }
 }
 
-/// Why a scheme could not be set up.
+/// The reason why a scheme could not be created.
 public enum SignatureSchemeError: Error, Sendable, Equatable {
-    /// Without a secret nothing can be verified.
+    /// There is no secret, so nothing can be verified.
     case noSecret
-    /// A secret is empty or not of the form the scheme demands.
+    /// A secret is empty or does not have the form that the scheme requires.
     case secretInvalid
-    /// A template names a placeholder there is none of, has an unclosed brace, leaves out the body, or the time where a
-    /// time is checked.
+    /// A template has an unknown placeholder or an unclosed brace, or omits the body, or the time where a time is
+    /// checked.
     case templateInvalid
-    /// The scheme has no value of its own for this.
+    /// The scheme has no default for this setting.
     case settingMissing(SchemeSettings.Member)
     case settingInvalid(SchemeSettings.Member)
 }
 
-/// An Ed25519 signature over a text around the body, as Discord makes it: `X-Signature-Ed25519: <hex>` over timestamp and
-/// body, the timestamp being in `X-Signature-Timestamp`.
+/// An Ed25519 signature over a text around the body, as Discord makes it: `X-Signature-Ed25519: <hex>` over timestamp
+/// and body, with the timestamp in `X-Signature-Timestamp`.
 struct Ed25519Scheme: SignatureScheme {
     private let keys: [Ed25519PublicKey]
     private let signatureHeader: String
@@ -99,7 +100,7 @@ struct Ed25519Scheme: SignatureScheme {
         template =
             try settings.template.map { text throws(SignatureSchemeError) in try SignedTemplate(text) }
             ?? .timestampAndBody
-        // Without the time in it, an old message could be sent again under a new one.
+        // Without the time in the signed text, an old message could be sent again under a new time.
         guard template.signsTimestamp else { throw .templateInvalid }
         identity = IdentityPlace(header: settings.idHeader, pointer: settings.idPointer)
         window = settings.window
@@ -125,7 +126,7 @@ struct Ed25519Scheme: SignatureScheme {
     }
 }
 
-/// Standard Webhooks as an inbound scheme; also under the `svix-` header names, which carry the same values.
+/// Standard Webhooks as an inbound scheme. Also accepts the `svix-` header names, which carry the same values.
 struct StandardScheme: SignatureScheme {
     private let verifier: StandardVerifier
 
@@ -139,7 +140,7 @@ struct StandardScheme: SignatureScheme {
     }
 
     func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
-        // All three of one family: mixing them would let one party's id stand beside another's signature.
+        // All three headers must come from one family: a mix would allow one party's id beside another's signature.
         let family =
             message.header("webhook-signature") == nil && message.header("svix-signature") != nil ? "svix" : "webhook"
         let id = try message.required("\(family)-id")

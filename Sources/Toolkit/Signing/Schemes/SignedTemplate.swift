@@ -1,4 +1,4 @@
-/// The text a signature is made over, as a template of `{id}`, `{ts}`, `{body}`, `{url}` and `{header:Name}`.
+/// The signed text, as a template of `{id}`, `{ts}`, `{body}`, `{url}` and `{header:Name}`.
 public struct SignedTemplate: Sendable {
     private enum Part: Sendable {
         case text(String)
@@ -16,7 +16,9 @@ public struct SignedTemplate: Sendable {
     /// The body alone, which is what most services sign.
     public static let body = SignedTemplate(parts: [.body])
 
-    /// Reads a template such as `v0:{ts}:{body}`. One without `{body}` is refused: it would accept any body.
+    /// Parses a template such as `v0:{ts}:{body}`.
+    ///
+    /// - Throws: `.templateInvalid`, also for a template without `{body}`, because it would accept any body.
     public init(_ text: String) throws(SignatureSchemeError) {
         var parts: [Part] = []
         var hasBody = false
@@ -47,17 +49,17 @@ public struct SignedTemplate: Sendable {
         }
     }
 
-    /// Whether the time is part of what is signed.
+    /// True when the timestamp is part of the signed text.
     var signsTimestamp: Bool {
         parts.contains { if case .timestamp = $0 { true } else { false } }
     }
 
-    /// Whether the sender's id of the delivery is.
+    /// True when the sender's id of the delivery is part of the signed text.
     var signsID: Bool {
         parts.contains { if case .id = $0 { true } else { false } }
     }
 
-    /// Feeds the template, filled in, to the code.
+    /// Appends the text of the template, with the message's values, to the code.
     func feed(
         _ code: inout MessageAuthentication, _ message: SignedMessage, id: String?, timestamp: String?
     ) throws(SignatureRejection) {
@@ -70,7 +72,7 @@ public struct SignedTemplate: Sendable {
         }
     }
 
-    /// The template, filled in.
+    /// Returns the text of the template with the message's values.
     func filled(_ message: SignedMessage, id: String?, timestamp: String?) throws(SignatureRejection) -> [UInt8] {
         var bytes: [UInt8] = []
         for part in parts {
@@ -79,8 +81,8 @@ public struct SignedTemplate: Sendable {
         return bytes
     }
 
-    /// What stands for a part that is not the body. What the template asks for and the message lacks is a rejection: an
-    /// empty piece in its place would sign something else.
+    /// Returns the text of a part other than the body. A value that the message lacks is an error: an empty text in
+    /// its place would sign something else.
     private func text(
         _ part: Part, _ message: SignedMessage, _ id: String?, _ timestamp: String?
     ) throws(SignatureRejection) -> String {
@@ -101,12 +103,12 @@ public struct SignedTemplate: Sendable {
 }
 
 extension SignedTemplate {
-    /// Discord's: `{ts}{body}`.
+    /// Discord's template: `{ts}{body}`.
     static let timestampAndBody = SignedTemplate(parts: [.timestamp, .body])
 
-    /// What senders that say the time mostly sign: `{ts}.{body}`.
+    /// The template of most senders that sign a time: `{ts}.{body}`.
     static let timestampDotBody = SignedTemplate(parts: [.timestamp, .text("."), .body])
 
-    /// Slack's: `v0:{ts}:{body}`.
+    /// Slack's template: `v0:{ts}:{body}`.
     static let slack = SignedTemplate(parts: [.text("v0:"), .timestamp, .text(":"), .body])
 }

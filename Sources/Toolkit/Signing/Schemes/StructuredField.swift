@@ -1,13 +1,13 @@
-/// The part of Structured Field Values (RFC 9651) that message signatures are written in: dictionaries of byte sequences and
-/// of inner lists of strings, with parameters.
+/// The part of Structured Field Values (RFC 9651) that message signatures use: dictionaries of byte sequences and of
+/// inner lists of strings, with parameters.
 ///
-/// What is signed is kept as it was written: printing it again could yield another text.
+/// The signed text is kept as it was written: printing it again could produce a different text.
 struct StructuredField {
     /// One member of a dictionary.
     struct Member {
         enum Value {
             case bytes([UInt8])
-            /// Names of covered components, in order.
+            /// The names of covered components, in order.
             case names([String])
         }
 
@@ -21,13 +21,13 @@ struct StructuredField {
     enum Parameter: Equatable {
         case integer(Int64)
         case string(String)
-        /// Of a kind nothing here needs: a token, a flag, bytes.
+        /// A value of a type that is not needed here: a token, a flag, bytes.
         case other
     }
 
-    /// A dictionary; nil for what is none, or holds values of other kinds.
+    /// Parses a dictionary; `nil` when the text is not one, or contains values of other types.
     ///
-    /// - Parameter most: how many members are read; more are none we would look at.
+    /// - Parameter most: the most members; a dictionary with more is rejected.
     static func dictionary(_ text: String, most: Int = 8) -> [Member]? {
         var reader = Reader(text)
         var members: [Member] = []
@@ -36,7 +36,7 @@ struct StructuredField {
             guard members.count < most, let key = reader.key(), reader.take("=") else { return nil }
             let start = reader.at
             guard let value = reader.value(), let parameters = reader.parameters() else { return nil }
-            // The last of one key counts (RFC 9651, 4.2.2), but then what was meant is in doubt.
+            // RFC 9651, 4.2.2, lets the last of several equal keys count, but the sender's intention is then in doubt.
             guard !members.contains(where: { $0.key == key }) else { return nil }
             members.append(
                 Member(key: key, value: value, parameters: parameters, text: reader.text(from: start)))
@@ -82,7 +82,7 @@ struct StructuredField {
             return Base64.decode(String(decoding: bytes[at..<end], as: UTF8.self))
         }
 
-        /// Strings without parameters: a component with some is one nobody here knows.
+        /// Parses strings without parameters. A component with parameters is not supported.
         private mutating func innerList() -> [String]? {
             guard take("(") else { return nil }
             var names: [String] = []

@@ -1,8 +1,8 @@
 /// Twilio: `X-Twilio-Signature: <base64>`, HMAC-SHA1 with the auth token.
 ///
-/// Of a form it signs the URL and then the fields, sorted by name, each name followed by its value. Of any other body it
-/// signs the URL alone, which then has the body's digest in its query as `bodySHA256`.
-/// Source: Twilio, "Validating Signatures from Twilio", and the verifier of its Python library.
+/// For a form, the signature covers the URL followed by the fields, sorted by name, each name followed by its value.
+/// For any other body it covers the URL alone, whose query then contains the body's digest as `bodySHA256`. Source:
+/// Twilio, "Validating Signatures from Twilio", and the verifier of its Python library.
 struct TwilioScheme: SignatureScheme {
     private static let header = "X-Twilio-Signature"
     private let secrets: [Secret]
@@ -38,10 +38,11 @@ struct TwilioScheme: SignatureScheme {
         message.header("I-Twilio-Idempotency-Token").map { .value($0) } ?? .none
     }
 
-    /// Names and values as they are signed: sorted, and what is there twice counts once, as the provider's library has it.
+    /// Returns names and values as they are signed: sorted, with duplicates counted once, as in the provider's
+    /// library.
     private static func fields(of message: SignedMessage) throws(SignatureRejection) -> [String] {
         if message.body.isEmpty { return [] }
-        // A body that is no form, and without a digest in the URL, would not be signed at all.
+        // Without a digest in the URL, a body that is not a form would not be signed at all.
         guard let form = message.form else { throw .headerMalformed("Content-Type") }
         var signed: [String] = []
         var last: SignedMessage.Field?
@@ -57,7 +58,7 @@ struct TwilioScheme: SignatureScheme {
         return signed
     }
 
-    /// By bytes: Swift's own order of texts is another one.
+    /// Compares bytes: Swift orders strings differently.
     private static func isBefore(_ left: SignedMessage.Field, _ right: SignedMessage.Field) -> Bool {
         if left.name.utf8.elementsEqual(right.name.utf8) {
             return left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
@@ -65,11 +66,12 @@ struct TwilioScheme: SignatureScheme {
         return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
 
-    /// The URL as it is, with the standard port said, and without a port: the provider signs either, whatever it was given.
+    /// Returns the URL unchanged, with the standard port added, and without a port: the provider may sign any of
+    /// these, whatever it was given.
     private static func spellings(of url: String) -> [String] {
         guard let parts = URLParts(url) else { return [url] }
         let rest = "\(parts.path)\(parts.query)"
-        // A colon inside an IPv6 address is followed by its bracket.
+        // A colon inside an IPv6 address has a bracket after it.
         if let colon = parts.authority.lastIndex(of: ":"), !parts.authority[colon...].contains("]") {
             return [url, "\(parts.scheme)://\(parts.authority[..<colon])\(rest)"]
         }
@@ -82,7 +84,7 @@ struct TwilioScheme: SignatureScheme {
     }
 }
 
-/// The pieces of a URL as schemes sign them.
+/// The parts of a URL that schemes sign.
 struct URLParts {
     let scheme: Substring
     let authority: Substring
@@ -100,7 +102,7 @@ struct URLParts {
         query = rest[question...]
     }
 
-    /// A piece that can be signed by itself (RFC 9421, 2.2); nil for a name there is none of.
+    /// Returns a derived component (RFC 9421, 2.2); `nil` for an unknown name.
     func component(_ name: String) -> String? {
         switch name {
         case "@scheme": return scheme.lowercased()
@@ -109,7 +111,7 @@ struct URLParts {
             let standard = scheme.lowercased() == "https" ? ":443" : ":80"
             return name.hasSuffix(standard) ? String(name.dropLast(standard.count)) : name
         case "@path": return path.isEmpty ? "/" : String(path)
-        // An absent query is signed as its mark alone.
+        // An absent query is signed as the question mark alone.
         case "@query": return query.isEmpty ? "?" : String(query)
         default: return nil
         }

@@ -1,10 +1,10 @@
-/// Why a key's text was not accepted.
+/// The reason why a key's text was rejected.
 public enum StandardKeyError: Error, Sendable, Equatable {
-    /// Neither of the prefixes this kind of key may have.
+    /// The text has none of the prefixes that this kind of key may have.
     case unknownPrefix
-    /// What follows the prefix is not base64.
+    /// The part after the prefix is not base64.
     case notBase64
-    /// Fewer bytes than required, or not the exact number of an Ed25519 key.
+    /// There are fewer bytes than required, or not the exact number of an Ed25519 key.
     case wrongLength
     /// The public half of an Ed25519 key does not belong to its seed.
     case mismatchedHalves
@@ -15,10 +15,10 @@ public enum StandardSigningKey: Sendable {
     case symmetric(Secret)
     case ed25519(Ed25519PrivateKey)
 
-    /// The fewest bytes of a secret we sign with. Source: Standard Webhooks, "Signature scheme".
+    /// The minimum length in bytes of a secret that signs. Source: Standard Webhooks, "Signature scheme".
     public static let minimumSecretBytes = 24
 
-    /// Reads the text of a key. A `whsk_` key may be the seed or seed and public key.
+    /// Parses the text of a key. A `whsk_` key may be the seed, or seed and public key.
     public init(_ text: String) throws(StandardKeyError) {
         if let secret = try KeyText.bytes(of: text, after: "whsec_") {
             guard secret.count >= Self.minimumSecretBytes else { throw .wrongLength }
@@ -32,12 +32,12 @@ public enum StandardSigningKey: Sendable {
         }
     }
 
-    /// A fresh shared secret of 24 bytes.
+    /// Generates a shared secret of 24 bytes.
     public static func generate(from random: some RandomSource) -> StandardSigningKey {
         .symmetric(Secret(random.bytes(minimumSecretBytes)))
     }
 
-    /// The key as handed to its owner and as stored: `whsec_…`, or `whsk_…` with seed and public key.
+    /// The key as given to its owner and as stored: `whsec_…`, or `whsk_…` with seed and public key.
     public var text: String {
         switch self {
         case .symmetric(let secret): "whsec_" + Base64.encode(secret.bytes)
@@ -51,8 +51,8 @@ public enum StandardVerificationKey: Sendable {
     case symmetric(Secret)
     case ed25519(Ed25519PublicKey)
 
-    /// Reads the text of a key. Base64 alone is a shared secret, as some providers hand it out. Any length but zero: the
-    /// provider chose it.
+    /// Parses the text of a key. Base64 without a prefix is a shared secret, as some providers present it. Any length
+    /// except zero is accepted, because the provider chose it.
     public init(_ text: String) throws(StandardKeyError) {
         if let bytes = try KeyText.bytes(of: text, after: "whpk_") {
             guard let key = Ed25519PublicKey(bytes) else { throw .wrongLength }
@@ -66,7 +66,7 @@ public enum StandardVerificationKey: Sendable {
         self = .symmetric(Secret(secret))
     }
 
-    /// The key as handed to a receiver.
+    /// The key as given to a receiver.
     public var text: String {
         switch self {
         case .symmetric(let secret): "whsec_" + Base64.encode(secret.bytes)
@@ -76,7 +76,7 @@ public enum StandardVerificationKey: Sendable {
 }
 
 private enum KeyText {
-    /// The decoded rest of a text with this prefix, `nil` without it.
+    /// Decodes the part of a text after this prefix; `nil` when the text does not have the prefix.
     static func bytes(of text: String, after prefix: String) throws(StandardKeyError) -> [UInt8]? {
         guard text.hasPrefix(prefix) else { return nil }
         guard let bytes = Base64.decode(text.dropFirst(prefix.count)) else { throw .notBase64 }

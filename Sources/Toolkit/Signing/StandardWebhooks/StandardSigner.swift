@@ -1,19 +1,21 @@
-/// Why a message could not be signed.
+/// The reason why a message could not be signed.
 public enum StandardSigningError: Error, Sendable, Equatable {
-    /// No key to sign with.
+    /// There is no key to sign with.
     case noKeys
-    /// The id is empty or has a character outside U+0021..U+007E, or a dot, which would blur where it ends.
+    /// The id is empty, or contains a dot or a character outside U+0021..U+007E. A dot would make the end of the id
+    /// ambiguous.
     case invalidID
-    /// A time before 1970.
+    /// The time is before 1970.
     case invalidTimestamp
-    /// The library refused to sign.
+    /// libcrypto could not sign.
     case failed
 }
 
-/// Signs messages as Standard Webhooks asks: `id.timestamp.body`, the token of every active key in one header.
+/// Signs messages as Standard Webhooks requires: `id.timestamp.body`, with the tokens of all active keys in one
+/// header.
 ///
-/// During rotation both the new and the previous key sign, so a receiver may change over at any moment.
-/// Source: Standard Webhooks 1.0, "Webhook signatures".
+/// During a rotation both the new and the previous key sign, so a receiver may change over at any moment. Source:
+/// Standard Webhooks 1.0, "Webhook signatures".
 public struct StandardSigner: Sendable {
     private let keys: [Key]
 
@@ -22,7 +24,7 @@ public struct StandardSigner: Sendable {
         case ed25519(Ed25519PrivateKey)
     }
 
-    /// Keys in the order their tokens appear: the current one first.
+    /// - Parameter keys: in the order in which their tokens appear, the current one first.
     public init(_ keys: [StandardSigningKey]) {
         self.keys = keys.map { key in
             switch key {
@@ -32,12 +34,12 @@ public struct StandardSigner: Sendable {
         }
     }
 
-    /// The value of `webhook-signature`.
+    /// Returns the value of `webhook-signature`.
     ///
     /// - Parameters:
-    ///   - id: the value of `webhook-id`, the same over all attempts.
-    ///   - timestamp: the value of `webhook-timestamp`: unix seconds of this attempt, not of the event.
-    ///   - body: the bytes exactly as sent.
+    ///   - id: the value of `webhook-id`, the same for all attempts.
+    ///   - timestamp: the value of `webhook-timestamp`: Unix seconds of this attempt, not of the event.
+    ///   - body: the exact bytes that are sent.
     public func signature(
         id: String, timestamp: Int64, body: [UInt8]
     ) throws(StandardSigningError) -> String {

@@ -1,26 +1,29 @@
-/// Verifies messages signed as Standard Webhooks asks.
+/// Verifies messages signed according to Standard Webhooks.
 public struct StandardVerifier: Sendable {
     private let keys: [StandardVerificationKey]
     private let window: ReplayWindow
 
-    /// Tokens looked at in one header; each may cost an Ed25519 verification with every key.
+    /// The most tokens of one header that are checked; each may cost an Ed25519 verification with every key.
     private static let tokenLimit = 16
 
-    /// Any of the keys will do: current and previous while a rotation lasts.
+    /// - Parameter keys: any of them may have signed: the current one, and during a rotation the previous one.
     public init(_ keys: [StandardVerificationKey], window: ReplayWindow = .standard) {
         self.keys = keys
         self.window = window
     }
 
-    /// Returns if some token of the header was made with some key and the timestamp is within the window.
+    /// Returns normally if at least one token of the header was made with one of the keys and the timestamp is within
+    /// the window.
     ///
-    /// Unknown versions and malformed tokens are skipped, as long as one that matches is there.
+    /// Unknown versions and malformed tokens are skipped, as long as another token matches.
+    ///
     /// - Parameters:
     ///   - id: the value of `webhook-id`.
     ///   - timestamp: the value of `webhook-timestamp`, as received.
     ///   - signature: the value of `webhook-signature`.
     ///   - body: the bytes as received.
-    ///   - now: unix seconds.
+    ///   - now: Unix seconds.
+    /// - Throws: ``SignatureRejection`` when the message is not authentic.
     public func verify(
         id: String, timestamp: String, signature: String, body: [UInt8], at now: Int64
     ) throws(SignatureRejection) {

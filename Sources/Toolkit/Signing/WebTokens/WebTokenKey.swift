@@ -1,8 +1,9 @@
 internal import CCrypto
 
-/// A key that tells whether a `WebToken` is its own, with the one algorithm it is for (RFC 7518, 3; RFC 8037, 3.1).
+/// A key that verifies the signature of a `WebToken` with the single algorithm that the key is for (RFC 7518, 3; RFC
+/// 8037, 3.1).
 public struct WebTokenKey: Sendable {
-    /// The ways of signing there are, by their names on the wire.
+    /// The supported algorithms, by their names on the wire.
     public enum Algorithm: String, Sendable, CaseIterable {
         case hs256 = "HS256"
         case rs256 = "RS256"
@@ -19,16 +20,16 @@ public struct WebTokenKey: Sendable {
 
     private let key: Key
 
-    /// A shared secret, for HS256.
+    /// Creates a key from a shared secret, for HS256.
     public init(secret: Secret) { key = .shared(secret) }
 
-    /// The public half of a key pair.
+    /// Creates a key from the public half of a key pair.
     ///
     /// - Parameters:
-    ///   - algorithm: any but HS256: a secret in the place of a public key is how tokens are forged.
-    ///   - pem: a SubjectPublicKeyInfo (`-----BEGIN PUBLIC KEY-----`, RFC 7468, 13). RSA keys have
-    ///     2048 to 8192 bits and an exponent of at most 33 bits.
-    /// - Returns: nil when it is none, or not one for the algorithm.
+    ///   - algorithm: any except HS256: tokens are forged by passing off a public key as a shared secret.
+    ///   - pem: a SubjectPublicKeyInfo (`-----BEGIN PUBLIC KEY-----`, RFC 7468, 13). RSA keys have 2048 to 8192 bits
+    ///     and an exponent of at most 33 bits.
+    /// - Returns: `nil` when the text is not a key, or not one for the algorithm.
     public init?(_ algorithm: Algorithm, pem: String) {
         guard let info = SubjectPublicKeyInfo(pem: pem) else { return nil }
         let key: Key? =
@@ -42,6 +43,7 @@ public struct WebTokenKey: Sendable {
         self.key = key
     }
 
+    /// The algorithm that the key is for.
     public var algorithm: Algorithm {
         switch key {
         case .shared: .hs256
@@ -51,7 +53,7 @@ public struct WebTokenKey: Sendable {
         }
     }
 
-    /// Whether the token's signature is this key's. Shared secrets are compared in constant time.
+    /// Returns true when the token was signed with this key. Shared secrets are compared in constant time.
     public func signs(_ token: WebToken) -> Bool {
         switch key {
         case .shared(let secret):
@@ -79,9 +81,9 @@ private struct SubjectPublicKeyInfo {
         self.bytes = bytes
     }
 
-    /// What comes before the 32 bytes of an Ed25519 key (RFC 8410, 4): two sequences and the key's kind.
+    /// The bytes before the 32 bytes of an Ed25519 key (RFC 8410, 4): two sequences and the key's type.
     private static let ed25519: [UInt8] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00]
-    /// What comes before the 64 bytes of a point on the named curve P-256, uncompressed (RFC 5480, 2).
+    /// The bytes before the 64 bytes of a point on the named curve P-256, uncompressed (RFC 5480, 2).
     private static let p256: [UInt8] = [
         0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
         0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
@@ -92,14 +94,14 @@ private struct SubjectPublicKeyInfo {
         return Ed25519PublicKey(Array(bytes.dropFirst(Self.ed25519.count)))
     }
 
-    /// A point that is not on the curve makes no key.
+    /// The P-256 key; `nil` for a point that is not on the curve.
     var p256Key: LibraryKey? {
         guard bytes.starts(with: Self.p256), bytes.count == Self.p256.count + 64 else { return nil }
         return LibraryKey(subjectPublicKeyInfo: bytes)
     }
 
-    /// RSA keys restricted to PSS are rejected, and so are long moduli and exponents: checking a signature would cost the
-    /// gateway much more than sending one.
+    /// The RSA key. Keys restricted to PSS are rejected, and so are long moduli and exponents: verifying a signature
+    /// would cost the gateway much more than sending one costs the client.
     var rsaKey: LibraryKey? {
         guard let key = LibraryKey(subjectPublicKeyInfo: bytes), key.kind == EVP_PKEY_RSA,
             (2048...8192).contains(key.bits), key.isSoundRSAKey
@@ -116,7 +118,7 @@ private nonisolated(unsafe) let sha256Function: OpaquePointer = {
     return function
 }()
 
-/// Encodes the 64 bytes r‖s (RFC 7518, 3.4) as DER (RFC 3279, 2.2.3); nil for another length.
+/// Encodes the 64 bytes r‖s (RFC 7518, 3.4) as DER (RFC 3279, 2.2.3); `nil` for another length.
 private func ecdsaSignature(_ raw: [UInt8]) -> [UInt8]? {
     guard raw.count == 64, let signature = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(signature) }
@@ -139,19 +141,20 @@ private func ecdsaSignature(_ raw: [UInt8]) -> [UInt8]? {
 
 /// A signed token in the compact form (RFC 7515, 7.1): `header.claims.signature`, each in base64url.
 ///
-/// Only taken apart: nothing in it may be believed before `WebTokenKey.signs` has said so, and the header's `alg` never
-/// chooses how that is found out (RFC 8725, 3.1).
+/// The token is only split into its parts. Nothing in it may be trusted before `WebTokenKey.signs` has returned true,
+/// and the header's `alg` never selects the algorithm (RFC 8725, 3.1).
 public struct WebToken: Sendable {
-    /// The JSON texts of header and claims.
+    /// The JSON text of the header.
     public let header: [UInt8]
+    /// The JSON text of the claims.
     public let claims: [UInt8]
     let signature: [UInt8]
-    /// What was signed: the first two parts as they came, with the dot between them.
+    /// The signed text: the first two parts as received, with the dot between them.
     let signed: [UInt8]
 
-    /// Nil for a text that is no such token. Costs nothing for a text without its two dots.
+    /// Splits a token; `nil` for a text that is not a token. A text without two dots is rejected at almost no cost.
     ///
-    /// - Parameter text: in whole; the caller has bounded its length.
+    /// - Parameter text: the whole token; the caller has bounded its length.
     public init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64.decodeURL(String(parts[0]) ?? ""),
@@ -164,7 +167,7 @@ public struct WebToken: Sendable {
         signed = Array(text.utf8[..<parts[1].endIndex])
     }
 
-    /// The text of a token with these claims, signed with HS256.
+    /// Returns the text of a token with these claims, signed with HS256.
     public static func text(claims: [UInt8], secret: Secret) -> String {
         let signed = Base64.encodeURL(Array(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + Base64.encodeURL(claims)
         let code = MessageAuthentication.code(.sha256, of: Array(signed.utf8), key: secret)
