@@ -42,7 +42,7 @@ public struct Request: Sendable {
     /// The body: already collected, or still arriving, according to the route's ``BodyPolicy``.
     public var body: RequestBody
 
-    /// Notes on the request for whoever logs or counts it; `nil` when nobody does.
+    /// Notes on the request for logging and counting; `nil` when they are not needed.
     public var notes: RequestAnnotations?
 
     /// Creates a request for calling a ``Router`` without a socket.
@@ -185,14 +185,17 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// The method as it appears in the request line.
     public let rawValue: String
 
+    /// Creates a method from its text.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
+    /// Creates a method from a literal.
     public init(stringLiteral value: String) {
         rawValue = value
     }
 
+    /// The method as it appears in the request line.
     public var description: String { rawValue }
 
     public static let get = HTTPMethod(rawValue: "GET")
@@ -204,8 +207,8 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     public static let options = HTTPMethod(rawValue: "OPTIONS")
 }
 
-/// Information about a request that is collected while it is processed, for whoever logs or counts it afterwards.
-/// Created only when it will be used.
+/// Information about a request that is collected while it is processed, for logging and counting afterwards. Created
+/// only when it will be used.
 public final class RequestAnnotations: Sendable {
     private let name = Lock<String?>(nil)
 

@@ -2,14 +2,20 @@
 public struct Heap<Element: Comparable> {
     @usableFromInline var elements: [Element] = []
 
+    /// Creates an empty heap.
     @inlinable public init() {}
 
+    /// The smallest element; `nil` when the heap is empty.
     @inlinable public var first: Element? { elements.first }
+    /// The number of elements.
     @inlinable public var count: Int { elements.count }
+    /// True when the heap is empty.
     @inlinable public var isEmpty: Bool { elements.isEmpty }
 
+    /// Removes all elements.
     @inlinable public mutating func removeAll() { elements.removeAll() }
 
+    /// Adds an element.
     @inlinable public mutating func push(_ element: Element) {
         elements.append(element)
         var child = elements.count - 1

@@ -37,8 +37,8 @@ public struct Vault: Sendable {
         }
     }
 
-    /// Parses keys in the form of the configuration: 32 bytes in base64, in either alphabet, separated by commas. An
-    /// empty text creates a vault without a key.
+    /// Parses keys in the form of the configuration: 32 bytes in base64, in either alphabet, separated by commas or white
+    /// space. An empty text creates a vault without a key.
     ///
     /// - Throws: `.keyInvalid` for anything else.
     public init(keys text: String) throws(VaultError) {

@@ -78,7 +78,7 @@ final class EasyHandle {
     /// Resumes a paused transfer; libcurl may call back before this returns.
     func resume() -> CURLcode { curl_easy_pause(curl, CURLPAUSE_CONT) }
 
-    // MARK: What a transfer took
+    // MARK: Measurements of a transfer
 
     func timings() -> OutboundTimings {
         let lookedUp = microseconds(CURLINFO_NAMELOOKUP_TIME_T)
@@ -120,7 +120,7 @@ final class EasyHandle {
         return Int64(value)
     }
 
-    // MARK: Once
+    // MARK: Configuration
 
     private func configure(_ options: ClientOptions, _ multi: Multi) -> Bool {
         let context = Unmanaged.passUnretained(self).toOpaque()

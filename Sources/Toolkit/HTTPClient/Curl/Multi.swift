@@ -85,7 +85,7 @@ final class Multi {
     /// Removes a handle; a transfer that is not finished loses its connection.
     func remove(_ handle: EasyHandle) { curl_multi_remove_handle(curl, handle.curl) }
 
-    // MARK: Turning
+    // MARK: Running
 
     /// Waits for sockets, the eventfd or the deadline, and lets libcurl handle the events.
     func wait(until deadline: UInt64?) {

@@ -235,7 +235,7 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: What arrives
+    // MARK: Received data
 
     /// Handles a header line. Called by libcurl.
     func received(header line: UnsafeRawBufferPointer, for transfer: Transfer) -> Int {

@@ -147,9 +147,9 @@ extension Broadcast {
         if headPosition &- oldestPosition > size { oldestPosition = headPosition &- size }
     }
 
-    /// Grows the log to at least `bytes`, up to its maximum, so that it reaches further back from now on. For a stream
-    /// that repeatedly finds the position it wants to join at overwritten. An unused log frees this memory like the
-    /// rest.
+    /// Grows the log to at least `bytes`, as far as its maximum and its budget allow, so that it reaches further back
+    /// from now on. For a stream that repeatedly finds the position it wants to join at overwritten. An unused log frees
+    /// this memory like the rest.
     public func reserve(_ bytes: Int) {
         loop.checkIsolated()
         var wanted = max(size, UInt64(options.initialBytes))

@@ -72,7 +72,7 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     }
 }
 
-// MARK: - Life
+// MARK: - Life cycle
 
 extension Loop {
     /// Starts the thread. Jobs posted before the start run first. May be called once.
@@ -382,7 +382,7 @@ public final class LoopTasks: TaskExecutor {
     }
 }
 
-// MARK: - Parts
+// MARK: - Drivers and sources
 
 /// An object that the loop drives once per turn: an HTTP daemon.
 protocol LoopDriver: AnyObject {

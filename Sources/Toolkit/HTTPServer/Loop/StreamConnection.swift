@@ -28,8 +28,10 @@ public final class StreamConnection: @unchecked Sendable {
 
     /// The error of ``sendPage(_:)`` when the stream has ended.
     public struct StreamClosedError: Error, Sendable, Equatable {
+        /// The reason why the stream ended.
         public let reason: CloseReason
 
+        /// Creates an error.
         public init(reason: CloseReason) {
             self.reason = reason
         }
@@ -102,7 +104,7 @@ public final class StreamConnection: @unchecked Sendable {
     }
 }
 
-// MARK: - For the owner
+// MARK: - Interface for the owner
 
 extension StreamConnection {
     /// True when blocks can still be sent.
@@ -338,7 +340,7 @@ extension StreamConnection {
     }
 }
 
-// MARK: - For the loop
+// MARK: - Interface for the loop
 
 extension StreamConnection: LoopSource {
     func ready(_ events: UInt32) {

@@ -45,7 +45,7 @@ final class Exchange: @unchecked Sendable {
     }
 }
 
-// MARK: - The library's calls
+// MARK: - Calls from libmicrohttpd
 
 extension Exchange {
     /// Handles a complete header. A response queued here costs the connection (the library closes it), so only errors
@@ -292,7 +292,7 @@ extension Exchange {
     }
 }
 
-// MARK: - Answer
+// MARK: - Response
 
 extension Exchange {
     /// Sends an error response and ends the connection without reading what the client may still send.

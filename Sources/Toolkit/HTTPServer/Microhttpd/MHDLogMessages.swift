@@ -89,7 +89,7 @@ extension ServerCore {
     }
 }
 
-// MARK: - Answers
+// MARK: - Responses
 
 extension ServerCore {
     /// Passes a complete response to the library.

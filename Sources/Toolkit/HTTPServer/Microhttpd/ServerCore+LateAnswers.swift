@@ -1,7 +1,7 @@
 internal import CMicrohttpd
 import Glibc
 
-// MARK: - Late answers
+// MARK: - Deferred responses
 
 extension ServerCore {
     /// The most deferred responses that are sent in one turn. Thousands of clients may wait for the same event, and

@@ -47,7 +47,7 @@ public enum CloudEventsValidation {
         }
     }
 
-    // MARK: Asking
+    // MARK: Requesting consent
 
     /// Returns the headers of the `OPTIONS` request to the exact address that will receive posts. Every later post
     /// carries the first header, too.
@@ -82,7 +82,7 @@ public enum CloudEventsValidation {
         return rate ?? .unlimited
     }
 
-    // MARK: Answering
+    // MARK: Granting consent
 
     /// Answers an `OPTIONS` request at an address of the gateway. Returns `nil` when it is not a validation request,
     /// for instance a browser's. Every requested rate is granted.

@@ -11,7 +11,9 @@ public enum SignatureSchemes: String, Sendable, CaseIterable {
     case stream
     case ed25519
     case rfc9421
+    /// An HMAC scheme that the source's owner describes with `SchemeSettings`; see ``HMACScheme``.
     case generic
+    /// A secret sent unchanged in a header, without a signature.
     case token
 
     /// The members of `SchemeSettings` that this scheme uses; it ignores the others.
