@@ -4,11 +4,11 @@ public import JSON
 public import Logging
 import Signing
 
-/// Inbound hooks: posts of other services become events (`layout.md`, walk 1).
+/// Inbound hooks: posts of other services become events. See `docs/sources.md`.
 public final class InboundService: Sendable {
-    /// Administration of sources.
+    /// The administration of sources.
     public let registry: SourceRegistry
-    /// The way in.
+    /// The receiver of posts.
     public let gate: PostReceiver
 
     public init(service: ChatService, logger: Logger) {
@@ -16,9 +16,9 @@ public final class InboundService: Sendable {
         gate = PostReceiver(registry: registry, logger: logger)
     }
 
-    /// Loads the sources and follows their changes until cancelled or until the engine closes. The chat service must be
-    /// running (its keyring loaded).
-    /// - Parameter whenReady: called once, when every source is known.
+    /// Loads the sources and follows their changes until the task is cancelled or the engine closes. The chat service
+    /// must be running, with its keyring loaded.
+    /// - Parameter whenReady: called once, when every source is loaded.
     public func run(whenReady: @escaping @Sendable () -> Void = {}) async throws {
         let revision = try await registry.load()
         whenReady()
@@ -31,11 +31,11 @@ public final class InboundService: Sendable {
 }
 
 extension PostReceiver {
-    /// Tries a post out without storing anything. Demands the scope `manage`.
+    /// Tests a post without storing anything. Requires the scope `manage`.
     ///
-    /// - Parameter draft: a mapping to try instead of the source's.
-    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`, `.malformed` for a draft with mistakes; a body or mapping that
-    ///   fails is part of the answer.
+    /// - Parameter draft: a mapping to use instead of the source's.
+    /// - Throws: `.notFound`, `.forbidden`, `.tooLarge`, and `.malformed` for a draft with errors. Errors of the body
+    ///   or the mapping are part of the result.
     public func test(
         _ post: InboundPost, for id: String, mapping draft: JSONText? = nil, by caller: Caller
     ) async throws(ChatError) -> MappingTestResult {
@@ -52,9 +52,9 @@ extension PostReceiver {
         return trial
     }
 
-    /// The same with a request of the log, whose signature was looked at when it came; for who may read that.
+    /// Tests a logged request, whose signature was verified when it arrived. For callers who may change the source.
     ///
-    /// - Throws: also `.invalid` with the slug `not_replayable` where the body was too long to be kept whole.
+    /// - Throws: also `.invalid` with the slug `not_replayable` when the body was too long to be kept complete.
     public func test(
         request: InboundRequest, for id: String, mapping draft: JSONText?, by caller: Caller
     ) async throws(ChatError) -> MappingTestResult {
@@ -76,7 +76,7 @@ extension PostReceiver {
             return .none
         }
         do throws(SignatureRejection) {
-            // Settings are compiled before they are stored; what cannot be compiled verifies nothing.
+            // Settings are compiled before they are stored. Settings that do not compile verify nothing.
             let verifiers = try? source.settings.verifiers()
             guard let verifiers else { throw .mismatch }
             let proof = try SignatureProof(post.message, verifiers, at: seconds)
@@ -94,7 +94,7 @@ extension PostReceiver {
         return try Mapping(draft, at: "#/mapping")
     }
 
-    /// What the mapping gives is shown whether or not the signature holds: the owner may have only the body at hand.
+    /// Renders the events even when the signature is invalid, because the owner may have only the body at hand.
     private func render(
         _ post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity,
         _ trial: inout MappingTestResult

@@ -5,15 +5,15 @@ import Locking
 import Logging
 public import Signing
 
-/// Takes posts of other services in: checks the signature, renders the mapping, emits. Every request of a known source
-/// leaves an entry in its log, whatever became of it.
+/// Receives posts of other services: verifies the signature, renders the mapping and emits the events. Every request to
+/// a known source is logged, whatever its outcome.
 public final class PostReceiver: Sendable {
     let registry: SourceRegistry
     private let logger: Logger
     private let counters = Lock<[String: UInt64]>([:])
-    /// Anyone can post with a wrong signature, so each source gets one line a minute about it.
+    /// Limits log lines about invalid signatures to one per minute and source, because anyone can send them.
     private let rejectionLines = LogRateLimit(burst: 1, interval: .seconds(60))
-    /// A good signature does not make a sender harmless: its mistakes must not fill the app's log.
+    /// Limits events about rejected posts, because even the errors of a verified sender must not fill the app's log.
     private let rejectionEvents = LogRateLimit(burst: 10, interval: .seconds(6))
 
     init(registry: SourceRegistry, logger: Logger) {
@@ -23,19 +23,19 @@ public final class PostReceiver: Sendable {
 
     var service: ChatService { registry.service }
 
-    /// The most bytes a post may have; enforce it before the body is read.
+    /// The largest permitted body, in bytes. Enforce it before reading the body.
     public var bodyLimitBytes: Int { service.limits.inboundBodyBytes }
 
-    /// Counters since the start, by `InboundRequest.Outcome`.
+    /// The number of requests since the start, by `InboundRequest.Outcome`.
     public var metrics: [String: UInt64] { counters.withLock { $0 } }
 
-    /// Accepts a post. When it returns, its events are durable.
+    /// Accepts a post. Its events are durable when this method returns.
     ///
-    /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid`, whatever was wrong
-    ///   with the signature, and nothing is stored; `.tooLarge`; `.malformed` for a body that cannot be read; `.invalid`
-    ///   with the slug `mapping_failed` and a fault for each reference without a value; what `ChatAccess.emit` throws.
-    ///
-    /// - Parameter app: as the post's address says; nil where it says none. So for the other verbs.
+    /// - Parameter app: the app in the path; nil for the first app. The same applies to the other methods.
+    /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid` for any problem
+    ///   of the signature, in which case nothing is stored; `.tooLarge`; `.malformed` for an invalid body; `.invalid`
+    ///   with the slug `mapping_failed` and one fault for each reference without a value; the errors of
+    ///   `ChatAccess.emit`.
     public func accept(
         _ post: InboundPost, for source: String, in app: String? = nil
     ) async throws(ChatError) -> InboundReceipt {
@@ -58,7 +58,7 @@ public final class PostReceiver: Sendable {
             finish(request, receiver.source) { $0.note(refusal) }
             throw refusal
         }
-        // Only now: who cannot sign must not use up what the app may take in.
+        // Counted only after verification, so that unverified requests do not use up the app's rate.
         do throws(ChatError) {
             try service.keyring.app(receiver.source.app)?.meters?.admitRequest(at: service.clock.now)
         } catch {
@@ -68,8 +68,8 @@ public final class PostReceiver: Sendable {
         return try await take(post, receiver.source, request)
     }
 
-    /// Notes a post that was not even read, as it is larger than ``bodyLimitBytes``: nothing of its body is kept.
-    /// - Parameter bytes: how large it is; nil when its sender has not said.
+    /// Logs a post that was not read because it is larger than ``bodyLimitBytes``. Nothing of its body is kept.
+    /// - Parameter bytes: the size of the body; nil when unknown.
     public func noteTooLarge(_ post: InboundPost, bytes: Int?, for source: String, in app: String? = nil) {
         guard let source = registry.receiver(source, in: app)?.source else { return }
         var post = post
@@ -80,8 +80,9 @@ public final class PostReceiver: Sendable {
         }
     }
 
-    /// Whether a post came with a `Content-Encoding` to a source whose posts are signed: its sender signed the bytes it sent, and
-    /// what is here is what they were made of. Such a one is noted, and not to be accepted.
+    /// Returns true, and logs the post, when it has a `Content-Encoding` but its source verifies signatures over the
+    /// body. The sender signed the encoded bytes, and only the decoded ones are available. Such a post must not be
+    /// accepted.
     public func refusesEncoding(of post: InboundPost, for source: String, in app: String? = nil) -> Bool {
         guard let source = registry.receiver(source, in: app)?.source, Self.isEncoded(post, for: source) else {
             return false
@@ -90,8 +91,8 @@ public final class PostReceiver: Sendable {
         return true
     }
 
-    /// Answers a provider's question that comes as a `GET` or `OPTIONS`; nil when the source has no such handshake, or
-    /// the request is no such question.
+    /// Answers a provider's handshake that is a `GET` or `OPTIONS` request. Returns nil when the source has no such
+    /// handshake, or the request is not one.
     /// - Throws: `.notFound` for an unknown source.
     public func greet(
         _ post: InboundPost, for source: String, in app: String? = nil
@@ -105,14 +106,16 @@ public final class PostReceiver: Sendable {
         return answer
     }
 
-    /// The latest requests of a source, the newest first. They hold whole posts, so they are for who may change the
-    /// source.
+    /// The latest requests of a source, the newest first. They contain complete posts, so the caller must be permitted
+    /// to change the source.
     /// - Throws: `.notFound`, `.forbidden`.
     public func requests(of source: String, by caller: Caller) async throws(ChatError) -> [InboundRequest] {
         registry.requests.requests(of: try await reached(source, by: caller).recordKey)
     }
 
-    /// - Throws: `.notFound` also when it has fallen out of the log.
+    /// Returns a logged request of a source.
+    ///
+    /// - Throws: `.notFound`, also for a request that is no longer in the log; `.forbidden`.
     public func request(
         _ id: String, of source: String, by caller: Caller
     ) async throws(ChatError) -> InboundRequest {
@@ -123,11 +126,11 @@ public final class PostReceiver: Sendable {
         return request
     }
 
-    /// Takes a logged request in once more, with the source's present mapping. The signature is not checked again; what
-    /// it became before is found again as a duplicate.
+    /// Replays a logged request with the source's current mapping. Its signature is not verified again. Events that
+    /// already exist are returned as duplicates.
     ///
-    /// - Throws: `.invalid` for a request that was never verified, for a handshake, and where the body was too long to be
-    ///   kept whole; `.forbidden` for who may not change the source; what `accept` throws.
+    /// - Throws: `.invalid` for a request that was never verified, for a handshake, and for a body that was too long to
+    ///   be kept complete; `.forbidden` for a caller who may not change the source; the errors of `accept`.
     public func replay(
         _ id: String, of sourceID: String, url: String?, by caller: Caller
     ) async throws(ChatError) -> InboundReceipt {
@@ -150,7 +153,9 @@ public final class PostReceiver: Sendable {
 extension PostReceiver {
     var seconds: Int64 { Int64(service.clock.now.rawValue / Timetoken.ticksPerSecond) }
 
-    /// A source all of which the caller reaches.
+    /// A source that the caller may change.
+    ///
+    /// - Throws: `.notFound`, `.forbidden`.
     func reached(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
         let source = try await registry.source(id, by: caller)
         try SourceRegistry.demandReach(of: source, by: caller)
@@ -176,7 +181,7 @@ extension PostReceiver {
     static let notReplayable = ChatError(
         .invalid, "only posts whose whole body was kept can be replayed or tried", slug: "not_replayable")
 
-    /// The beginning of a body is another body.
+    /// Rejects a request whose body was truncated, because a part of a body is a different body.
     static func demandWhole(_ request: InboundRequest) throws(ChatError) {
         guard !request.isTruncated else { throw notReplayable }
     }
@@ -193,7 +198,7 @@ extension PostReceiver {
         registry.requests.add(request, of: source.recordKey)
     }
 
-    /// What follows once a post is known to be its sender's.
+    /// Processes a verified post.
     private func take(
         _ post: InboundPost, _ source: Source, _ request: InboundRequest
     ) async throws(ChatError) -> InboundReceipt {
@@ -202,7 +207,7 @@ extension PostReceiver {
             if let answer = Greeting(source.settings).answerVerified(post) {
                 receipt = InboundReceipt(handshake: answer)
             } else {
-                // Away from the loop that all requests share: a small post may be long work for a mapping.
+                // Runs off the event loop that all requests share: even a small post may be long work for a mapping.
                 var emissions = try await asLongWork {
                     () async throws(ChatError) -> [Emission] in
                     try self.emissions(of: post, source, request.identity ?? .none)
@@ -233,7 +238,7 @@ extension PostReceiver {
         return emissions
     }
 
-    /// The bodies to map: more than one only of a batch of CloudEvents.
+    /// The bodies to map. Only a batch of CloudEvents has more than one.
     func bodies(
         of post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity
     ) throws(ChatError) -> [MappedPost] {
@@ -250,23 +255,23 @@ extension PostReceiver {
         do throws(ChatError) {
             return InboundReceipt(events: try await service.chat(for: caller).emit(emissions).events)
         } catch {
-            // A name the sender's body made up: understood, and refused for its meaning.
+            // The name comes from the sender's body: the request was understood, but its content is rejected.
             guard error.code == .malformed else { throw error }
             throw ChatError(
                 .invalid, "the mapping gives an event that is refused: \(error.message)", slug: "mapping_failed")
         }
     }
 
-    /// Gives the events the sender's own name of the delivery, so that a repeat is recognised (`conventions.md` 6).
+    /// Sets the deduplication keys of events from the sender's id of the delivery, so that a repeat is recognized.
     private static func named(
         _ emissions: [Emission], _ identity: DeliveryIdentity, _ body: PostBody, _ source: String
     ) -> [Emission] {
         guard let id = body.cloudEvent?.identity ?? id(identity, body), !id.isEmpty else { return emissions }
-        // An id may be of any length; the key may not.
+        // An id may have any length, but the key is limited.
         let short = id.utf8.count <= 128 ? id : Hex.encode(sha256(Array(id.utf8)))
         return emissions.enumerated().map { index, emission in
             var emission = emission
-            // An id may have slashes: it stands last, or another could look like it with the index.
+            // The id is last, because it may contain slashes and could otherwise imitate an index.
             emission.deduplicationKey = "in/\(source)/\(index)/\(short)"
             return emission
         }
@@ -280,7 +285,7 @@ extension PostReceiver {
         }
     }
 
-    // MARK: Telling
+    // MARK: Reporting
 
     private func note(_ rejection: SignatureRejection, of source: Source) {
         guard let unsaid = rejectionLines.admit(source.path) else { return }
@@ -292,7 +297,7 @@ extension PostReceiver {
             ])
     }
 
-    /// Tells the app's operators that a post of a known sender was turned away.
+    /// Reports to the app's operators that a post of a verified sender was rejected.
     private func report(_ error: ChatError, _ source: Source) async {
         guard [.malformed, .invalid, .tooLarge, .forbidden].contains(error.code) else { return }
         guard let unsaid = rejectionEvents.admit(source.path) else { return }
@@ -308,15 +313,15 @@ extension PostReceiver {
         do throws(ChatError) {
             try await service.report("source.rejected", data: data, in: source.app)
         } catch {
-            // The sender has its answer; only the operators' notice is missing.
+            // The sender gets its response in any case; only the operators' notice is lost.
             logger.warning(
                 "source.rejected not reported", metadata: ["source": "\(source.id)", "error": "\(error.message)"])
         }
     }
 }
 
-/// How often something may be said about each of some names: a few times in a row, then once in a while, with the number
-/// of what was left unsaid. Keeps strangers from filling the log.
+/// Limits messages per name: a burst, then one per interval, with the number of suppressed messages. Prevents strangers
+/// from filling the log.
 final class LogRateLimit: Sendable {
     private struct Bucket {
         var tokens: Double
@@ -324,7 +329,7 @@ final class LogRateLimit: Sendable {
         var suppressed = 0
     }
 
-    /// Names remembered; beyond it all are forgotten, which at worst says a little more.
+    /// Most names kept. Above this number all are forgotten, which at worst permits a few more messages.
     private static let mostNames = 4096
 
     private let buckets = Lock<[String: Bucket]>([:])
@@ -332,14 +337,14 @@ final class LogRateLimit: Sendable {
     private let interval: Duration
 
     /// - Parameters:
-    ///   - burst: how often in a row.
-    ///   - interval: after which one more may be said.
+    ///   - burst: the number of messages permitted in succession.
+    ///   - interval: the time after which one more is permitted.
     init(burst: Int, interval: Duration) {
         self.burst = Double(burst)
         self.interval = interval
     }
 
-    /// How many were left unsaid before this one, which may be said; nil when it may not.
+    /// Returns the number of messages suppressed before this one; nil when this one must be suppressed.
     func admit(_ name: String, at now: ContinuousClock.Instant = .now) -> Int? {
         buckets.withLock { buckets in
             if buckets.count >= Self.mostNames, buckets[name] == nil { buckets.removeAll() }

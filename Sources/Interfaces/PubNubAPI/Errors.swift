@@ -2,26 +2,27 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// How a resource says what fails: the service grew in pieces, and each has its own form (`pubnub-wire.md` 4).
+/// The error format of a resource. PubNub's resources differ in it.
 enum ErrorFamily: Sendable {
     /// `[0,"<text>","<timetoken>"]`
     case publish
-    /// The members `message`, `error`, `service`, `status`, under the name of a service.
+    /// An object with the members `message`, `error`, `service` and `status`, under the name of a service.
     case generic(String)
-    /// The generic form; and what passes is a 500, because one SDK ends its loop on a 503 and retries on a 500.
+    /// The generic format. Temporary failures are a 500, because one SDK ends its loop on a 503 but retries on a 500.
     case subscribe
     case history
-    /// History's form without the channels.
+    /// The history format without the channels.
     case deletion
-    /// The generic form, but with a number for `error`.
+    /// The generic format with a number for `error`.
     case presence
     case registry
-    /// `{"status":..,"error":{"message":..,"source":..}}`, of the source that is named.
+    /// `{"status":..,"error":{"message":..,"source":..}}` with the named source.
     case structured(String)
-    /// The same, and the service's name beside it.
+    /// The structured format with the name of the service.
     case access(String)
 
-    /// Whether its resources answer with stored records: a page of them takes milliseconds to print, too long for the loop.
+    /// True when the resources return stored records. Printing a page of them takes milliseconds, too long for the
+    /// event loop.
     var readsRecords: Bool {
         switch self {
         case .publish, .generic, .subscribe, .presence: false
@@ -30,10 +31,10 @@ enum ErrorFamily: Sendable {
     }
 }
 
-/// The one place where failures of the modules below become this wire's statuses and texts. Clients compare some of the texts
-/// byte for byte.
+/// Maps errors of the modules below to PubNub's status codes and texts. Clients compare some of the texts byte for
+/// byte.
 struct WireError: Error, Sendable, Equatable {
-    /// What is wrong where, for the resources that say so.
+    /// One invalid field, for the resources that report fields.
     struct Detail: Sendable, Equatable {
         var message: String
         var location: String
@@ -43,14 +44,15 @@ struct WireError: Error, Sendable, Equatable {
 
     var status: Int
     var text: String
-    /// The service that speaks, where it is not the resource's: then it speaks in the generic form, whatever the family.
+    /// The reporting service, if it is not the resource's own. Such an error uses the generic format, whatever the
+    /// family.
     var service: String?
-    /// Whether it is worth asking again soon.
+    /// True when the client should retry soon.
     var isPassing = false
-    /// Whether the resource understood its request: history has one text for all that it did not.
+    /// True for an invalid argument. History has one text for all of these.
     var isArgument = false
     var details: [Detail] = []
-    /// What no token lets the request have.
+    /// True for a denied access.
     var isAccess = false
     var deniedChannels: [String] = []
     var deniedGroups: [String] = []
@@ -63,17 +65,17 @@ struct WireError: Error, Sendable, Equatable {
     static let invalidJSON = WireError(status: 400, text: "Invalid JSON")
     static let messageTooLarge = WireError(status: 400, text: "Message Too Large")
     static let signalTooLarge = WireError(status: 400, text: "Signal size too large")
-    /// A name, a number or a list that cannot be read.
+    /// An invalid name, number or list.
     static let unreadable = WireError(status: 400, text: "Could Not Parse Request", isArgument: true)
     static let missingUser = WireError(status: 400, text: "Missing uuid")
     static let noState = WireError(status: 400, text: "No state specified.")
     static let reservedCharacter = WireError(status: 400, text: "Reserved character in input parameters.")
     static let fullGroup = WireError(status: 400, text: "Maximum channel group count exceeded.")
-    /// SDKs look at the status.
+    /// SDKs check for this status.
     static let malformedFilter = WireError(status: 481, text: "Malformed filter expression", service: "Balancer")
 }
 
-// MARK: - From the rooms below
+// MARK: - From errors of the modules below
 
 extension WireError {
     init(_ error: ChatError) {
@@ -99,7 +101,7 @@ extension WireError {
         return "Schema violation: \(first.pointer) \(first.detail)"
     }
 
-    /// A refusal that the server made before, or in the place of, the resource.
+    /// An error that the server itself reports before, or instead of, the resource.
     init(_ problem: Problem) {
         let text =
             switch problem.status {
@@ -115,7 +117,7 @@ extension WireError {
     }
 }
 
-// MARK: - Onto the wire
+// MARK: - As a response
 
 extension WireError {
     func response(in family: ErrorFamily, at now: Timetoken) -> Response {

@@ -5,11 +5,11 @@ public import HTTPServer
 import JSON
 import Locking
 
-/// The wire language of PubNub's clients: their SDKs work against this gateway when their `origin` is set to it
-/// (`pubnub-wire.md`).
+/// The HTTP API of PubNub. Its SDKs work with this gateway when their `origin` is set to it; see
+/// `docs/pubnub-migration.md`.
 ///
-/// A translator without a state of its own: a request is parsed, a verb of `ChatCore` called, and what comes of it printed.
-/// This page is the table of its routes; each resource has a file of its own, and `Errors.swift` all texts of failures.
+/// Translates only, and stores nothing itself: parses a request, calls `ChatCore`, and prints the result. This file
+/// holds the table of routes. Each resource has its own file, and `Errors.swift` holds all error texts.
 public struct PubNubAPI: Sendable {
     let service: ChatService
     let polls: LongPollTable
@@ -21,8 +21,9 @@ public struct PubNubAPI: Sendable {
 
     /// - Parameters:
     ///   - service: must be running (`ChatService.run`) before the first request.
-    ///   - polls: who waits, on the loop where `service` runs its hub.
-    ///   - origins: whose pages may call from a browser. PubNub answers everybody's: its keys are public.
+    ///   - polls: the waiting long polls, on the event loop where `service` runs its hub.
+    ///   - origins: the web origins that may call from a browser. The default allows all, as PubNub does, since its
+    ///     keys are public.
     public init(service: ChatService, polls: LongPollTable, origins: CORSPolicy.Origins = .any) {
         self.service = service
         self.polls = polls
@@ -85,8 +86,8 @@ public struct PubNubAPI: Sendable {
     }
 
     /// - Parameters:
-    ///   - family: how the resource says what fails.
-    ///   - rule: what a token must grant where the app demands one; nil for what needs none.
+    ///   - family: the resource's error format.
+    ///   - rule: the permissions that a token must grant if the app requires tokens; nil when the call needs none.
     func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, _ body: BodyPolicy = .none, in family: ErrorFamily,
         for rule: AccessRule? = nil, to router: inout Router,
@@ -110,19 +111,21 @@ public struct PubNubAPI: Sendable {
         }
     }
 
-    /// What `/time/0` says, and the third element of a refused publish: the clock, which tells nothing of anybody's events.
+    /// The time in the response of `/time/0`, and the third element of a rejected publish. It is the clock, which
+    /// reveals nothing about anybody's events.
     static func now(_ service: ChatService) -> Timetoken { service.clock.now }
 
     private func manners(_ family: ErrorFamily) -> RouteOptions {
         var manners = RouteOptions(
             cors: CORSPolicy(
                 origins: origins,
-                // By name for browsers that know no star, and for the one field that a star does not stand for.
+                // Named individually for browsers that do not support `*`, and because `*` does not cover
+                // `Authorization`.
                 allowedHeaders: ["Content-Type", "If-Match", "Content-Encoding", "Accept", "Authorization", "*"],
                 exposedHeaders: ["ETag", "Retry-After", "X-Request-Id"]),
             decodesPath: false,
-            // In one form for all, but that no subscriber is told 503, and that a message is too large wherever its size
-            // was noticed.
+            // All resources share one format for these errors, with two exceptions: a subscribe call never gets a 503,
+            // and a publish that is too large gets the same error wherever its size was noticed.
             refusal: { [clock = service.clock] problem in
                 switch family {
                 case .subscribe: WireError(problem).response(in: family, at: .zero)
@@ -131,15 +134,15 @@ public struct PubNubAPI: Sendable {
                 default: WireError(problem).response(in: .generic("Balancer"), at: .zero)
                 }
             })
-        // One SDK posts plain JSON and may call it compressed.
+        // One SDK posts plain JSON and may label it as compressed.
         manners.trustsContentEncoding = false
         return manners
     }
 }
 
 extension PubNubAPI {
-    /// `GET /time/0`: an array of one bare integer. Clients ask it whether the service is back, so it asks no store: the
-    /// log knows its watermark by heart.
+    /// `GET /time/0`: returns an array of one integer. Clients use it to check whether the service is back. Reads only
+    /// the clock, not the store.
     func getTime() async throws -> Response {
         let now = Self.now(service)
         return .wire { writer in
@@ -150,7 +153,7 @@ extension PubNubAPI {
     }
 }
 
-/// Services of PubNub's that are none of this gateway's: their calls are refused in words that SDKs understand.
+/// PubNub services that this gateway does not offer. Their calls are rejected with texts that SDKs understand.
 extension PubNubAPI {
     func addUnservedRoutes(to router: inout Router) {
         for method in [HTTPMethod.get, .post, .delete] {

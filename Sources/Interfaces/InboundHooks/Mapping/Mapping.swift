@@ -4,27 +4,28 @@ public import JSON
 import Signing
 import Templates
 
-/// How a post becomes events, as its owner wrote it (`product.md` 7; the language: `docs/sources.md`).
+/// The rules by which a post becomes events, as the owner of the source wrote them. `docs/sources.md` describes the
+/// language.
 ///
-/// An object with `channel`, `type`, `data` and optionally `user`, `meta`, `store`, `when`, `each` with `as`; a list of
-/// such objects; or a choice between such, `{"$switch":"header/X-Event","cases":{…},"default":null}`, where `null` gives
-/// no event. The members are templates. Compiled once.
+/// A mapping is an object with `channel`, `type`, `data` and optionally `user`, `meta`, `store`, `when`, `each` with
+/// `as`; a list of 1 to 16 such objects; or a choice, `{"$switch":"header/X-Event","cases":{…},"default":null}`, where
+/// `null` means no event. The members are templates. They are compiled once.
 public struct Mapping: Sendable {
-    /// The mapping as it was given.
+    /// The original text of the mapping.
     public let text: JSONText
-    /// What is taken from the post: what nobody asks for need not be there, or be readable.
+    /// The parts of the post that the mapping uses. Other parts may be absent or invalid.
     let needs: Set<PostRoot>
     let node: MappingNode
 
-    /// What a body of a post comes to.
+    /// The result for one body of a post.
     struct Rendering {
         /// In the order of the mapping.
         var events: [Result<Emission, ChatError>] = []
-        /// Places where the mapping's own conditions said that there is to be no event.
+        /// The number of places where a condition of the mapping excluded an event.
         var dropped = 0
     }
 
-    /// What becomes of CloudEvents where nothing else was said: their type, their data, their subject as the channel.
+    /// The default mapping for CloudEvents. It takes over the type and the data, and uses the subject as the channel.
     public static let cloudEvents: Mapping = {
         let text =
             #"{"channel":"{cloudevent/subject}","type":"{cloudevent/type}","data":{"$":"cloudevent/data","default":null},"#
@@ -39,9 +40,9 @@ public struct Mapping: Sendable {
 
     /// Compiles a mapping.
     ///
-    /// - Parameter pointer: where the mapping stands in what was sent.
-    /// - Throws: `.malformed` with a fault for each mistake, pointers into the mapping; constants are checked against the
-    ///   rules for names here and now.
+    /// - Parameter pointer: the JSON Pointer of the mapping in the request body.
+    /// - Throws: `.malformed` with one fault for each error and its pointer. Constant names are checked against the
+    ///   rules for names.
     public init(_ mapping: JSONText, at pointer: String = "#") throws(ChatError) {
         var compiler = MappingCompiler()
         let node = compiler.mapping(mapping)
@@ -61,7 +62,7 @@ public struct Mapping: Sendable {
         self.node = node
     }
 
-    /// What each event of the mapping comes to, for each body of one post.
+    /// Renders the mapping for each body of one post.
     func render(_ bodies: [MappedPost], limits: Limits) -> [Rendering] {
         guard let first = bodies.first else { return [] }
         var renderer = MappingRenderer(first, limits)
@@ -73,13 +74,13 @@ public struct Mapping: Sendable {
     }
 }
 
-/// The first words of references into a post.
+/// The first part of a reference into a post.
 enum PostRoot: String, Sendable, CaseIterable {
     /// The body as JSON; see `PostBody`.
     case body
-    /// The fields of a form.
+    /// The fields of an HTML form.
     case form
-    /// The CloudEvent that the post is, or one of its batch: attributes and `data`, whatever way it came.
+    /// The CloudEvent of the post, or one of its batch: attributes and `data`, in whichever content mode it was sent.
     case cloudevent
     case header
     case query

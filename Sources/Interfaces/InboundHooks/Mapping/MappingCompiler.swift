@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import Templates
 
-/// Compiles a mapping and gathers every mistake in it.
+/// Compiles a mapping and collects all its errors.
 struct MappingCompiler {
     static let mostEvents = 16
     private static let members = ["channel", "type", "user", "data", "meta", "store", "when", "each", "as"]
@@ -15,7 +15,7 @@ struct MappingCompiler {
         templates.faults.map { ChatError.FieldError(pointer: "#" + $0.pointer, keyword: $0.keyword, detail: $0.detail) }
     }
 
-    /// The whole mapping; nil after a fault that leaves nothing to go on with.
+    /// Compiles the whole mapping. Returns nil after an error that prevents going on.
     mutating func mapping(_ text: JSONText) -> MappingNode? {
         guard templates.isReadable(text) else { return nil }
         return Self.node(&templates, text, "")
@@ -62,7 +62,7 @@ struct MappingCompiler {
         return parts.map { .event($1($0, nil)) }
     }
 
-    /// The event's members; given its repetition and condition, the event.
+    /// Compiles the members of an event. The result creates the event from its repetition and condition.
     private static func fields(
         _ templates: inout TemplateCompiler, _ value: (String) -> JSONText?, _ pointer: String
     ) -> ((TemplateRepetition?, TemplateCondition?) -> EventTemplate)? {
@@ -93,7 +93,7 @@ struct MappingCompiler {
         }
     }
 
-    /// A member that must come to a text: one, or an instruction that gives one.
+    /// Compiles a member whose value must be a string: a string, or an instruction that returns one.
     private static func text(
         _ templates: inout TemplateCompiler, _ value: JSONText?, _ name: String, _ pointer: String
     ) -> Template? {
@@ -106,7 +106,7 @@ struct MappingCompiler {
         return templates.template(value, at: "\(pointer)/\(name)")
     }
 
-    /// What has no references is known now, so it is checked now.
+    /// Checks a member without references, whose value is already known.
     private static func checkConstant(
         _ templates: inout TemplateCompiler, _ template: Template?, _ pointer: String,
         _ check: (String) throws(ChatError) -> Void
@@ -122,18 +122,18 @@ struct MappingCompiler {
 
 /// A compiled mapping.
 indirect enum MappingNode: Sendable {
-    /// A branch that gives no event.
+    /// A branch without an event.
     case nothing
     case event(EventTemplate)
     case list([MappingNode])
     case choice(TemplateChoice<MappingNode>, at: String)
 }
 
-/// One event, or one for each element of an array.
+/// The template of one event, or of one event for each element of an array.
 struct EventTemplate: Sendable {
     let pointer: String
     let repetition: TemplateRepetition?
-    /// Looked at for each element where there is a repetition.
+    /// Evaluated for each element when there is a repetition.
     let condition: TemplateCondition?
     let channel: Template
     let type: Template

@@ -3,19 +3,20 @@ import ChatModel
 import JSON
 import Templates
 
-/// Fills a mapping in for one post.
+/// Renders a mapping for one post.
 struct MappingRenderer {
-    /// Failures told of one post; the first is what its sender learns.
+    /// Most failures reported for one post; its sender receives the first.
     private static let mostFailures = 16
-    /// Work that another body of the post may be, beside what those before it have left.
+    /// Steps that each further body of the post may use, in addition to what the bodies before it left over.
     private static let stepsPerBody = 1000
 
     private(set) var rendering = Mapping.Rendering()
-    /// Events of the bodies before.
+    /// The number of events of the preceding bodies.
     private var eventsBefore = 0
     private let limits: Limits
     private var run: TemplateRenderer
-    /// A post may grow, with each of its elements an event; but not beyond what a batch may have.
+    /// Bytes that further events may take. Each element of a post may become an event, but their total is limited to
+    /// that of a batch.
     private var bytesLeft: Int
     private var failures = 0
 
@@ -25,7 +26,7 @@ struct MappingRenderer {
         bytesLeft = limits.batchBodyBytes
     }
 
-    /// Goes on with another body of the same post: what one post may become is shared by all of them.
+    /// Continues with another body of the same post. All bodies share the limits of one post.
     mutating func turn(to body: MappedPost) {
         eventsBefore += rendering.events.count
         rendering = Mapping.Rendering()
@@ -96,7 +97,7 @@ struct MappingRenderer {
     }
 }
 
-/// Fills the members of one event in, and gathers what is missing in all of them.
+/// Renders the members of one event and collects the missing values of all of them.
 private struct EventRenderer {
     var run: TemplateRenderer
     let limits: Limits
@@ -122,7 +123,7 @@ private struct EventRenderer {
         guard gaps.isEmpty else { throw ChatError(.missing(gaps), in: "mapping") }
         return Emission(
             channel: channel, type: type, data: data,
-            // An empty text is the way to say "nobody" for a post without its user: `{body/sender/login|}`.
+            // An empty text means that the event has no user, as for a post without one: `{body/sender/login|}`.
             user: user?.isEmpty == false ? user : nil, meta: meta, retention: template.isStored ? .kept : .passing)
     }
 
@@ -160,7 +161,7 @@ private struct EventRenderer {
 }
 
 extension ChatError {
-    /// - Parameter member: what was being filled in.
+    /// - Parameter member: the member that was being rendered.
     fileprivate init(_ obstacle: TemplateError, in member: String) {
         switch obstacle {
         case .missing(let gaps):

@@ -3,23 +3,23 @@ import ChatModel
 import JSON
 import Signing
 
-/// A CloudEvent that was posted, in one form whatever way it came (`conventions.md` 4).
+/// A posted CloudEvent, in the same form for every content mode.
 struct CloudEventPost {
-    /// The event in the structured JSON form.
+    /// The event in the structured JSON format.
     let text: JSONText
-    /// What it carries; nil when it has nothing.
+    /// The data of the event; nil without data.
     let data: JSONText?
-    /// Whether it came in the structured form, alone or in a batch.
+    /// True when it was sent in structured or batched mode.
     let isStructured: Bool
-    /// By which a repeat is recognised: the source and the id together.
+    /// The source and the id together, which identify a repeated event.
     let identity: String
 
-    /// The events of a post, which may be an empty batch; nil when it is no CloudEvent.
-    /// - Throws: `.malformed` with the slug `bad_cloud_event` for what says it is one and is not.
+    /// The events of a post; an empty array for an empty batch, nil when the post is not a CloudEvent.
+    /// - Throws: `.malformed` with the slug `bad_cloud_event` for an invalid CloudEvent.
     static func read(
         _ post: InboundPost, _ media: MediaName, _ limits: Limits
     ) throws(ChatError) -> [CloudEventPost]? {
-        // The batch prefix first: the other one is its beginning.
+        // The batch type is checked first, because the other type is its prefix.
         if media.text.hasPrefix("application/cloudevents-batch") {
             guard let elements = try document(post, limits).rawElements(), elements.count <= limits.batchEvents else {
                 throw fault("a batch of CloudEvents is an array of at most \(limits.batchEvents)")
@@ -85,7 +85,7 @@ struct CloudEventPost {
             throw fault("it has no \(name)")
         }
         let source = attributes["source"] ?? ""
-        // With the length no pair can look like another.
+        // The length makes the combination of source and id unambiguous.
         return "\(source.utf8.count):\(source)\(attributes["id"] ?? "")"
     }
 
@@ -97,7 +97,7 @@ struct CloudEventPost {
         }
     }
 
-    /// JSON as it is, text as a string, nothing as nothing.
+    /// JSON unchanged, text as a JSON string, empty data as nil.
     private static func data(_ bytes: [UInt8], _ media: MediaName, _ limits: Limits) throws(ChatError) -> JSONText? {
         if bytes.isEmpty { return nil }
         guard media.isOtherThanJSON else {

@@ -4,10 +4,10 @@ import Signing
 
 /// Bodies of type `application/x-www-form-urlencoded` (WHATWG URL, 5.1).
 enum FormFields {
-    /// More than any service sends; bounds what a hostile body costs.
+    /// Most fields of a form: more than any service sends. Bounds the cost of a hostile body.
     static let mostFields = 1000
 
-    /// The fields in their order; nil for a broken escape, bytes that are no UTF-8, and too many fields.
+    /// The fields in order. Nil for a broken escape, invalid UTF-8, or too many fields.
     static func read(_ body: [UInt8]) -> [InboundPost.Field]? {
         var fields: [InboundPost.Field] = []
         for pair in body.split(separator: UInt8(ascii: "&")) {
@@ -20,12 +20,12 @@ enum FormFields {
         return fields
     }
 
-    /// The form as JSON: the JSON that the field `payload` holds (GitHub, Slack), otherwise an object of texts. A name
-    /// that is there several times has a list.
-    /// - Throws: what a body would be refused with, for a field `payload` that begins as JSON and is not acceptable.
+    /// The form as JSON: the content of the field `payload` if that is JSON (GitHub, Slack), otherwise an object of
+    /// strings. The value of a repeated name is an array.
+    /// - Throws: the error of a JSON body, for a field `payload` that starts like JSON but is invalid.
     static func json(_ fields: [InboundPost.Field], _ limits: Limits) throws(ChatError) -> JSONText {
         let payloads = fields.filter { $0.name == "payload" }
-        // A field of that name without JSON in it is a field like any other.
+        // A field of that name without JSON is an ordinary field.
         if payloads.count == 1, let value = payloads.first?.value, PostBody.looksLikeJSON(value.utf8) {
             do {
                 return try PostBody.document(Array(value.utf8), limits)

@@ -3,17 +3,17 @@ public import ChatModel
 import JSON
 public import Signing
 
-/// A post to a source's address as it came.
+/// A request to a source, as received.
 public struct InboundPost: Sendable {
     public typealias Field = (name: String, value: String)
 
-    /// In the order received; a name may occur more than once, in any case.
+    /// The headers in the order received. A name may repeat, in any case.
     public var headers: [Field]
     /// Decoded names and values of the query.
     public var query: [Field]
-    /// The bytes as received, after transfer coding and before everything else.
+    /// The bytes after transfer decoding and before any other processing.
     public var body: [UInt8]
-    /// The URL the sender was given, from configuration; for schemes that sign it.
+    /// The URL that the sender posts to, from the configuration; for schemes that sign it.
     public var url: String?
     public var method = "POST"
 
@@ -27,7 +27,7 @@ public struct InboundPost: Sendable {
         self.method = method
     }
 
-    /// As a scheme sees it.
+    /// The post in the form that signature schemes verify.
     var message: SignedMessage {
         SignedMessage(body: body, url: url, method: method, headers: headers) { [self] in
             let type = headers.first { $0.name.lowercased() == "content-type" }?.value ?? ""
@@ -36,54 +36,56 @@ public struct InboundPost: Sendable {
     }
 }
 
-/// What a post became.
+/// The result of an accepted post.
 public struct InboundReceipt: Sendable {
-    /// In the order of the mapping. `isDuplicate`: the sender had posted this delivery before. Empty when the mapping
-    /// gives none.
+    /// The events in the order of the mapping; empty when the mapping produces none. `isDuplicate` is true when the
+    /// sender had already posted this delivery.
     public var events: [Appended] = []
-    /// The answer to a provider's question, which is not to become an event.
+    /// The response to a provider's handshake, which does not become an event.
     public var handshake: HandshakeResponse?
 }
 
-/// What a post would become (`POST /v1/sources/{id}/test`). Nothing was stored.
+/// The result of testing a post (`POST /v1/sources/{id}/test`). Nothing was stored.
 public struct MappingTestResult: Sendable {
-    /// One event the mapping gives.
+    /// One event of the mapping.
     public struct Outcome: Sendable {
         public var emission: Emission
-        /// What the event would be in the log, for explaining who would be told; nil when it would be refused.
+        /// The event as it would be logged, which determines its recipients; nil when it would be rejected.
         public var draft: EventDraft?
-        /// Why it would be refused; nil when it would be accepted.
+        /// The reason why it would be rejected; nil when it would be accepted.
         public var refusal: ChatError?
     }
 
     public var isVerified: Bool
-    /// Which of the source's secrets the post is signed with, from 0; nil when none, or when nothing is checked.
+    /// The index of the secret that signed the post, from 0; nil when none did or nothing is verified.
     public var secretIndex: Int?
-    /// Why the signature was not accepted. For the source's owner only: a sender never learns it.
+    /// The reason why the signature was not accepted. For the source's owner only; senders never receive it.
     public var rejection: String?
-    /// The answer, where the post is a provider's question.
+    /// The response, when the post is a provider's handshake.
     public var handshake: HandshakeResponse?
-    /// The mapping tried; nil for one that was only handed in.
+    /// The version of the tested mapping; nil for a draft.
     public var mappingVersion: Int?
     public var outcomes: [Outcome] = []
-    /// Places where the mapping's conditions gave no event.
+    /// The number of places where a condition of the mapping excluded an event.
     public var dropped = 0
-    /// What the mapping could not give.
+    /// Errors of the body and of the mapping.
     public var errors: [ChatError] = []
 }
 
-/// How a source answers a provider that asks whether this is the right address.
+/// Answers the handshakes of a source's provider.
 struct Greeting {
     private let settings: SourceSettings
 
     init(_ settings: SourceSettings) { self.settings = settings }
 
-    /// To a `GET` or `OPTIONS`; nil for what is no question of the source's provider.
+    /// Answers a `GET` or `OPTIONS` request. Returns nil for a request that is not a handshake of the source's
+    /// provider.
     func answer(_ post: InboundPost) -> HandshakeResponse? {
         switch settings.handshake {
         case .meta where post.method == "GET":
             Handshakes.hub(query: post.query, tokens: [settings.verifyToken].compactMap { $0 }.map { Secret(text: $0) })
-        // Also of a record from before the rule: what a scheme signs around the body could be asked for as a token.
+        // Checked here too, for records that predate the rule: otherwise anybody could request, as a token, the text
+        // that a scheme signs around the body.
         case .x where post.method == "GET" && settings.scheme.signsBodyAlone(settings.options):
             settings.secrets.first.flatMap { Handshakes.crc(query: post.query, secret: Secret(text: $0)) }
         case .cloudevents where post.method == "OPTIONS": CloudEventsValidation.answer(header: post.message.header)
@@ -91,11 +93,11 @@ struct Greeting {
         }
     }
 
-    /// To a post that was verified.
+    /// Answers a verified post. Returns nil for a post that is not a handshake.
     func answerVerified(_ post: InboundPost) -> HandshakeResponse? {
-        // Not every post is to be parsed twice: the question is short.
+        // A handshake is short; the limit avoids parsing every post twice.
         guard settings.handshake == .slack, post.body.count <= 8 * 1024,
-            // A form is no question; other mistakes are told when the post is mapped.
+            // A form is not a handshake. Other errors are reported when the post is mapped.
             let root = try? JSONDocument(post.body, limits: JSONLimits(depth: 16), numbers: .lenient).root
         else { return nil }
         return Handshakes.slack(type: root["type"]?.string, challenge: root["challenge"]?.string)

@@ -2,22 +2,24 @@ import ChatModel
 import JSON
 import Signing
 
-/// A post's body, as far as a mapping asks for it.
+/// The body of a post, as far as the mapping uses it.
 struct PostBody {
-    /// What `body` refers to.
+    /// The value of references to `body`.
     var json: JSONText?
-    /// The fields of a form; nil when it is none.
+    /// The fields of a form; nil when the body is not a form.
     var form: [InboundPost.Field]?
     var cloudEvent: CloudEventPost?
 
-    /// Of a post nothing is asked of.
+    /// The body of a post whose mapping does not use it.
     static let unread = PostBody()
 
-    /// Reads a body. A batch of CloudEvents is several, each to be mapped by itself; everything else is one.
+    /// Reads a body. A batch of CloudEvents gives several bodies, each mapped separately; everything else gives one.
     ///
-    /// JSON is read whatever the post says it is, since services label it as they like. What cannot be JSON by its type is
-    /// read as that: a form's fields (its field `payload`, where that holds JSON, stands for all of them), a text. Without
-    /// a type only JSON will do.
+    /// JSON is recognized whatever the content type says, because services label it in many ways. Other content is read
+    /// by its type: a form becomes its fields (or the field `payload`, if that holds JSON), anything else a text.
+    /// Without a content type, only JSON is accepted.
+    ///
+    /// - Throws: `.malformed` for an invalid form, CloudEvent or JSON document.
     static func read(
         _ post: InboundPost, needs: Set<PostRoot>, limits: Limits
     ) throws(ChatError) -> [PostBody] {
@@ -36,13 +38,13 @@ struct PostBody {
         return [PostBody(json: try json(post.body, media, limits))]
     }
 
-    /// Forms do not begin so. Senders without a word on the type are given that of forms by their tools, and what is refused
-    /// as JSON must not become a form of one strange field.
+    /// True for a body that starts like JSON, as no form does. Tools label bodies without an explicit type as forms,
+    /// and invalid JSON must not become a form with one strange field.
     static func looksLikeJSON(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.first == UInt8(ascii: "{") || bytes.first == UInt8(ascii: "[")
     }
 
-    /// Lenient: another service's long numbers are none of our business, and their text is kept.
+    /// Parses leniently: numbers of another service may have any length, and keep their text.
     static func document(_ bytes: [UInt8], _ limits: Limits) throws(JSONError) -> JSONText {
         try JSONDocument(bytes, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient).text
     }
@@ -59,7 +61,7 @@ struct PostBody {
     }
 }
 
-/// A media type without its parameters, in lower case.
+/// A media type without parameters, in lower case.
 struct MediaName {
     let text: String
 
@@ -74,10 +76,10 @@ struct MediaName {
 }
 
 extension PostBody {
-    /// The text or whole number at a JSON Pointer; nil where there is none.
+    /// The text or integer at a JSON Pointer; nil when there is none.
     func text(at pointer: String) -> String? {
         guard let pointer = JSONPointer(pointer), let value = json?.at(pointer) else { return nil }
-        // What was read parses, and so do its parts.
+        // Every part of a parsed document parses.
         guard let root = try? JSONDocument(value).root else { return nil }
         return root.string ?? root.integer.map { String($0) }
     }

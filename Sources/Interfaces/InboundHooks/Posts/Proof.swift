@@ -1,13 +1,16 @@
 import Signing
 
-/// That a post is its sender's.
+/// The result of a successful verification of a post.
 struct SignatureProof {
     let identity: DeliveryIdentity
-    /// Which secret it was signed with; nil where nothing is checked.
+    /// The index of the secret that signed the post; nil when nothing is verified.
     let secretIndex: Int?
 
-    /// - Parameter verifiers: one for each secret, any of which may have signed; without any, everything is taken.
-    /// - Throws: why not, in the words of the last secret: all but a mismatch is the same for each.
+    /// Verifies a message.
+    ///
+    /// - Parameter verifiers: one for each secret, any of which may have signed. Without verifiers, every message is
+    ///   accepted.
+    /// - Throws: the rejection of the last verifier. Every rejection except a mismatch is the same for all secrets.
     init(_ message: SignedMessage, _ verifiers: [any SignatureScheme], at now: Int64) throws(SignatureRejection) {
         var rejection: SignatureRejection?
         for (index, verifier) in verifiers.enumerated() {

@@ -1,7 +1,7 @@
-/// By which post an event came in: told by its `cause`, so that it is known for as long as the event is.
+/// The post from which an event originates. The event's `cause` holds it, so it is known as long as the event exists.
 public struct InboundOrigin: Sendable, Equatable {
     public let source: String
-    /// The id of the post in the source's log, which keeps the latest only.
+    /// The id of the post in the source's log, which keeps only the latest posts.
     public let request: String
 
     private static let prefix = "in/"
@@ -11,7 +11,8 @@ public struct InboundOrigin: Sendable, Equatable {
         self.request = request
     }
 
-    /// The origin a cause tells of; nil for one of another kind. Ids of requests, which callers may choose, have no slash.
+    /// Parses a cause. Returns nil for a cause of another kind. Request ids, which callers may choose, contain no
+    /// slash.
     public init?(cause: String) {
         let parts = cause.split(separator: "/", omittingEmptySubsequences: false)
         guard cause.hasPrefix(Self.prefix), parts.count == 3 else { return nil }

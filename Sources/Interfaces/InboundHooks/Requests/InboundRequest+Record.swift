@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import Signing
 
-/// A request as the directory keeps it.
+/// The stored form of a request in the directory.
 extension InboundRequest {
     func key(of source: RecordKey) -> RecordKey {
         RecordKey(.inboundRequest, parts: [source.id, id], in: source.app)
@@ -51,7 +51,7 @@ extension InboundRequest {
         }
     }
 
-    /// Reads what `change` wrote; nil for a record that is no request of ours.
+    /// Reads the output of `change`. Returns nil for an invalid record.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let id = root["id"]?.string,
             let at = root["at"]?.string.flatMap({ Timetoken(text: $0) }), let method = root["method"]?.string,
@@ -75,7 +75,7 @@ extension InboundRequest {
         }
         secretIndex = root["secret"]?.integer.flatMap { Int(exactly: $0) }
         replayOf = root["replay_of"]?.string
-        // Only what was verified is kept.
+        // Only verified requests are stored.
         identity =
             root["delivery"]?.string.map { .value($0) } ?? root["delivery_pointer"]?.string.map { .bodyPointer($0) }
             ?? DeliveryIdentity.none

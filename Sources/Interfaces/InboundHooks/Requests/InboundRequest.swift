@@ -1,22 +1,22 @@
 public import ChatModel
 import Signing
 
-/// A request to a source as its log keeps it: what came, with secrets covered, and what became of it.
+/// A logged request to a source, with secrets masked, and its outcome.
 public struct InboundRequest: Sendable {
     public enum Outcome: String, Sendable, CaseIterable {
         /// At least one event is new.
         case accepted
-        /// Every event was there already: the sender repeats itself.
+        /// Every event already existed: the sender repeats a delivery.
         case duplicate
-        /// The mapping gives no event for it.
+        /// The mapping produced no event.
         case dropped
-        /// A provider's question whether this is the right address, answered.
+        /// A provider's handshake, which was answered.
         case handshake
-        /// The signature is not valid, or the answer to a handshake would be no.
+        /// The signature is invalid, or the handshake was denied.
         case signatureInvalid = "signature_invalid"
-        /// The body, the mapping or the type's schema stands against it.
+        /// Rejected because of the body, the mapping or the type's schema.
         case rejected
-        /// The gateway could not take it at that moment.
+        /// The gateway could not accept it at that time.
         case failed
     }
 
@@ -25,33 +25,33 @@ public struct InboundRequest: Sendable {
     public var method: String
     public var headers: [InboundPost.Field]
     public var query: [InboundPost.Field]
-    /// The body; of a post that was verified and not refused, and of one that was not verified, the beginning.
+    /// The body: complete for a verified post that was not accepted, otherwise its first 16 KiB.
     public var body: [UInt8]
     /// The length of the whole body.
     public var bodyBytes: Int
     public var isTruncated: Bool { body.count < bodyBytes }
     public var outcome = Outcome.failed
-    /// Why it was not taken. For the source's owner; its sender learns less.
+    /// The reason why it was not accepted, for the source's owner. The sender learns less.
     public var reason: String?
     public var faults: [ChatError.FieldError] = []
-    /// The ids of its events.
+    /// The ids of its events, at most 20.
     public var events: [String] = []
-    /// Which of the source's secrets it was signed with, from 0; nil when it was not verified, or nothing is checked.
+    /// The index of the secret that signed it, from 0; nil when it was not verified or the source verifies nothing.
     public var secretIndex: Int?
     public var mappingVersion: Int
-    /// The request this one repeats at its owner's wish.
+    /// The id of the request that this one replays.
     public var replayOf: String?
-    /// How its sender names the delivery, for replays; nil when it was not verified.
+    /// The sender's identity of the delivery, for replays; nil when the request was not verified.
     var identity: DeliveryIdentity?
-    /// Names, in lower case, of headers and parameters whose values are not as they came: covered, or cut.
+    /// Lower-case names of headers and parameters whose values were masked or truncated.
     let alteredHeaders: Set<String>
     let alteredQuery: Set<String>
 
-    /// Verified, and turned away all the same: its sender may never send it again, so it is kept whole until its owner has
-    /// mended what stood against it.
+    /// True for a request that was verified but not accepted. Its sender may never send it again, so it is kept
+    /// complete until the owner has fixed the cause.
     var isKeptWhole: Bool { identity != nil && (outcome == .rejected || outcome == .failed) }
 
-    /// Bytes of it that are kept, about.
+    /// Approximate memory use in bytes.
     var cost: Int {
         let fields = (headers + query).reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
         return 512 + body.count + fields + (reason?.utf8.count ?? 0)
@@ -60,7 +60,7 @@ public struct InboundRequest: Sendable {
 }
 
 extension InboundRequest {
-    /// The first bytes of a body that are kept of a post that was taken, or not verified; a longer one cannot be replayed.
+    /// Bytes kept of the body of an accepted or unverified post. A post with a longer body cannot be replayed.
     static let bodyLimitBytes = 16 * 1024
     private static let mostFields = 64
     private static let valueLimitBytes = 1024
@@ -87,7 +87,9 @@ extension InboundRequest {
         self.mappingVersion = mappingVersion
     }
 
-    /// - Parameter post: what came.
+    /// Records an error.
+    ///
+    /// - Parameter post: the original post, whose body is kept complete if necessary.
     mutating func note(_ error: ChatError, of post: InboundPost) {
         note(error)
         if isKeptWhole { body = post.body }
@@ -114,8 +116,8 @@ extension InboundRequest {
         }
     }
 
-    /// The post again: a signature is not checked twice. Fields whose values are covered or cut are not there, as what stands
-    /// in their place was never sent.
+    /// The logged post for a replay, whose signature is not verified again. Leaves out fields whose values were masked
+    /// or truncated, because the sender never sent those values.
     func post(url: String?) -> InboundPost {
         var post = InboundPost(
             headers: headers.filter { !alteredHeaders.contains($0.name.lowercased()) },
@@ -124,7 +126,7 @@ extension InboundRequest {
         return post
     }
 
-    /// Fields as they are kept, and the names, in lower case, of those whose values are not as they came.
+    /// The stored fields, and the lower-case names of those whose values were changed.
     typealias StoredHeaders = (fields: [InboundPost.Field], altered: Set<String>)
 
     private static func covered(_ fields: [InboundPost.Field], _ source: Source) -> StoredHeaders {
@@ -141,7 +143,7 @@ extension InboundRequest {
         return kept
     }
 
-    /// What names of fields with credentials or signatures have in them.
+    /// Parts of field names that indicate credentials or signatures.
     private static let secretParts = [
         "authorization", "cookie", "signature", "hmac", "token", "secret", "password", "api-key", "apikey", "api_key",
     ]

@@ -3,19 +3,20 @@ import ChatModel
 import Locking
 import Logging
 
-/// Writes the requests that are kept whole into the directory, behind those who post, and removes what has given way.
+/// Writes the requests that are kept complete to the directory, without delaying their senders, and removes those that
+/// the log has dropped.
 ///
-/// What waits is bounded by the log: a request that gives way before it was written is forgotten, and what is to be removed
-/// was written.
+/// The log bounds the pending changes: a request that is dropped before it was written is forgotten, and only written
+/// requests are removed.
 final class RequestArchive: Sendable {
-    /// A larger one is in memory alone: the store would not take it in one piece, ever. Only a raised `inboundBodyBytes`
-    /// lets them in.
+    /// A larger request is kept only in memory, because the store never takes it in one piece. Only a raised
+    /// `inboundBodyBytes` permits such requests.
     private static let mostBytesOfOne = 8 * 1024 * 1024
-    /// What one commit takes of them, but for a first one that is larger.
+    /// Most bytes in one commit, except that a single larger request is a commit of its own.
     private static let mostBytes = 1024 * 1024
     private static let mostChanges = 100
 
-    /// What is to become of a record.
+    /// A pending change of a record.
     private enum PendingChange {
         case keep(InboundRequest, of: RecordKey)
         case remove
@@ -26,7 +27,7 @@ final class RequestArchive: Sendable {
     private let waiting = Lock<[RecordKey: PendingChange]>([:])
     private let directory: any Directory
     private let logger: Logger
-    /// After a commit that failed.
+    /// The pause after a failed commit.
     private let pause: Duration
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
@@ -48,7 +49,7 @@ final class RequestArchive: Sendable {
         guard !keys.isEmpty else { return }
         waiting.withLock { waiting in
             for key in keys {
-                // One that still waits was never written.
+                // A pending request was never written.
                 if case .keep = waiting.removeValue(forKey: key) { continue }
                 waiting[key] = .remove
             }
@@ -56,16 +57,16 @@ final class RequestArchive: Sendable {
         waker.yield()
     }
 
-    /// Writes until cancelled, and then what is left.
+    /// Writes until cancelled, then writes the rest.
     func run() async {
         for await _ in wakes {
-            // Cancellation shows at the loop's head; the pause carries no other news.
+            // The loop checks for cancellation, so an error of the sleep can be ignored.
             while await !writeAll(), !Task.isCancelled { try? await Task.sleep(for: pause) }
         }
         _ = await writeAll()
     }
 
-    /// - Returns: whether nothing is left.
+    /// - Returns: true when nothing is left.
     private func writeAll() async -> Bool {
         while let batch = take() {
             do throws(ChatError) {
@@ -100,7 +101,8 @@ final class RequestArchive: Sendable {
         }
     }
 
-    /// What has been wished since stays; a removal too, as nobody knows whether the commit that failed has happened.
+    /// Puts a failed batch back. Newer changes take precedence, and so do removals, because a failed commit may still
+    /// have been applied.
     private func putBack(_ batch: [RecordKey: PendingChange]) {
         waiting.withLock { $0.merge(batch) { since, _ in since } }
     }

@@ -1,23 +1,24 @@
 import ChatModel
 import Locking
 
-/// The latest requests of each source, in memory: for finding out why something does not arrive, and for taking in again
-/// what was turned away, which outlives restarts.
+/// The latest requests of each source, in memory. They explain why an event does not arrive. Rejected posts can be
+/// replayed, and they survive restarts.
 ///
-/// Bounded, because anyone can post: each source has its own room; what was not verified has a smaller one apart, so that
-/// strangers cannot push the sender's posts out; and all sources together share a limit, where the oldest request gives
-/// way. Posts that are kept whole have rooms of their own, so that what was taken cannot push them out.
+/// The log is bounded, because anyone can post. Each source has its own quota. Unverified requests have a smaller
+/// separate one, so that strangers cannot displace the sender's posts. All sources together share a limit, above which
+/// the oldest request is dropped. Posts that are kept complete have quotas of their own, so that accepted posts cannot
+/// displace them.
 final class RequestLog: Sendable {
     struct Bounds {
         var requests = 100
         var strangers = 20
         var bytesPerSource = 512 * 1024
         var bytesInAll = 32 * 1024 * 1024
-        /// How old a source's oldest may be when another comes.
+        /// Largest age of a source's oldest request when another one arrives.
         var age = Duration.seconds(30 * 24 * 3600)
 
-        /// Of requests that are kept whole.
-        /// - Parameter bodyLimitBytes: the most a post may have. There is room for some of those.
+        /// The bounds for requests that are kept complete.
+        /// - Parameter bodyLimitBytes: the largest permitted post. A source's quota holds at least four of these.
         static func whole(bodyLimitBytes: Int) -> Bounds {
             Bounds(
                 requests: 500, strangers: 0, bytesPerSource: max(4 * 1024 * 1024, 4 * bodyLimitBytes),
@@ -25,7 +26,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// A queue with its oldest request first. Removing from its head moves at most a hundred others.
+    /// A queue with the oldest request first. Removing the head moves at most a hundred other requests.
     private struct Shelf {
         var requests: [InboundRequest] = []
         var bytes = 0
@@ -61,7 +62,7 @@ final class RequestLog: Sendable {
         var sources: [RecordKey: RequestQueues] = [:]
         var bytes = 0
 
-        /// - Returns: the records of those that give way.
+        /// - Returns: the record keys of the requests that were dropped.
         mutating func add(_ request: InboundRequest, of source: RecordKey) -> [RecordKey] {
             var shelves = sources[source] ?? RequestQueues()
             var gone: [InboundRequest] = []
@@ -88,7 +89,7 @@ final class RequestLog: Sendable {
             sources[source].map { $0.known.requests + $0.strange.requests } ?? []
         }
 
-        /// - Returns: the records of those that are forgotten.
+        /// - Returns: the record keys of the requests that were removed.
         mutating func forget(where isGone: (RecordKey) -> Bool) -> [RecordKey] {
             var keys: [RecordKey] = []
             for (key, shelves) in sources where isGone(key) {
@@ -124,7 +125,8 @@ final class RequestLog: Sendable {
         self.keeper = keeper
     }
 
-    /// An id for a request of this moment. Its end is random: a number would tell how many requests others get.
+    /// Creates an id for a request. It ends in a random number, because a counter would reveal how many requests others
+    /// get.
     static func id(at now: Timetoken) -> String {
         "req_\(now.rawValue)_" + String(UInt64.random(in: 0..<1 << 48), radix: 36)
     }
@@ -132,21 +134,21 @@ final class RequestLog: Sendable {
     func add(_ request: InboundRequest, of source: RecordKey) {
         state.withLock { state in
             guard request.isKeptWhole else { return _ = state.latest.add(request, of: source) }
-            // Told in the order in which they came and went.
+            // The archive must see additions and removals in this order.
             keeper.keep(request, of: source)
             keeper.remove(state.whole.add(request, of: source))
         }
     }
 
-    /// Takes a request back that was kept whole before the start; the oldest first.
+    /// Restores a request that was stored before the start. Call it with the oldest request first.
     func restore(_ request: InboundRequest, of source: RecordKey) {
         state.withLock { keeper.remove($0.whole.add(request, of: source)) }
     }
 
-    /// The newest first.
+    /// The requests of a source, the newest first.
     func requests(of source: RecordKey) -> [InboundRequest] {
         let requests = state.withLock { $0.latest.requests(of: source) + $0.whole.requests(of: source) }
-        // Sorting keeps the order of those that came in one instant.
+        // Sorting keeps the order of requests with equal times.
         return requests.reversed().sorted { $0.at > $1.at }
     }
 
@@ -154,7 +156,7 @@ final class RequestLog: Sendable {
         requests(of: source).first { $0.id == id }
     }
 
-    /// The source is gone: who takes its id next must not read its posts.
+    /// Removes the requests of deleted sources, so that a new source with the same id cannot read them.
     func forget(where isGone: (RecordKey) -> Bool) {
         state.withLock { state in
             _ = state.latest.forget(where: isGone)

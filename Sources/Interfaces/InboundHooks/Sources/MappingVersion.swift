@@ -2,16 +2,16 @@ import ChatCore
 public import ChatModel
 public import JSON
 
-/// A mapping that a source has or had. The latest are kept, so that what a request became can be understood, and an older
-/// one put back.
+/// A current or earlier mapping of a source. The latest 20 are kept, to explain the results of past requests and to
+/// restore an earlier mapping.
 public struct MappingVersion: Sendable {
     static let most = 20
 
     public var version: Int
     public var mapping: JSONText
-    /// When it was put.
+    /// The time at which the mapping was set.
     public var created: Timetoken
-    /// The id of the credential that put it.
+    /// The id of the credential that set the mapping; empty if unknown.
     public var credential: String
     private var source: RecordKey
 
@@ -23,7 +23,7 @@ public struct MappingVersion: Sendable {
         self.source = source.recordKey
     }
 
-    /// Prints it as the next value of `writer`.
+    /// Prints the version as the next value of `writer`.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("version", version)
@@ -47,7 +47,7 @@ extension MappingVersion {
         return RecordChange(Self.key(version, of: source), body: body, parent: source.id)
     }
 
-    /// Reads what `change` wrote; nil for a record that is no version of ours.
+    /// Reads the output of `change`. Returns nil for an invalid record.
     init?(_ record: Record) {
         guard let root = try? JSONDocument(record.body).root, let version = root["version"]?.integer,
             let mapping = record.body.rawMember("mapping")
@@ -59,12 +59,12 @@ extension MappingVersion {
         source = RecordKey(.source, record.parent ?? "", in: record.key.app)
     }
 
-    /// What falls out when this one comes in.
+    /// The removal of the version that exceeds the limit when this one is added.
     var removal: RecordChange? {
         version > Self.most ? RecordChange(Self.key(version - Self.most, of: source), body: nil) : nil
     }
 
-    /// The newest first.
+    /// The keys of the kept versions, the newest first.
     static func keys(of source: Source) -> [RecordKey] {
         let oldest = max(1, source.mappingVersion - most + 1)
         return (oldest...source.mappingVersion).reversed().map { key($0, of: source.recordKey) }

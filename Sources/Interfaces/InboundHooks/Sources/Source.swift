@@ -5,35 +5,35 @@ import Signing
 
 /// A sender whose posts to ``path`` become events.
 public struct Source: Sendable {
-    /// Chosen by its owner, unique in its app.
+    /// The id, chosen by the owner and unique in its app.
     public var id: String
     public var app: AppID
     public var settings: SourceSettings
-    /// Where it may emit, and what: as far as the credential that last wrote it.
+    /// The channels and types that it may emit: those of the credential that last wrote the source.
     var channels: [NamePattern]
     var types: [NamePattern]
-    /// Grows with each change of the mapping; see `MappingVersion`.
+    /// The number of the current mapping, increased with each change; see `MappingVersion`.
     public var mappingVersion = 1
     public var created: Timetoken
-    /// When the record last changed; with `etag`, set by the directory.
+    /// The time of the last change. Like `etag`, set by the directory.
     public var updated: Timetoken
-    /// Opaque, for `ETag` and `If-Match`; changes with each change of the record.
+    /// An opaque value for `ETag` and `If-Match` that changes with each change of the record.
     public var etag: String
     /// Set by the registry.
     var isOfFirstApp = false
 
-    /// The address below the gateway's that its sender posts to.
+    /// The path to which the sender posts, relative to the gateway's base URL.
     public var path: String { isOfFirstApp ? "/in/\(id)" : "/in/\(app.name)/\(id)" }
 
-    /// Whose rights its events have.
+    /// The caller whose rights apply to the events of this source.
     var caller: Caller {
         Caller(app: app, credential: "source:\(id)", scopes: [.emit], channels: channels, types: types)
     }
 
-    /// The source as the native API shows it: how many secrets it has, never the secrets.
+    /// The source as the native API returns it, with the number of its secrets but never the secrets.
     public func printed() -> JSONText { JSONText(capacity: 512) { print(to: &$0) } }
 
-    /// Prints it as the next value of `writer`.
+    /// Prints the source as the next value of `writer`.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)
@@ -52,7 +52,10 @@ public struct Source: Sendable {
         writer.endObject()
     }
 
-    /// 1..64 of `A-Z a-z 0-9 _ . -`, beginning with a letter or digit: it stands in a URL as it is.
+    /// Checks a source id: 1 to 64 of `A-Z a-z 0-9 _ . -`, starting with a letter or digit, so that it needs no
+    /// escaping in a URL.
+    ///
+    /// - Throws: `.malformed`.
     static func check(id: String) throws(ChatError) {
         do throws(ChatError) {
             try Names.check(type: id)
@@ -66,7 +69,7 @@ public struct Source: Sendable {
 extension Source {
     var recordKey: RecordKey { RecordKey(.source, id, in: app) }
 
-    /// As the directory keeps it; secrets as the vault seals them.
+    /// The stored form of the source, with its secrets encrypted by the vault.
     func body(sealedBy vault: Vault) -> JSONText {
         let context = recordKey.vaultContext
         return JSONText(capacity: 512) { writer in
@@ -89,7 +92,7 @@ extension Source {
         }
     }
 
-    /// Reads what `body` printed; nil for a record that is no source of ours, or whose secrets the vault cannot open.
+    /// Reads the output of `body`. Returns nil for an invalid record, and when the vault cannot decrypt its secrets.
     init?(_ record: Record, _ vault: Vault) {
         func opened(_ text: String) -> String? { try? vault.openText(text, context: record.key.vaultContext) }
         guard let root = try? JSONDocument(record.body).root,

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import Signing
 
-/// Reads the members of a source's document.
+/// Reads the members of a source's settings document.
 struct SourceReader {
     static let mostSecrets = 10
     static let secretBytes = 1...1024
@@ -11,7 +11,7 @@ struct SourceReader {
 
     private let fields: Fields
 
-    /// - Throws: `.malformed` for what is no object.
+    /// - Throws: `.malformed` for anything but an object.
     init(_ document: JSONDocument) throws(ChatError) {
         fields = try Fields(document, known: nil)
     }
@@ -28,7 +28,7 @@ struct SourceReader {
         fields.fault(name, "type", "must not be null", slug: "wrong_type")
     }
 
-    /// Nil when left out.
+    /// Returns nil when the member is absent.
     func secrets() throws(ChatError) -> [String]? {
         guard let secrets = try fields.strings("secrets", count: 0...Self.mostSecrets) else {
             if fields.has("secrets") { throw notNull("secrets") }
@@ -41,7 +41,7 @@ struct SourceReader {
         return secrets
     }
 
-    /// What the scheme leaves to its user. Left out, it stays for as long as the scheme does.
+    /// The options of the scheme. When absent, they keep their values as long as the scheme is the same.
     func options(for scheme: SourceScheme, previous: SourceSettings?) throws(ChatError) -> SchemeSettings {
         var options = SchemeSettings()
         if !fields.has("scheme_options"), let previous, previous.scheme == scheme { options = previous.options }
@@ -60,7 +60,7 @@ struct SourceReader {
         return options
     }
 
-    /// Null puts the default back; left out, it stays as it is.
+    /// Null restores the default; an absent member leaves the value unchanged.
     private func window(previous: ReplayWindow?) throws(ChatError) -> ReplayWindow {
         guard fields.has("window_seconds") else { return previous ?? .standard }
         let permitted = ReplayWindow.permittedSeconds
@@ -68,7 +68,7 @@ struct SourceReader {
         return try fields.integer("window_seconds", in: range).map { ReplayWindow(seconds: Int64($0)) } ?? .standard
     }
 
-    /// Left out, it stays as it is, unless it was the one that the scheme has by itself.
+    /// When absent, the handshake is unchanged, unless it was the default of the previous scheme.
     func handshake(
         for scheme: SourceScheme, _ options: SchemeSettings, previous: SourceSettings?
     ) throws(ChatError) -> SourceHandshake {
@@ -85,7 +85,7 @@ struct SourceReader {
         return handshake
     }
 
-    /// Null removes it; left out, it stays as it is.
+    /// Null removes the token; an absent member leaves it unchanged.
     func verifyToken(for handshake: SourceHandshake, previous: String?) throws(ChatError) -> String? {
         let name = "verify_token"
         let token = fields.has(name) ? try fields.string(name, bytes: Self.secretBytes) : previous
@@ -98,7 +98,8 @@ struct SourceReader {
         return token
     }
 
-    /// A source that checks nothing is made only by asking for it, never by leaving the secrets out.
+    /// Checks the scheme with its secrets and options. A source without verification must be requested by name; leaving
+    /// out the secrets does not create one.
     func checkScheme(_ scheme: SourceScheme, _ secrets: [String], _ options: SchemeSettings) throws(ChatError) {
         guard case .signed(let signed) = scheme else {
             guard secrets.isEmpty else {
@@ -129,20 +130,21 @@ struct SourceReader {
     }
 
     /// - Parameters:
-    ///   - scheme: nil where it could not be read.
-    ///   - previous: stays when the document says nothing; null puts the default back.
+    ///   - scheme: nil when it could not be read.
+    ///   - previous: the value that is kept when the member is absent; null restores the default.
     func mapping(for scheme: SourceScheme?, previous: Mapping? = nil) throws(ChatError) -> Mapping {
         let text = fields.raw("mapping")
         if text == nil, let previous { return previous }
         guard let text, text != .null else {
-            // Only where CloudEvents may come; with a provider's scheme a mapping was forgotten.
+            // The default applies only to schemes that may deliver CloudEvents. With a provider's own scheme, the
+            // mapping is missing.
             guard scheme?.mayBringCloudEvents == true else { throw fields.missing("member 'mapping'") }
             return .cloudEvents
         }
         return try Mapping(text, at: "#/mapping")
     }
 
-    /// Null removes it; left out, it stays as it is.
+    /// Null removes the description; an absent member leaves it unchanged.
     func description(previous: String?) throws(ChatError) -> String {
         guard fields.has("description") else { return previous ?? "" }
         return try fields.string("description", bytes: Self.descriptionBytes) ?? ""
@@ -159,7 +161,7 @@ extension SourceScheme {
 }
 
 extension SchemeSettings {
-    /// False for a value there is none of.
+    /// Returns false for an unknown value.
     mutating func set(_ member: Member, _ text: String) -> Bool {
         switch member {
         case .header: header = text

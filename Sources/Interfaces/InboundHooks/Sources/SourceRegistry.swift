@@ -5,15 +5,16 @@ import Locking
 import Logging
 import Signing
 
-/// The sources of all apps: their administration, and what the gate reads of them without waiting.
+/// The sources of all apps: their administration, and the copy that the receiver reads without waiting.
 ///
-/// The directory is the truth; this follows it. A change made on this node counts at once, on another within a second.
-/// Every verb demands the scope `manage`; sources of other apps are `.notFound`, and take no id away.
+/// The directory holds the authoritative records, which this registry follows. A change made on this node takes effect
+/// immediately, one made on another node within a second. Every method requires the scope `manage`. A source of another
+/// app is `.notFound`, and its id remains available.
 public final class SourceRegistry: Sendable {
-    /// A source ready to take posts.
+    /// A source that is ready to receive posts.
     struct VerifiedSource: Sendable {
         let source: Source
-        /// One for each secret; empty when nothing is checked.
+        /// One verifier for each secret; empty when nothing is verified.
         let verifiers: [any SignatureScheme]
     }
 
@@ -21,7 +22,7 @@ public final class SourceRegistry: Sendable {
     let logger: Logger
     private struct State: Sendable {
         var receivers: [RecordKey: VerifiedSource] = [:]
-        /// The app whose sources have addresses without an app.
+        /// The app whose sources have paths without the app's name.
         var firstApp: AppID?
     }
 
@@ -42,10 +43,12 @@ public final class SourceRegistry: Sendable {
     var directory: any Directory { service.engine.directory }
     private var vault: Vault { service.vault }
 
-    /// - Parameter app: as the address says; nil where it says none.
+    /// Returns the source with this id; nil when it does not exist or cannot be used.
+    ///
+    /// - Parameter app: the app in the path; nil for the first app.
     func receiver(_ id: String, in app: String?) -> VerifiedSource? {
         state.withLock { state in
-            // The records of an app that is removed follow it a moment later.
+            // The sources of a deleted app are removed shortly after the app.
             guard let app = app.map({ AppID($0) }) ?? state.firstApp, service.keyring.app(app) != nil else {
                 return nil
             }
@@ -53,21 +56,23 @@ public final class SourceRegistry: Sendable {
         }
     }
 
-    /// Nil for a record that is no source of ours.
+    /// Returns nil for a record that is not a valid source.
     private func source(_ record: Record) -> Source? {
         guard var source = Source(record, vault) else { return nil }
         source.isOfFirstApp = state.withLock { $0.firstApp == source.app }
         return source
     }
 
-    /// Makes a source, or replaces its settings.
+    /// Creates a source, or replaces its settings.
     ///
-    /// Its events may go where the caller's may: the caller's channel and type patterns are kept with it.
+    /// The source may emit whatever the caller may: the caller's channel and type patterns are stored with it.
     /// - Parameters:
-    ///   - body: as `SourceSettings` reads it.
-    ///   - isPatch: changes a source that is there; what the body leaves out stays.
-    /// - Returns: the source, and whether it is new.
-    /// - Throws: `.notFound` for a patch where there is none; `.malformed` with faults; `.invalid` past `Limits.sourcesPerApp`; as `RecordChange.Precondition.check` says.
+    ///   - body: the settings; see `SourceSettings`.
+    ///   - isPatch: true to change an existing source and to keep the settings that the body leaves out.
+    /// - Returns: the source, and whether it was created.
+    /// - Throws: `.notFound` for a patch of a source that does not exist; `.malformed` with faults; `.invalid` above
+    ///   `Limits.sourcesPerApp`; `.conflict` when other writers win eight times in succession; the errors of
+    ///   `RecordChange.Precondition.check`.
     public func put(
         _ id: String, _ body: JSONDocument, isPatch: Bool = false, demand: RecordChange.Precondition = .none,
         by caller: Caller
@@ -82,13 +87,15 @@ public final class SourceRegistry: Sendable {
                 guard !isPatch else { throw Self.unknown }
                 return (try await create(id, body, caller), true)
             } catch {
-                // Somebody else of this app wrote it in between: look again.
+                // Another caller has written the source in the meantime: read it again.
                 guard error.code == .stale else { throw error }
             }
         }
         throw ChatError(.conflict, "the source is being changed by others; ask again", retryAfter: .seconds(1))
     }
 
+    /// Returns a source.
+    ///
     /// - Throws: `.notFound`.
     public func source(_ id: String, by caller: Caller) async throws(ChatError) -> Source {
         try caller.demand(.manage)
@@ -97,8 +104,8 @@ public final class SourceRegistry: Sendable {
         return source
     }
 
-    /// The app's sources in the order of their ids unless asked otherwise.
-    /// - Throws: `.malformed` for a cursor that is none of ours.
+    /// Lists the app's sources, by default in the order of their ids.
+    /// - Throws: `.malformed` for an invalid cursor.
     public func list(_ list: RecordList, by caller: Caller) async throws(ChatError) -> Page<Source> {
         try caller.demand(.manage)
         return try await list.page(
@@ -107,7 +114,7 @@ public final class SourceRegistry: Sendable {
         ) { [self] records in records.map { source($0) } }
     }
 
-    /// Removes a source and sets its id free.
+    /// Deletes a source. Its id becomes available again.
     /// - Throws: `.stale`, `.notFound`.
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         let source = try await source(id, by: caller)
@@ -120,13 +127,13 @@ public final class SourceRegistry: Sendable {
         }
     }
 
-    /// The latest mappings of a source, the newest first.
+    /// The latest mappings of a source, the newest first; at most 20.
     /// - Throws: `.notFound`.
     public func mappings(of id: String, by caller: Caller) async throws(ChatError) -> [MappingVersion] {
         let source = try await source(id, by: caller)
         let records = try await directory.read(MappingVersion.keys(of: source))
         let versions = records.compactMap { $0.flatMap { MappingVersion($0) } }
-        // A source from before there were versions has the one it was made with.
+        // A source without stored versions still has its original mapping.
         return versions.isEmpty ? [MappingVersion(of: source, at: source.updated, by: "")] : versions
     }
 
@@ -135,7 +142,10 @@ public final class SourceRegistry: Sendable {
 }
 
 extension SourceRegistry {
-    /// A source emits with the reach of who made it; who has less may neither change nor remove it.
+    /// Requires that the caller may emit whatever the source may emit. Callers with narrower rights may neither change
+    /// nor delete it.
+    ///
+    /// - Throws: `.forbidden`.
     static func demandReach(of source: Source, by caller: Caller) throws(ChatError) {
         let hasChannels = source.channels.allSatisfy { pattern in caller.channels.contains { $0.covers(pattern) } }
         let hasTypes = source.types.allSatisfy { pattern in caller.types.contains { $0.covers(pattern) } }
@@ -157,7 +167,7 @@ extension SourceRegistry {
             source.mappingVersion += 1
             let version = MappingVersion(of: source, at: service.clock.now, by: caller.credential)
             changes = [version.change] + [version.removal].compactMap { $0 }
-            // A source from before there were versions has no first one yet.
+            // The first version of this source has not been stored yet.
             if old.mappingVersion == 1, try await directory.read(MappingVersion.keys(of: old))[0] == nil {
                 changes.append(MappingVersion(of: old, at: old.updated, by: "").change)
             }
@@ -196,9 +206,9 @@ extension SourceRegistry {
         return stored
     }
 
-    // MARK: Following the directory
+    // MARK: - Following the directory
 
-    /// Reads every source. Returns the revision from which `follow` goes on.
+    /// Reads every source. Returns the revision from which `follow` continues.
     func load() async throws(ChatError) -> Revision {
         let revision = try await directory.revision()
         state.withLock { $0.firstApp = service.keyring.apps.first(where: \.isFirst)?.id }
@@ -209,8 +219,8 @@ extension SourceRegistry {
         return revision
     }
 
-    /// Reads the requests that were kept whole; a few at a time, as each may be large. Those that are too old go, and those of
-    /// a source that is no more: who has its id now must not read its posts.
+    /// Reads the requests that were stored complete, a few at a time because each may be large. Removes requests that
+    /// are too old, and those of a deleted source, so that a new source with the same id cannot read them.
     private func restoreRequests(in app: AppID) async throws(ChatError) {
         let edge = service.clock.now.adding(.zero - RequestLog.Bounds().age)
         var births: [RecordKey: Timetoken] = [:]
@@ -233,7 +243,7 @@ extension SourceRegistry {
         } while query.cursor != nil
     }
 
-    /// Applies what changes in the directory, until cancelled or until the engine closes.
+    /// Applies changes of the directory until the task is cancelled or the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, take) { key, error in
             logger.warning(
@@ -241,7 +251,7 @@ extension SourceRegistry {
         }
     }
 
-    /// Takes a record as it is now.
+    /// Applies the current version of a record.
     private func take(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .source:
@@ -252,7 +262,8 @@ extension SourceRegistry {
         }
     }
 
-    /// Nil when nothing may come in: unchecked, because its secrets are unreadable, least of all.
+    /// Returns nil for a source that cannot be used. Posts are never accepted unverified because the secrets are
+    /// unreadable.
     private func receiver(of record: Record) -> VerifiedSource? {
         guard let source = Source(record, vault) else {
             logger.error(
@@ -267,7 +278,7 @@ extension SourceRegistry {
         }
     }
 
-    /// The app is gone, and its sources with it.
+    /// Removes the sources of a deleted app.
     private func drop(_ app: AppID) {
         state.withLock { state in state.receivers = state.receivers.filter { $0.key.app != app } }
         requests.forget { $0.app == app }

@@ -2,14 +2,14 @@ public import ChatModel
 public import JSON
 public import Signing
 
-/// How a source's posts are checked.
+/// The scheme by which a source's posts are verified.
 public enum SourceScheme: Sendable, Hashable {
-    /// A service's way of signing.
+    /// A signature scheme.
     case signed(SignatureSchemes)
-    /// Nothing is checked: anyone who knows the address may post. Only when asked for by name.
+    /// No verification: anyone who knows the URL may post. Used only when requested explicitly.
     case none
 
-    /// Nil for a name there is none of.
+    /// Returns nil for an unknown name.
     init?(name: String) {
         if name == "none" {
             self = .none
@@ -20,7 +20,7 @@ public enum SourceScheme: Sendable, Hashable {
         }
     }
 
-    /// `github`, `standard`, …, `none`.
+    /// The name: `github`, `standard`, …, or `none`.
     public var name: String {
         switch self {
         case .signed(let scheme): scheme.rawValue
@@ -30,58 +30,60 @@ public enum SourceScheme: Sendable, Hashable {
 
     static let all: [SourceScheme] = SignatureSchemes.allCases.map { .signed($0) } + [.none]
 
-    /// Whether a signature is over the body, too. A token is told beside it.
+    /// True when the signature covers the body. A token is sent beside the body and does not.
     var signsBody: Bool { self != .none && self != .signed(.token) }
 
-    /// Whether a post's signature is over its body and nothing else, as X's is.
+    /// True when the signature covers the body and nothing else, as X's does.
     func signsBodyAlone(_ options: SchemeSettings) -> Bool {
         self == .signed(.generic) && options.timestampHeader == nil && [nil, "{body}"].contains(options.template)
     }
 }
 
-/// How a provider asks whether an address is the right one, before it posts there.
+/// The handshake by which a provider verifies a URL before it posts there.
 public enum SourceHandshake: String, Sendable, CaseIterable {
     case none
-    /// `{"type":"url_verification","challenge":…}`, signed like every other post.
+    /// A post of `{"type":"url_verification","challenge":…}`, signed like every other post.
     case slack
-    /// `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`: the token is a setting of the source.
+    /// `GET ?hub.mode=subscribe&hub.verify_token=…&hub.challenge=…`. The token is a setting of the source.
     case meta
-    /// `GET ?crc_token=…`: answered with its signature, to anybody.
+    /// `GET ?crc_token=…`. Anybody who sends it receives the signature of the token.
     case x
     /// `OPTIONS` with `WebHook-Request-Origin` (CloudEvents webhooks, 4).
     case cloudevents
 
-    /// What a source does that says nothing about it.
+    /// The handshake of a source whose settings do not name one.
     static func standard(for scheme: SourceScheme) -> SourceHandshake { scheme == .signed(.slack) ? .slack : .none }
 }
 
-/// What the owner of a source decides.
+/// The settings of a source that its owner chooses.
 public struct SourceSettings: Sendable {
     public var scheme: SourceScheme
-    /// What the scheme leaves to its user; the window too.
+    /// The options of the scheme, including the time window.
     public var options: SchemeSettings
-    /// Any of them may have signed: the current one, and the previous ones while a rotation lasts. Never shown again.
+    /// The accepted secrets: the current one, and previous ones during a rotation. Never returned by the API.
     var secrets: [String]
     var secretCount: Int { secrets.count }
     public var handshake: SourceHandshake
-    /// What Meta asks for. Never shown again.
+    /// The token of Meta's handshake. Never returned by the API.
     var verifyToken: String?
     public var mapping: Mapping
     public var description: String
 
-    /// The members of a document that sets them.
+    /// The member names of a settings document.
     public static let members = [
         "scheme", "scheme_options", "secrets", "window_seconds", "handshake", "verify_token", "mapping", "description",
     ]
 
-    /// Reads the body of `PUT` or `PATCH` of `/v1/sources/{id}`: `scheme` and `mapping` (both required in a PUT, but for the mapping
-    /// of CloudEvents), `secrets`, `scheme_options`, `window_seconds`, `handshake`, `verify_token`, `description`.
+    /// Reads the body of `PUT` or `PATCH` of `/v1/sources/{id}`: `scheme` and `mapping` (both required in a PUT, except
+    /// that `mapping` has a default for CloudEvents), `secrets`, `scheme_options`, `window_seconds`, `handshake`,
+    /// `verify_token`, `description`.
     ///
     /// - Parameters:
-    ///   - former: the settings there are. `secrets` and `verify_token`, which are never shown, are taken from it where they are
-    ///     left out; secrets only for the same scheme, as those of another are another sender's.
-    ///   - isPatch: takes all else that is left out from `former` as well; null puts a default back.
-    /// - Throws: `.malformed` with a fault for each mistake.
+    ///   - former: the current settings. They provide `secrets` and `verify_token`, which the API never returns, when
+    ///     the body leaves them out; the secrets only if the scheme is the same, because another scheme has another
+    ///     sender.
+    ///   - isPatch: true to take all other absent members from `former` as well; null restores a default.
+    /// - Throws: `.malformed` with one fault for each error.
     public init(_ body: JSONDocument, over former: SourceSettings? = nil, isPatch: Bool = false) throws(ChatError) {
         let reader = try SourceReader(body)
         let previous = isPatch ? former : nil
@@ -107,7 +109,7 @@ public struct SourceSettings: Sendable {
             try reader.checkScheme(scheme, secrets, options)
         }
         try faults.check()
-        // Each is there where there was no fault.
+        // Without faults, each of these has a value.
         guard let scheme, let mapping, let description else { throw ChatError(.malformed, "the source cannot be read") }
         self.init(
             scheme: scheme, options: options, secrets: secrets, handshake: handshake, verifyToken: verifyToken,
@@ -127,7 +129,8 @@ public struct SourceSettings: Sendable {
         self.description = description
     }
 
-    /// What checks a post, one for each secret, so that it is known which was used; empty when nothing is checked.
+    /// The verifiers of a post: one for each secret, which shows the secret that was used; empty when nothing is
+    /// verified.
     func verifiers() throws(SignatureSchemeError) -> [any SignatureScheme] {
         guard case .signed(let scheme) = self.scheme else { return [] }
         guard !secrets.isEmpty else { throw .noSecret }
@@ -138,7 +141,7 @@ public struct SourceSettings: Sendable {
     }
 }
 
-/// Takes no post that could be X's token: the signature of those is told to whoever asks.
+/// Rejects posts that could be a token of X's handshake, because anybody can request the signature of such a token.
 private struct TokenlessScheme: SignatureScheme {
     let scheme: any SignatureScheme
 
@@ -149,7 +152,7 @@ private struct TokenlessScheme: SignatureScheme {
 }
 
 extension SchemeSettings {
-    /// The members as documents have them, but for the window, which stands beside them.
+    /// Prints the options as a settings document has them, except the time window, which has a member of its own there.
     func print(to writer: inout JSONWriter, of scheme: SourceScheme) {
         guard case .signed(let scheme) = scheme else { return }
         let texts: [(Member, String?)] = [

@@ -5,13 +5,13 @@ import Locking
 import Signing
 
 extension PubNubAPI {
-    /// Lets a request in: where its app demands tokens, by a right signature or by a token that grants what it needs; and
-    /// then within the app's rates, so that who has no right to ask cannot use them up.
+    /// Authorizes a request, then counts it against the app's rates, so that unauthorized requests use up nothing. An
+    /// app that requires tokens accepts a valid signature, or a token that grants what the rule requires.
     ///
-    /// - Returns: the token that let it in; nil for what needs none, or is signed.
-    /// - Throws: `WireError` with the status 403; `ChatError` when the rates allow no more.
+    /// - Returns: the token of the request; nil when none is required or the request is signed.
+    /// - Throws: `WireError` with status 403; `ChatError` when a rate is exceeded.
     func admit(_ request: WireRequest, _ rule: AccessRule?) async throws -> AccessToken? {
-        // An unknown key is refused by the call itself, in its words.
+        // The call itself rejects an unknown key, with its own error text.
         guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             return nil
         }
@@ -21,7 +21,8 @@ extension PubNubAPI {
         return token
     }
 
-    /// - Returns: nil for what is signed.
+    /// - Returns: the valid token of the request; nil when the request is signed.
+    /// - Throws: `WireError` with status 403.
     private func proof(
         of request: WireRequest, _ rule: AccessRule, _ app: AppRecord
     ) throws -> AccessToken? {
@@ -43,18 +44,20 @@ extension PubNubAPI {
         return token
     }
 
-    /// - Throws: `denied` unless the request is signed with the app's secret key, whatever the app demands of others.
+    /// Requires a signature with the app's secret key, even in an app that does not require tokens.
+    ///
+    /// - Throws: `WireError.denied`.
     func demandSignature(_ request: WireRequest, _ keyset: Keyset) throws(WireError) {
         guard RequestSignature.check(request, of: keyset.record, at: service.clock.now) == true else { throw .denied }
     }
 }
 
-/// A token as a request has shown it: whether it holds can be asked again while the request waits.
+/// A token as the request presented it. Its validity can be checked again while the request waits.
 struct PresentedToken: Sendable {
     let text: String
     let tokens: VerifiedTokenCache
 
-    /// - Throws: what the wire answers for a token that an app's secret has not signed, or that has ended.
+    /// - Throws: `WireError.badToken` for a token that none of the app's secrets has signed; `WireError.expiredToken`.
     func token(of app: AppRecord, _ service: ChatService) throws(WireError) -> AccessToken {
         let now = service.clock.now
         guard let token = tokens.token(text, of: app, at: now) else { throw WireError.badToken }
@@ -67,7 +70,7 @@ struct PresentedToken: Sendable {
         return isRevoked || service.isRevoked(token, in: app.id) ? .revokedToken : nil
     }
 
-    /// Why it holds no more; nil while it does.
+    /// The reason why the token is no longer valid; nil while it is valid.
     func fault(in app: AppRecord, _ service: ChatService) -> WireError? {
         do throws(WireError) {
             return revocation(of: try token(of: app, service), in: app, service)
@@ -78,21 +81,21 @@ struct PresentedToken: Sendable {
 }
 
 extension WireRequest {
-    /// The token that has let it in, if one was needed.
+    /// The token that authorized the request; nil if none was required.
     func shownToken(_ tokens: VerifiedTokenCache) -> PresentedToken? {
         token == nil ? nil : self["auth"].map { PresentedToken(text: $0, tokens: tokens) }
     }
 }
 
 extension ChatService {
-    /// Whether the tokens of the token's user were taken back after it was made.
+    /// True when the tokens of this token's user were revoked after it was issued.
     func isRevoked(_ token: AccessToken, in app: AppID) -> Bool {
         token.user.map { isRevoked(user: UserID($0, in: app), issued: token.issued) } ?? false
     }
 }
 
 extension String {
-    /// A token without what may differ between two spellings of it.
+    /// The token in canonical spelling: base64url without padding.
     var bareToken: String { replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "") }
 }
 
@@ -114,22 +117,22 @@ extension WireError {
     }
 }
 
-/// Tokens whose signatures were right: clients show the same one with every request, and reading it costs more than all
-/// else about it. One that is not right is never kept, so nobody drives others out with inventions.
+/// A cache of tokens with valid signatures. Clients send the same token with every request, and parsing it costs more
+/// than the rest of the request. Invalid tokens are not kept, so forged ones cannot displace others.
 final class VerifiedTokenCache: Sendable {
     private struct Key: Hashable {
         let app: AppID
-        /// A token that an app's former secret signed is none once that has ended.
+        /// Part of the key, because a token signed with a previous secret becomes invalid when that secret ends.
         let secret: String
         let text: ExactText
     }
 
-    /// Longer ones are read every time, so that what is kept stays small.
+    /// Longest cached token, in bytes. Longer ones are parsed every time, which bounds the memory of the cache.
     private static let longest = 4096
 
     private let known = Lock(GenerationCache<Key, AccessToken>(capacity: 8192))
 
-    /// Nil for what is no token of the app.
+    /// Returns nil for text that is not a token of the app. Does not check expiry.
     func token(_ text: String, of app: AppRecord, at now: Timetoken) -> AccessToken? {
         let bare = ExactText(text)
         for secret in app.secrets(at: now) {

@@ -1,7 +1,7 @@
 import ChatCore
 import ChatModel
 
-/// What a call needs of a token where its app demands one (`pubnub-wire.md` 17.5).
+/// The permissions that a call requires in an app that requires tokens.
 struct AccessRule: Sendable {
     struct RequiredPermission: Sendable {
         let kind: ResourceKind
@@ -11,13 +11,14 @@ struct AccessRule: Sendable {
 
     /// The segment of the path that holds the subscribe key.
     let keyAt: Int
-    /// A right signature is the only way in.
+    /// True when the call requires a valid signature, whatever token it has.
     var isSigned = false
-    /// The segment that names who acts, where it is not the query alone: a token of a user's lets in nobody else.
+    /// The path segment that names the acting user, in addition to the query. A token that is bound to a user must name
+    /// that user.
     var actorAt: Int?
     let needs: @Sendable (WireRequest) throws -> [RequiredPermission]
 
-    /// Whatever token the app has given; what is shown is as much as it grants (`mayRead`).
+    /// Requires any valid token of the app. The response shows only what the token grants (`mayRead`).
     static func anybody(key: Int) -> AccessRule { AccessRule(keyAt: key) { _ in [] } }
 
     static func signed(key: Int) -> AccessRule {
@@ -26,7 +27,7 @@ struct AccessRule: Sendable {
         return rule
     }
 
-    /// The channels of a segment, and the groups that the query names beside them.
+    /// Requires the permission for the channels in a segment, and `read` for the groups in the query.
     static func channels(_ permission: Permission, at segment: Int, key: Int) -> AccessRule {
         AccessRule(keyAt: key) { request in
             [
@@ -36,7 +37,7 @@ struct AccessRule: Sendable {
         }
     }
 
-    /// The same for what the user does whom another segment names.
+    /// As above, for a call whose acting user another segment names.
     static func channels(_ permission: Permission, at segment: Int, by actor: Int, key: Int) -> AccessRule {
         var rule = channels(permission, at: segment, key: key)
         rule.actorAt = actor
@@ -49,7 +50,7 @@ struct AccessRule: Sendable {
         }
     }
 
-    /// Groups are read, or changed by what stands in the query.
+    /// Requires `read` for a group, or `manage` when the call changes it.
     static let group = AccessRule(keyAt: 3) { request in
         let isChange = request["add"] != nil || request["remove"] != nil || request.segment(6) == "remove"
         return [
@@ -57,7 +58,7 @@ struct AccessRule: Sendable {
         ]
     }
 
-    /// A user's memberships are the user's, and the channels' to join; whoever moderates may restrict.
+    /// Requires `update` for the user, `join` for the channels, and `manage` for the moderation channels.
     static func memberships(_ limits: Limits) -> AccessRule {
         AccessRule(keyAt: 2) { request in
             let body = try ObjectBody(request.body, limits)
@@ -75,7 +76,7 @@ struct AccessRule: Sendable {
 }
 
 extension AccessToken {
-    /// What is needed and not granted, by kind; empty when all is.
+    /// The permissions that the token does not grant, by kind; empty when it grants all of them.
     func missing(_ needs: [AccessRule.RequiredPermission]) -> [AccessRule.RequiredPermission] {
         needs.compactMap { need in
             let missing = need.names.filter { name in
@@ -85,13 +86,13 @@ extension AccessToken {
         }
     }
 
-    /// What is granted on a channel holds in the threads of its messages.
+    /// A permission on a channel also holds in the threads of its messages.
     private func allowsThread(_ need: AccessRule.RequiredPermission, _ name: String) -> Bool {
         guard need.kind == .channel, let thread = MappedThread(name.withoutPresence) else { return false }
         return allows(need.permission, .channel, thread.parent)
     }
 
-    /// Who may read a channel or a group may follow who is there.
+    /// `read` on a channel or a group also grants its presence events.
     private func allowsPresence(_ need: AccessRule.RequiredPermission, _ name: String) -> Bool {
         need.permission == .read && name.hasSuffix(String.presenceSuffix)
             && allows(.read, need.kind, name.withoutPresence)

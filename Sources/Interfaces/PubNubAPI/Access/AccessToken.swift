@@ -4,7 +4,7 @@ import JSONSchema
 import Locking
 import Signing
 
-/// What may be done to a resource; the bits are the wire's.
+/// Permissions on a resource, with the bit values of PubNub tokens.
 struct Permission: OptionSet, Sendable {
     let rawValue: UInt64
 
@@ -18,14 +18,14 @@ struct Permission: OptionSet, Sendable {
     static let join = Permission(rawValue: 128)
 }
 
-/// What a permission is about.
+/// The kind of resource that a permission applies to.
 enum ResourceKind: String, Sendable {
     case channel = "chan"
     case group = "grp"
     case user = "uuid"
 }
 
-/// A grant in a client's hands (`pubnub-wire.md` 17.2). SDKs read it, so its layout is the wire's; its signature is ours.
+/// An access token. SDKs parse it, so it has PubNub's layout; the signature is Parley's own.
 struct AccessToken: Sendable {
     private static let mark = Array("sig".utf8)
     private static let signatureLength = 32
@@ -33,7 +33,7 @@ struct AccessToken: Sendable {
     let value: CBOR
     let issued: Timetoken
     let expires: Timetoken
-    /// Read when the first name comes that is not granted by itself: many tokens are never asked for theirs.
+    /// Parsed when the first name is checked that no exact entry grants; many tokens never need them.
     private let patterns = Lock<[Pattern]?>(nil)
 
     private struct Pattern: Sendable {
@@ -42,14 +42,14 @@ struct AccessToken: Sendable {
         let permission: Permission
     }
 
-    /// Whose token it is; nil for anybody's.
+    /// The user that the token is bound to; nil for a token that any user may present.
     var user: String? { value["uuid"]?.string }
 
-    /// Nil for what is none, or was not signed with this secret.
+    /// Returns nil for text that is not a token, or is not signed with this secret.
     init?(_ text: String, secret: Secret) {
         let padded = text.replacing("-", with: "+").replacing("_", with: "/").replacing("=", with: "")
         let padding = String(repeating: "=", count: (4 - padded.utf8.count % 4) % 4)
-        // The signature first: what anybody may have made up costs one digest, whatever it holds.
+        // Checks the signature first, so that a forged token costs one digest, whatever it holds.
         guard let bytes = Base64.decode(padded + padding), Self.isSigned(bytes, by: secret), let value = CBOR(bytes),
             let issued = value["t"]?.number, let minutes = value["ttl"]?.number, issued < 1 << 40, minutes < 1 << 20
         else { return nil }
@@ -58,11 +58,11 @@ struct AccessToken: Sendable {
         expires = Timetoken((issued + minutes * 60) * Timetoken.ticksPerSecond)
     }
 
-    /// Whether the named resource, or a pattern that matches it, has all of these permissions. A user's own channel, the one
-    /// named like the user, can be read by every token of that user.
+    /// True when the named resource, or a pattern that matches it, has all of these permissions. Every token of a user
+    /// can also read the user's own channel, whose name is the user's.
     func allows(_ permission: Permission, _ kind: ResourceKind, _ name: String) -> Bool {
         if kind == .channel, permission == .read, let user, ExactText(user) == ExactText(name) { return true }
-        // Users and channels have older names beside their own.
+        // Users and channels have older section names besides the current ones.
         let sections = kind == .user ? ["uuid", "usr"] : kind == .channel ? ["chan", "spc"] : ["grp"]
         let isNamed = sections.contains { section in
             Permission(rawValue: value["res"]?[section]?[name]?.number ?? 0).isSuperset(of: permission)
@@ -81,7 +81,7 @@ struct AccessToken: Sendable {
         }
     }
 
-    /// What cannot be read grants nothing.
+    /// Patterns and names that cannot be parsed grant nothing.
     private static func patterns(_ value: CBOR) -> [Pattern] {
         (value["pat"]?.members ?? []).flatMap { section, members in
             members.members.compactMap { text, bits in
@@ -95,14 +95,15 @@ struct AccessToken: Sendable {
 
     // MARK: Signing
 
-    /// The text of a token with these members; the signature comes last.
+    /// Encodes and signs a token with these members. The signature is the last member.
     static func text(_ members: [(key: CBOR, value: CBOR)], secret: Secret) -> String {
         let signature = MessageAuthentication.code(.sha256, of: CBOR.map(members).encoded, key: secret)
         let bytes = CBOR.map(members + [(.bytes(mark), .bytes(signature))]).encoded
         return Base64.encode(bytes).replacing("+", with: "-").replacing("/", with: "_")
     }
 
-    /// Takes the last member away and counts one less: what is left is what was signed.
+    /// Verifies the signature: removes the last member and decrements the member count, which restores the signed
+    /// bytes.
     private static func isSigned(_ bytes: [UInt8], by secret: Secret) -> Bool {
         let ending = CBOR.bytes(mark).encoded + [0x58, UInt8(signatureLength)]
         let length = ending.count + signatureLength

@@ -1,11 +1,11 @@
-/// The part of CBOR (RFC 8949) that access tokens are made of.
+/// The subset of CBOR (RFC 8949) that access tokens use.
 indirect enum CBOR: Sendable, Equatable {
     case unsigned(UInt64)
     case negative(UInt64)
     case bytes([UInt8])
     case text(String)
     case array([CBOR])
-    /// In the order of the members: a token is signed as it stands.
+    /// Keeps the order of its members, because the signature covers the encoded bytes.
     case map([(key: CBOR, value: CBOR)])
     case boolean(Bool)
     case null
@@ -13,16 +13,16 @@ indirect enum CBOR: Sendable, Equatable {
 
     static func == (left: CBOR, right: CBOR) -> Bool { left.encoded == right.encoded }
 
-    /// A name as SDKs look for it in a token.
+    /// A member name as SDKs expect it in a token: a byte string.
     static func name(_ text: String) -> CBOR { .bytes(Array(text.utf8)) }
 
-    /// A member of a map, its name in either of the two forms.
+    /// The first member of this name, whether the name is text or bytes; nil for other values than maps.
     subscript(name: String) -> CBOR? {
         guard case .map(let members) = self else { return nil }
         return members.first { $0.key.string == name }?.value
     }
 
-    /// Text, or bytes that are text.
+    /// The text, or the bytes when they are valid UTF-8.
     var string: String? {
         switch self {
         case .text(let text): text
@@ -93,7 +93,8 @@ extension CBOR {
 // MARK: - Reading
 
 extension CBOR {
-    /// Nil for what is not one whole value of these kinds.
+    /// Decodes exactly one value, nested at most 8 deep. Returns nil for anything else, and for kinds outside this
+    /// subset.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes)
         guard let value = reader.value(depth: 8), reader.at == bytes.count else { return nil }
@@ -113,7 +114,7 @@ extension CBOR {
             case 3: return take(number).flatMap { String(validating: $0, as: UTF8.self) }.map { .text($0) }
             case 4:
                 var elements: [CBOR] = []
-                // Each takes a byte at least, so a large number ends with the bytes.
+                // Each element takes at least one byte, so reading ends with the bytes even for a large count.
                 for _ in 0..<number {
                     guard let element = value(depth: depth - 1) else { return nil }
                     elements.append(element)

@@ -5,7 +5,7 @@ import JSON
 import JSONSchema
 import Signing
 
-/// Tokens: given to who has the secret key, and taken back (`pubnub-wire.md` 17.1, 17.3).
+/// Calls that grant and revoke access tokens. Both require a signature with the secret key.
 extension PubNubAPI {
     func addAccessRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
@@ -37,8 +37,8 @@ extension PubNubAPI {
         return Self.success { _ in }
     }
 
-    /// The app of a request that its secret key has signed: that alone lets in here, and is within the app's rates like
-    /// what `admit` lets in.
+    /// The app of a signed request. The signature is the only credential these calls accept. Counts the request against
+    /// the app's rates, as `admit` does.
     private func signedKeyset(of request: WireRequest) throws -> Keyset {
         let keyset = try Keyset(request.segment(2), service)
         try demandSignature(request, keyset)
@@ -46,7 +46,7 @@ extension PubNubAPI {
         return keyset
     }
 
-    /// Leaves an entry in the app's audit log. Who comes with the app's keys is named by them alone.
+    /// Writes an entry to the app's audit log. The actor is the subscribe key, since the keys identify no user.
     func note(_ action: String, _ request: WireRequest, _ keyset: Keyset, resource: String? = nil) async {
         let deed = AuditOperation(
             action: action, actor: keyset.record.subscribeKey, address: request.request.remoteAddress.description,
@@ -77,10 +77,10 @@ extension WireError {
     }
 }
 
-/// What a token is to grant, and for how long.
+/// The contents of a token: its permissions and its lifetime.
 private struct Grant {
     private static let minutes = 1...43_200
-    /// What a request calls the kinds of resources, and what a token does.
+    /// Names of the resource kinds in a request, and in a token.
     private static let sections = [
         ("channels", "chan"), ("groups", "grp"), ("users", "usr"), ("spaces", "spc"), ("uuids", "uuid"),
     ]
@@ -141,7 +141,7 @@ private struct Grant {
 }
 
 extension CBOR {
-    /// Nil for nothing, and for a number that is none of CBOR's.
+    /// Returns nil for nil. Nested values that CBOR cannot express become null.
     fileprivate init?(_ value: JSONValue?) {
         guard let value else { return nil }
         switch value.kind {

@@ -3,13 +3,13 @@ import ChatModel
 import HTTPServer
 import Signing
 
-/// A request that was signed with an app's secret key (`pubnub-wire.md` 17.4): such a one may do everything.
+/// The signature of a request with an app's secret key. A signed request may do everything.
 enum RequestSignature {
-    /// How far a signer's clock may be from ours, in seconds.
+    /// Largest difference between the signer's clock and the server's, in seconds.
     private static let tolerance: UInt64 = 60
     private static let prefix = "v2."
 
-    /// Nil for a request without a signature; else whether it is right.
+    /// Returns true for a valid signature, false for an invalid one, and nil for a request without a signature.
     static func check(_ request: WireRequest, of app: AppRecord, at now: Timetoken) -> Bool? {
         guard let signature = request["signature"] else { return nil }
         let second = now.rawValue / Timetoken.ticksPerSecond
@@ -17,7 +17,8 @@ enum RequestSignature {
             max(timestamp, second) - min(timestamp, second) <= tolerance
         else { return false }
         let isNew = signature.hasPrefix(prefix)
-        // The older form covers neither method nor body: good for what clients sign so, and not for another call of that path.
+        // The old format covers neither method nor body. It is accepted only for the publish requests that clients sign
+        // with it, so that the signature cannot be used for another call with the same path.
         guard isNew || request.request.method == .post && request.request.path.hasPrefix("/publish/") else {
             return false
         }
@@ -41,7 +42,7 @@ enum RequestSignature {
         return (isNew ? prefix : "") + Base64.encodeURL(code)
     }
 
-    /// All parameters but the signature, in the order of their names.
+    /// All query parameters except the signature, sorted by name.
     private static func canonicalQuery(_ request: WireRequest) -> String {
         request.request.query.items.filter { $0.name != "signature" }
             .sorted { ExactText($0.name) < ExactText($1.name) }

@@ -1,16 +1,16 @@
 import ChatModel
 import JSON
 
-/// What became of a message, as this wire tells it: an action that was added or removed (`pubnub-wire.md` 13).
+/// The change of a message in the PubNub format: an action was added or removed.
 struct ActionPayload {
     private var isThere = true
     private var message: String?
     private var type: String
     private var value: String?
-    /// The action's place; the event's own where it is the one that told of it first.
+    /// The action's timetoken; for a new action without one, that of the event.
     private var place: String?
 
-    /// Nil for an event that is none.
+    /// Returns nil for an event that is not such a change.
     init?(_ event: Event) {
         guard let data = Self.types.contains(event.type) ? (try? JSONDocument(event.data))?.root : nil else {
             return nil
@@ -29,7 +29,7 @@ struct ActionPayload {
             (type, value) = ("deleted", "deleted")
         case "message.updated": readEdit(data, event.data)
         default:
-            // Replies make threads move, too; a channel for one is named once.
+            // Replies also update threads, but only the events that add or remove the thread's channel hold an action.
             guard let action = data["action"] else { return nil }
             read(action)
             isThere = data["operation"]?.string == "reply_created"

@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// What users attach to messages (`pubnub-wire.md` 13).
+/// Message action calls of the PubNub API.
 extension PubNubAPI {
     func addActionRoutes(to router: inout Router) {
         let base = "/v1/message-actions/{s}/channel/{c}"
@@ -34,7 +34,7 @@ extension PubNubAPI {
         } catch {
             switch error.code {
             case .conflict: throw WireError(status: 409, text: "Action Already Added")
-            // A count that waiting does not change: some clients try again and again after a 429.
+            // Waiting does not help against this limit, and some clients retry endlessly after a 429.
             case .tooMany where error.retryAfter == nil: throw WireError(status: 400, text: error.message)
             default: throw WireError(error)
             }
@@ -90,7 +90,7 @@ extension PubNubAPI {
         service.chat(for: keyset.caller(of: request, in: channel), cause: request.request.id)
     }
 
-    /// The channel that has the message natively: a reply is in the channel of the message replied to.
+    /// The channel that stores the message. A reply is stored in the channel of the message it replies to.
     private func place(
         of message: Timetoken, on channel: String, _ chat: ChatAccess
     ) async throws(ChatError) -> String {
@@ -98,7 +98,7 @@ extension PubNubAPI {
         return thread.parent
     }
 
-    /// The newest of a channel of this wire, oldest first.
+    /// The newest actions of a PubNub channel, oldest first.
     private func actions(
         on channel: String, after: Timetoken, before: Timetoken, _ limit: Int, _ chat: ChatAccess
     ) async throws(ChatError) -> (actions: [MessageActionRecord], hasMore: Bool) {

@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// The registry of channel groups (`pubnub-wire.md` 10). Every call is a GET, what it does stands in its query.
+/// Channel group calls of the PubNub API. Every call is a GET; its query says what to change.
 extension PubNubAPI {
     func addGroupRoutes(to router: inout Router) {
         let base = "/v1/channel-registration/sub-key/{s}/channel-group"
@@ -12,7 +12,7 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/{g}/remove"), in: .registry, for: .group, to: &router, removeGroup)
     }
 
-    /// The names of all groups that have a channel and may be read.
+    /// Lists the groups that have a channel and that the caller may read. Reading stops after 10 000 names.
     private func getGroups(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)

@@ -1,18 +1,18 @@
 import ChatCore
 import ChatModel
 
-/// What the groups of a request hold: read once for all who ask, and bounded, since a request may name many.
+/// The channels of all groups that a request names, read once and bounded because a request may name many groups.
 struct GroupChannels: Sendable {
-    /// Read at once; most requests name fewer.
+    /// Groups read per query; most requests name fewer.
     private static let sliceLength = 16
 
-    /// As the request names them, those of presence too.
+    /// The names as the request has them, including those with the presence suffix.
     let names: [String]
     private var channels: [ExactText: [String]] = [:]
 
-    /// - Parameter isWanted: which of their channels matter; others count for nothing.
-    /// - Throws: `.malformed` for a name no group has; `WireError` for groups that hold more together than
-    ///   `Limits.groupChannelsPerRequest`.
+    /// - Parameter isWanted: selects the channels to keep; others do not count towards the limit.
+    /// - Throws: `.malformed` for an invalid group name; `WireError` for more groups than `Limits.streamChannels`, or
+    ///   groups with more channels together than `Limits.groupChannelsPerRequest`.
     init(
         _ names: [String], _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
     ) async throws {
@@ -33,7 +33,7 @@ struct GroupChannels: Sendable {
         }
     }
 
-    /// Nil for a group that the request does not name.
+    /// The channels of a group; nil for a group that the request does not name.
     subscript(name: String) -> [String]? { channels[ExactText(name.withoutPresence)] }
 }
 

@@ -4,7 +4,8 @@ import HTTPServer
 import JSON
 
 extension PubNubAPI {
-    /// `GET /v3/history/sub-key/{s}/channel/{C}`: the newest messages of one channel or several, each oldest first.
+    /// `GET /v3/history/sub-key/{s}/channel/{C}`: returns the newest messages of one or more channels, each oldest
+    /// first.
     func getHistory(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let channels = try readable(try request.names(5))
@@ -15,14 +16,15 @@ extension PubNubAPI {
         return .wire(wanted.print(pages).bytes)
     }
 
-    /// `GET /v3/history-with-actions/sub-key/{s}/channel/{c}`: the same of one channel, with what is attached to each.
+    /// `GET /v3/history-with-actions/sub-key/{s}/channel/{c}`: returns the newest messages of one channel with their
+    /// actions.
     func getHistoryWithActions(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let channels = try readable(try request.names(5))
         guard channels.count == 1 else { throw WireError.unreadable }
         var wanted = try FetchRequest(request, channelCount: 2, limits)
         let chat = chat(keyset, for: request)
-        // One more tells whether there is more.
+        // One additional event shows whether there are more.
         let found = try await fetch(wanted, limit: wanted.limit + 1, channels, keyset, chat)[0]
         let events = wanted.isNewestFirst ? Array(found.suffix(wanted.limit)) : Array(found.prefix(wanted.limit))
         wanted.actions = try await chat.actions(of: events)
@@ -35,7 +37,7 @@ extension PubNubAPI {
         return .wire(wanted.print(events.isEmpty ? [] : [(channels[0], events)]).bytes)
     }
 
-    /// The channels of a history call: names only, as many as the wire allows.
+    /// Checks the channels of a history call: exact names, at least one, at most `Limits.streamChannels`.
     func readable(_ names: [String]) throws -> [String] {
         guard (1...limits.streamChannels).contains(names.count) else { throw WireError.unreadable }
         for name in names {
@@ -45,7 +47,7 @@ extension PubNubAPI {
         return names
     }
 
-    /// The pages of these channels, read together, each oldest first.
+    /// Reads the pages of these channels in one query, each oldest first.
     func fetch(
         _ wanted: FetchRequest, limit: Int, _ channels: [String], _ keyset: Keyset, _ chat: ChatAccess
     ) async throws(ChatError) -> [[Event]] {
@@ -58,7 +60,7 @@ extension PubNubAPI {
     }
 }
 
-/// What a history call asks for, and how its items are shown.
+/// The parameters of a history call, and the format of its items.
 struct FetchRequest {
     private static let ofOne = 100
     private static let ofSeveral = 25
@@ -72,16 +74,18 @@ struct FetchRequest {
     private let showsKind: Bool
     private let showsLabel: Bool
     private let encodesNames: Bool
-    /// By the timetoken of their message; nil where nobody asked for them.
+    /// Actions by the timetoken of their message; nil when they were not requested.
     var actions: [Timetoken: [MessageActionRecord]]?
-    /// Where the rest is asked for, and the position to continue at.
+    /// The path of the next page, and the position at which it starts.
     var more: (path: String, start: Timetoken)?
 
     var isNewestFirst: Bool { order == .newestFirst }
 
-    /// `start` is the newer bound, exclusive, and `end` the older one, inclusive; the other way round they ask for the
-    /// oldest messages after `start` up to `end`. `reverse` takes the oldest between the same bounds; with one of them,
-    /// reading begins behind `start` or ends at `end`.
+    /// Reads the bounds, the order and the fields.
+    ///
+    /// `start` is the newer bound, exclusive, and `end` the older one, inclusive. When `start` is older than `end`, the
+    /// request asks for the oldest messages after `start` up to and including `end`. `reverse` takes the oldest
+    /// messages between the same bounds; with only one bound, reading begins after `start` or ends at `end`.
     init(_ request: WireRequest, channelCount: Int, _ limits: Limits) throws(WireError) {
         let most = channelCount == 1 ? Self.ofOne : Self.ofSeveral
         guard let asked = Int(request["max"] ?? "0"), asked >= 0 else { throw .unreadable }
@@ -106,7 +110,8 @@ struct FetchRequest {
         encodesNames = request.flag("encode_channels", default: true)
     }
 
-    /// In the second version `start` is where reading begins: the newer bound, or the older one of the oldest.
+    /// Creates a request of version 2, in which `start` is the position where reading begins: the newer bound, or with
+    /// `reverse` the older one.
     init(old isReverse: Bool, start: Timetoken?, end: Timetoken?, limit: Int) {
         self.limit = limit
         if isReverse {
@@ -126,7 +131,8 @@ struct FetchRequest {
         return request
     }
 
-    /// What this wire stores: never signals, presence, and what becomes of records and messages.
+    /// The event kinds in PubNub history. Signals, presence events and changes of records and messages are never part
+    /// of it.
     static let kinds: Set<EventKind> = [.message, .file]
 
     func print(_ pages: [(channel: String, events: [Event])]) -> JSONText {
@@ -175,7 +181,7 @@ struct FetchRequest {
         writer.endObject()
     }
 
-    /// By type and by value, each in the order of their first.
+    /// Prints actions grouped by type and then by value, each group at the place of its first action.
     private func print(_ actions: [MessageActionRecord], to writer: inout JSONWriter) {
         writer.beginObject()
         for type in actions.map(\.type).withoutRepeats {

@@ -1,12 +1,12 @@
 import ChatCore
 import ChatModel
 
-/// What a channel of this wire holds of the log: all of its own but the replies to its messages, and on a thread's channel
-/// the replies as well.
+/// The parts of the log that make up the history of a PubNub channel: its own events without replies, and for a
+/// thread's channel also the replies, which are stored in the parent channel.
 struct HistorySources {
     private let requests: [HistoryRequest]
 
-    /// - Parameter request: makes the request for one channel.
+    /// - Parameter request: creates the request for one channel.
     init(_ channel: String, in app: AppID, _ request: (ChannelID) -> HistoryRequest) {
         var own = request(ChannelID(channel, in: app))
         own.thread = .none
@@ -21,7 +21,7 @@ struct HistorySources {
 
     var all: [HistoryRequest] { requests }
 
-    /// The pages of several channels, each in the order of its request, and no longer than its limit.
+    /// Reads the pages of several channels, each in the order of its request and with at most `limit` events.
     static func pages(_ channels: [HistorySources], limit: Int, _ chat: ChatAccess) async throws(ChatError) -> [[Event]]
     {
         let first = try await chat.history(channels.flatMap(\.requests), onWire: true)
@@ -42,7 +42,8 @@ struct HistorySources {
         return pages
     }
 
-    /// Reads on until there is enough of what this wire shows: seldom, where messages lie close together.
+    /// Reads further pages until there are enough events that PubNub clients see. Seldom necessary where messages lie
+    /// close together.
     private static func fill(
         _ page: Page<Event>, of query: HistoryRequest, _ limit: Int, _ chat: ChatAccess
     ) async throws(ChatError) -> [Event] {

@@ -4,10 +4,10 @@ import HTTPServer
 import JSON
 
 extension PubNubAPI {
-    /// More than these are not counted for a client.
+    /// The largest count per channel; counting stops there.
     private static let countMost = 10_000
 
-    /// `GET /v3/history/sub-key/{s}/message-counts/{C}`: how many messages each channel has after a position.
+    /// `GET /v3/history/sub-key/{s}/message-counts/{C}`: counts the messages of each channel after a position.
     func getCounts(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let channels = try readable(try request.names(5))
@@ -41,10 +41,10 @@ extension PubNubAPI {
         }
     }
 
-    /// One position for all channels, or one for each.
+    /// The start positions: one for all channels, or one for each channel.
     private func positions(_ request: WireRequest, count: Int) throws(WireError) -> [Timetoken] {
         let common = try request.timetoken("timetoken")
-        // Not as a list of names: two channels may have been read up to the same position.
+        // Read without removing repeats, because two channels may have been read up to the same position.
         let each = request["channelsTimetoken"].map { $0.split(separator: ",", omittingEmptySubsequences: false) }
         guard (common == nil) != (each == nil) else { throw .unreadable }
         if let common { return Array(repeating: common, count: count) }

@@ -2,9 +2,10 @@ public import ChatCore
 import ChatModel
 public import JSON
 
-/// A membership as a keyset lists it: for whoever moves it here.
+/// Reads the memberships that PubNub lists for a keyset, for import.
 public enum ImportMembership {
-    /// What a write of it would be here: its status may be an invitation, and its `custom` may hold a read mark.
+    /// The equivalent edit. A status `pending` becomes an invitation, and a read mark in `custom` becomes the
+    /// membership's own.
     public static func edit(_ object: JSONText) -> MembershipEdit {
         var edit = MembershipEdit()
         let value = (try? JSONDocument(object))?.root

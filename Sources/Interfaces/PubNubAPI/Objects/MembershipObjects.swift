@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Memberships, from both of their sides (`pubnub-wire.md` 14).
+/// Membership calls of the PubNub API: the channels of a user, and the members of a channel.
 extension PubNubAPI {
     private static let changesMost = 100
 
@@ -18,7 +18,7 @@ extension PubNubAPI {
         return try await memberships(of: user, try ObjectPage(request), request, chat)
     }
 
-    /// One channel after the other: each has its own counts and announces its own members.
+    /// Changes one channel after the other, since each has its own counts and announces its own members.
     func patchMemberships(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let chat = chat(keyset, for: request)
@@ -124,8 +124,9 @@ extension PubNubAPI {
 
     // MARK: Changing
 
-    /// The page that answers a change. All of the request is looked at before anything is written: who is refused has
-    /// changed nothing.
+    /// Checks a change completely before anything is written, so that a rejected request has changed nothing.
+    ///
+    /// - Returns: the page for the response.
     private func page(
         of fields: RecordFields, for request: WireRequest, afterChanging edits: [(id: String, edit: MembershipEdit)],
         _ chat: ChatAccess
@@ -141,7 +142,7 @@ extension PubNubAPI {
         return page
     }
 
-    /// A channel that has no record gets one: members need it.
+    /// Sets members of a channel. Creates the channel when it has no record, because memberships need one.
     private static func set(
         _ members: [(user: String, edit: MembershipEdit)], in channel: String, by actor: String?, _ chat: ChatAccess
     ) async throws(ChatError) {
@@ -174,7 +175,7 @@ extension PubNubAPI {
         do throws(ChatError) {
             try await chat.change(membersOf: channel, setting: [], removing: users, by: actor)
         } catch {
-            // Nobody is in a channel that has no record.
+            // A channel without a record has no members.
             guard error.code == .notFound else { throw error }
         }
     }

@@ -2,12 +2,13 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// What a write of objects says (`pubnub-wire.md` 14.5): fields it names are set or, by null, cleared; others stay.
+/// The body of a request that writes an object. A field sets its value, null clears it, and an absent field is left
+/// unchanged.
 struct ObjectBody {
     private let value: JSONValue
     private let text: JSONText
 
-    /// - Throws: `notJSON`; `invalidInput` for what is no object.
+    /// - Throws: `WireError.notJSON`; `WireError.invalidInput` when the body is not an object.
     init(_ bytes: [UInt8], _ limits: Limits) throws(WireError) {
         guard let payload = WirePayload(bytes, depth: limits.jsonDepth) else { throw .notJSON }
         try self.init(payload.value, payload.text)
@@ -70,9 +71,10 @@ struct ObjectBody {
         return edit
     }
 
-    /// The memberships that a list of this name speaks of, each with what is to become of it.
+    /// The memberships in the list of this name, each with the change to apply. The last entry wins when an id repeats.
     ///
-    /// - Parameter other: what the other end is called: `channel` or `uuid`.
+    /// - Parameter other: the member that names the other end: `channel` or `uuid`.
+    /// - Throws: `WireError.invalidInput` for an invalid list or entry.
     func memberships(_ name: String, of other: String) throws(WireError) -> [(id: String, edit: MembershipEdit)] {
         guard let list = value[name], list.kind != .null else { return [] }
         guard let raw = text.rawMember(name)?.rawElements() else { throw Self.wrong("Must be an array.", name) }

@@ -3,7 +3,7 @@ import ChatModel
 import JSON
 import Signing
 
-/// Which part of a list of objects somebody wants (`pubnub-wire.md` 14.4). Its cursors are numbers in disguise.
+/// The requested page of a list of objects. Its cursors are offsets as decimal text in base64url.
 struct ObjectPage: Sendable {
     private static let most = 100
 
@@ -13,7 +13,7 @@ struct ObjectPage: Sendable {
     private let filter: String?
     private let sort: [String]
 
-    /// - Throws: `unreadable`, and `invalidInput` for a cursor that is none.
+    /// - Throws: `WireError.invalidInput` for a limit that is not a number of at least 0, or an invalid cursor.
     init(_ request: WireRequest) throws(WireError) {
         guard let asked = Int(request["limit"] ?? "100"), asked >= 0 else {
             throw .invalidInput([.init(message: "Limit must be a number.", location: "limit", kind: "query")])
@@ -43,7 +43,7 @@ struct ObjectPage: Sendable {
         return list
     }
 
-    /// The members `data`, `totalCount`, `next` and `prev`. There is a next page as long as there is something on this one.
+    /// Prints the members `data`, `totalCount`, `next` and `prev`. Every page that is not empty has a `next` cursor.
     func print<Item>(_ page: Page<Item>, to writer: inout JSONWriter, _ print: (Item, inout JSONWriter) -> Void) {
         writer.key("data")
         writer.beginArray()
@@ -66,7 +66,7 @@ struct ObjectPage: Sendable {
         return place
     }
 
-    /// The moment of `updated` is a number in the store.
+    /// Replaces timestamps that are compared with `updated` by numbers, as the store keeps them.
     private static func readable(_ filter: String) -> String {
         var output = filter
         for match in filter.matches(of: /(updated\s*(?:==|!=|<=|>=|<|>)\s*)['"]([^'"]+)['"]/).reversed() {
@@ -82,7 +82,7 @@ extension Substring {
 }
 
 extension RecordFields {
-    /// What this wire calls the fields of users.
+    /// The fields of users under their PubNub names.
     static let wireUsers = RecordFields(
         names: [
             "id": "@id", "name": "name", "externalId": "external_id", "profileUrl": "profile_url", "email": "email",
@@ -93,7 +93,7 @@ extension RecordFields {
             "id": "@id", "name": "name", "description": "description", "status": "status", "type": "type",
             "updated": "@updated",
         ], objects: ["custom": "custom"], id: "id")
-    /// Of memberships, listed for their user.
+    /// The fields of memberships, listed for one user.
     static let wireMemberships = RecordFields(
         names: [
             "channel.id": "channel", "channel.name": "channel:name", "channel.description": "channel:description",
@@ -101,7 +101,7 @@ extension RecordFields {
             "status": "status", "type": "type", "updated": "@updated",
             "custom.\(WireMembership.readMark)": "read_timetoken",
         ], objects: ["custom": "custom", "channel.custom": "channel:custom"], id: "channel.id", override: pending)
-    /// Of memberships, listed for their channel.
+    /// The fields of memberships, listed for one channel.
     static let wireMembers = RecordFields(
         names: [
             "uuid.id": "user", "uuid.name": "user:name", "uuid.externalId": "user:external_id",

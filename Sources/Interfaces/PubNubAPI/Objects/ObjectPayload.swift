@@ -1,18 +1,18 @@
 import ChatModel
 import JSON
 
-/// What became of a record, as this wire tells it (`pubnub-wire.md` 14.6): two words for what happened, three for what to.
+/// The change of a record in the PubNub format: `set` or `delete` of a `uuid`, `channel` or `membership`.
 struct ObjectPayload {
     let payload: JSONText
 
-    /// Nil for an event that is none, and for a change of nothing that this wire knows.
+    /// Returns nil for an event that is not such a change, and for a change of fields that PubNub does not have.
     init?(_ event: Event) {
         if let membership = Self.membership(event) {
             payload = membership
             return
         }
         guard let (type, isSet) = Self.types[event.type] else { return nil }
-        // Where it is there, it holds the fields that the app's other readers do not see.
+        // The wire form, if present, also holds the private fields that other readers of the app do not see.
         let text = event.draft.wire ?? event.data
         var fields: [(name: String, value: JSONText)] = []
         switch event.type {
@@ -33,7 +33,8 @@ struct ObjectPayload {
         }
     }
 
-    /// A membership is shown by the event that has all of it, on both of its channels.
+    /// The payload of a membership event. Only the event that holds the complete membership has one, on both of its
+    /// channels.
     private static func membership(_ event: Event) -> JSONText? {
         let isSet = event.type == BuiltInTypes.membershipSet
         guard isSet || event.type == BuiltInTypes.membershipRemoved,
@@ -72,7 +73,7 @@ struct ObjectPayload {
         }
     }
 
-    /// Whether an event announces the change of a record.
+    /// True for an event that announces the change of a user or channel record.
     static func isRecordChange(_ event: Event) -> Bool { types[event.type] != nil }
 
     private static let types: [String: (type: String, isSet: Bool)] = [
@@ -81,7 +82,7 @@ struct ObjectPayload {
         "channel.deleted": ("channel", false), "channel.frozen": ("channel", true),
         "channel.unfrozen": ("channel", true),
     ]
-    /// What is kept under a name, and what this wire calls it.
+    /// Maps stored field names to PubNub names.
     private static let userFields = [
         "name": "name", "profile_url": "profileUrl", "email": "email", "external_id": "externalId",
         "type": "type", "status": "status", "custom": "custom",
@@ -96,7 +97,7 @@ struct ObjectPayload {
         }
     }
 
-    /// The fields that differ, as they are now; one that was cleared is null.
+    /// The new values of the changed fields; a cleared field is null.
     private static func changed(_ data: JSONText, _ names: [String: String]) -> [(name: String, value: JSONText)] {
         (data.rawMember("changes")?.rawElements() ?? []).compactMap { change in
             guard let key = (try? JSONDocument(change))?.root["key"]?.string, let name = names[key] else { return nil }

@@ -2,7 +2,8 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// A version of a record on this wire: the place of what changed it last, which its event says as well.
+/// The `eTag` of a record in the PubNub API: the timetoken of its last change in base 36, which the event of the change
+/// also shows.
 enum ObjectTag {
     static func text(_ updated: Timetoken) -> String { String(updated.rawValue, radix: 36) }
 
@@ -38,8 +39,8 @@ extension ChannelRecord {
 
 extension MembershipRecord {
     /// - Parameters:
-    ///   - name: what the other end is called.
-    ///   - printOther: prints it.
+    ///   - name: the member name of the other end: `channel` or `uuid`.
+    ///   - printOther: prints the other end.
     func print(
         _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
         _ printOther: (inout JSONWriter) -> Void
@@ -54,7 +55,7 @@ extension MembershipRecord {
 }
 
 extension RestrictionRecord {
-    /// As the member that Chat SDKs take it for; see `MembershipRecord`.
+    /// Prints the restriction as the membership that Chat SDKs expect; see `MembershipRecord`.
     func print(
         _ fields: ObjectInclude.Fields, _ name: StaticString, to writer: inout JSONWriter,
         _ printOther: (inout JSONWriter) -> Void
@@ -80,7 +81,7 @@ extension JSONWriter {
         if let value { member(name, value) } else { nullMember(name) }
     }
 
-    /// Those of the members that an app decides about which were asked for.
+    /// Prints the requested members among `type`, `status` and `custom`.
     fileprivate mutating func members(
         _ fields: ObjectInclude.Fields, _ type: String?, _ status: String?, _ custom: JSONText?
     ) {
@@ -89,13 +90,13 @@ extension JSONWriter {
         if fields.custom { member("custom", custom ?? .null) }
     }
 
-    /// When a record changed last, and which version that made.
+    /// Prints the time of the last change and the version's tag.
     mutating func version(_ updated: Timetoken) {
         member("updated", updated.timestamp)
         member("eTag", ObjectTag.text(updated))
     }
 
-    /// What has no record: its id alone.
+    /// Prints an object with nothing but the id, for an object that has no record.
     mutating func bareID(_ id: String) {
         beginObject()
         member("id", id)
@@ -103,7 +104,7 @@ extension JSONWriter {
     }
 }
 
-/// What an answer of objects shows beside what it always does (`pubnub-wire.md` 14.3).
+/// The optional fields that a request for objects includes.
 struct ObjectInclude: Sendable {
     /// The fields that are shown only when they are asked for.
     struct Fields: Sendable {
@@ -119,10 +120,10 @@ struct ObjectInclude: Sendable {
     }
 
     let own: Fields
-    /// Of the record at the other end of a membership; nil where only its id is shown.
+    /// The included fields of the record at the other end of a membership; nil when only its id is shown.
     let other: Fields?
 
-    /// - Parameter other: `channel` or `uuid`: what the other end of a membership is called.
+    /// - Parameter other: the name of the other end of a membership: `channel` or `uuid`.
     init(_ request: WireRequest, other: String = "") {
         let names = request["include"]?.split(separator: ",") ?? []
         own = Fields(names)

@@ -3,10 +3,11 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Restrictions, which Chat SDKs keep as members of a channel beside the one they are for (`pubnub-wire.md` 21, 24).
+/// Restrictions in the form of the Chat SDKs: members of a moderation channel, which is named after the restricted
+/// channel.
 ///
-/// Those members are no records of their own: whoever writes one restricts the user, so that it is enforced, and whoever
-/// reads them sees every restriction there is, whichever way it came in.
+/// These members have no records of their own. Writing one restricts the user, so that the restriction is enforced.
+/// Reading them lists every restriction, whichever API created it.
 extension PubNubAPI {
     // MARK: Reading
 
@@ -36,7 +37,7 @@ extension PubNubAPI {
         }
     }
 
-    /// - Parameter filter: of the request, speaking of channels and not of those beside them.
+    /// - Parameter filter: the request's filter, rewritten by `restrictionFilter` to name the restricted channels.
     func restrictions(
         of user: String, filter: String, _ request: WireRequest, _ chat: ChatAccess
     ) async throws -> Response {
@@ -64,8 +65,8 @@ extension PubNubAPI {
         }
     }
 
-    /// The filter of a user's memberships that asks for restrictions, in terms of the channels they are for; nil for one
-    /// that does not, or wants none of them.
+    /// The filter of a request for a user's memberships, rewritten to name the restricted channels instead of their
+    /// moderation channels. Nil when the filter does not ask for restrictions, or excludes them.
     static func restrictionFilter(_ request: WireRequest) -> String? {
         guard let filter = request["filter"] else { return nil }
         let wanted = filter.replacing(
@@ -76,10 +77,10 @@ extension PubNubAPI {
 
     // MARK: Writing
 
-    /// Where no tokens are demanded everybody has the keys, so who restricts others has to sign with the secret one, as Chat
-    /// SDKs do: else whoever is banned would lift that.
+    /// Requires the secret key's signature for restrictions in an app that does not require tokens.
     ///
-    /// - Throws: `WireError.denied`.
+    /// In such an app everybody has the publish and subscribe keys, so a banned user could otherwise lift the ban. Chat
+    /// SDKs sign these requests.
     func demandModerator(for channels: [String], _ request: WireRequest, _ keyset: Keyset) throws(WireError) {
         guard !keyset.record.demandsTokens, channels.contains(where: { WireNames.moderated(on: $0) != nil }) else {
             return
@@ -87,15 +88,15 @@ extension PubNubAPI {
         try demandSignature(request, keyset)
     }
 
-    /// What a member of a channel for restrictions is to be under: nothing, where it says neither. The SDK publishes itself
-    /// what has changed, so nothing is announced here.
+    /// Sets a user's restriction from the membership that a Chat SDK writes. Lifts it when the membership has neither a
+    /// ban nor a mute. Announces nothing, because the SDK itself publishes the change.
     ///
-    /// - Parameter moderator: who asks for it, as far as the request says.
+    /// - Parameter moderator: the acting user, as far as the request names one.
     static func restrict(
         _ user: String, in channel: String, _ edit: MembershipEdit, by moderator: String?, _ chat: ChatAccess
     ) async throws(ChatError) {
         guard case .set(let custom) = edit.custom, let value = (try? JSONDocument(custom))?.root else {
-            // Its other fields are not kept; what it is under stays.
+            // Fields other than `custom` are not stored, and leave the restriction as it is.
             if case .clear = edit.custom { try await lift(user, in: channel, by: moderator, chat) }
             return
         }
@@ -116,13 +117,13 @@ extension PubNubAPI {
 }
 
 extension RecordFields {
-    /// Restrictions of a channel, as its members are listed.
+    /// The fields of a channel's restrictions, which are listed as members.
     static let wireRestrictedUsers = RecordFields(
         names: [
             "uuid.id": "user", "uuid.name": "user:name", "uuid.updated": "user:@updated", "updated": "@updated",
             "custom.ban": "ban", "custom.mute": "mute", "custom.reason": "reason",
         ], objects: ["uuid.custom": "user:custom"], id: "uuid.id")
-    /// Restrictions of a user, as memberships are listed.
+    /// The fields of a user's restrictions, which are listed as memberships.
     static let wireRestrictedChannels = RecordFields(
         names: [
             "channel.id": "channel", "channel.name": "channel:name", "updated": "@updated", "custom.ban": "ban",

@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Users as objects (`pubnub-wire.md` 14).
+/// User calls of the PubNub objects API, and the routes of all objects.
 extension PubNubAPI {
     func addObjectRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
@@ -95,18 +95,17 @@ extension PubNubAPI {
 
 // MARK: - What lists show of users
 
-/// An app that demands tokens has a token in each user's hands, and a list shows it the public fields of those users whose
-/// metadata it does not grant. Keys alone and signatures see every field, as at PubNub.
+/// In an app that requires tokens, each user holds a token. A list shows such a caller only the public fields of users
+/// whose metadata the token does not grant. Callers with only the keys, or with a signature, see every field, as at
+/// PubNub.
 extension Keyset {
-    /// A user's record as a list shows it to whoever asks.
+    /// The part of a user's record that a list shows to the caller.
     func shown(_ user: UserRecord, to request: WireRequest) -> UserRecord {
         guard let token = request.token, !token.allows(.get, .user, user.id) else { return user }
         return record.publicUserFields.shown(user)
     }
 
-    /// What whoever asks may filter and sort a list by.
-    ///
-    /// - Parameter prefix: see `RecordFields.showing`.
+    /// The fields by which the caller may filter and sort a list.
     func fields(_ fields: RecordFields, prefix: String = "", to request: WireRequest) -> RecordFields {
         request.token == nil ? fields : fields.showing(record.publicUserFields, prefix: prefix)
     }
@@ -117,7 +116,9 @@ extension Keyset {
 extension PubNubAPI {
     static var deleted: Response { .structured { $0.nullMember("data") } }
 
-    /// A list whose filter or order cannot be read says where.
+    /// Runs a list query. Reports an invalid filter or sort order with its location.
+    ///
+    /// - Throws: `WireError.invalidInput` for an invalid filter or sort order; other errors unchanged.
     func listing<Value: Sendable>(_ body: () async throws(ChatError) -> Value) async throws -> Value {
         do throws(ChatError) {
             return try await body()
@@ -128,7 +129,9 @@ extension PubNubAPI {
         }
     }
 
-    /// What a write is refused with when somebody else was quicker.
+    /// Runs a write. A failed precondition becomes an error with status 412.
+    ///
+    /// - Parameter what: the kind of object, for the error text.
     static func writing<Value: Sendable>(
         _ what: String, _ body: () async throws(ChatError) -> Value
     ) async throws -> Value {
@@ -140,9 +143,9 @@ extension PubNubAPI {
         }
     }
 
-    /// The version in the store that a tag of this wire stands for.
+    /// Translates an `eTag` of the PubNub API to a precondition on the stored version.
     ///
-    /// - Throws: `.stale` when the record has another one, or is not there.
+    /// - Throws: `ChatError.stale` when the record has another version or does not exist.
     static func demand(
         _ tag: String, _ record: (updated: Timetoken, etag: String)?
     ) throws(ChatError) -> RecordChange.Precondition {
@@ -152,7 +155,7 @@ extension PubNubAPI {
         return .etag(record.etag)
     }
 
-    /// Changes a record, or makes it where there is none; and once more when somebody else made it meanwhile.
+    /// Updates a record, or creates it if it does not exist. Updates again when another request created it in between.
     static func upsert<Value: Sendable>(
         _ update: () async throws(ChatError) -> Value, orMake make: () async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -171,7 +174,7 @@ extension PubNubAPI {
 }
 
 extension WireRequest {
-    /// The tag a write demands; nil where it demands none.
+    /// The tag that the write requires; nil without an `If-Match`, and for `*`.
     var ifMatch: String? {
         request.headers["If-Match"].map { ObjectTag.text(ofHeader: $0) }.flatMap { $0.isEmpty || $0 == "*" ? nil : $0 }
     }

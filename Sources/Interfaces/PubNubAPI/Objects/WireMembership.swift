@@ -2,12 +2,12 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// A membership in this wire's form: an invitation is a status, and the read mark a member of `custom`. The store holds each
-/// in a field of its own, from which the form is derived.
+/// A membership in the PubNub format: an invitation is a status, and the read mark is a member of `custom`. The store
+/// has a field for each, from which this format is derived.
 enum WireMembership {
     /// The status of an invited user.
     static let pending = "pending"
-    /// The member of `custom` that Chat SDKs keep the read mark in, a timetoken as a string.
+    /// The member of `custom` in which Chat SDKs keep the read mark, a timetoken as a string.
     static let readMark = "lastReadMessageTimetoken"
 }
 
@@ -34,10 +34,10 @@ extension MembershipRecord {
 }
 
 extension MembershipEdit {
-    /// Moves facts out of the wire's fields into fields of their own.
+    /// Moves the invitation and the read mark from the PubNub fields to fields of their own.
     ///
-    /// The status `pending` invites. Any other status joins, and so does an edit of nothing. An edit of other fields leaves an
-    /// invitation as it is, since SDKs write the read mark of invited users.
+    /// The status `pending` invites the user. Any other status joins, and so does an edit without any field. An edit of
+    /// other fields leaves an invitation as it is, because SDKs write the read mark of invited users.
     mutating func takeFacts() {
         switch (status, custom, type) {
         case (.set(WireMembership.pending), _, _):
@@ -53,7 +53,7 @@ extension MembershipEdit {
         custom = rest.isEmpty ? .clear : .set(JSONText(members: rest))
     }
 
-    /// Nil for any other value, which is the app's own then.
+    /// The read mark in `custom`. Nil when the member is not a timetoken; it is then the app's own value.
     private static func mark(_ custom: JSONText) -> Timetoken? {
         guard let value = custom.rawMember(WireMembership.readMark), let root = try? JSONDocument(value).root else {
             return nil

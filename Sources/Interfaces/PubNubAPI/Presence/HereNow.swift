@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Who is where now (`pubnub-wire.md` 11.6).
+/// Here-now calls of the PubNub API.
 extension PubNubAPI {
     /// `GET /v2/presence/sub-key/{s}/channel/{C}`
     func getHereNow(_ request: WireRequest) async throws -> Response {
@@ -21,7 +21,7 @@ extension PubNubAPI {
         return try await rooms(of: place.channels, wanted, chat)
     }
 
-    /// `GET /v2/presence/sub-key/{s}`: all channels where anybody is, the first of them with their users.
+    /// `GET /v2/presence/sub-key/{s}`: counts all occupied channels, and lists the users of the first 1000.
     func getEverywhere(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
@@ -33,7 +33,7 @@ extension PubNubAPI {
 
     private static let roomsMost = 1000
 
-    /// - Parameter others: how many are in each of the channels that count and are not listed.
+    /// - Parameter others: the occupancy of each channel that is counted but not listed.
     private func rooms(
         of channels: [String], beside others: [Int] = [], _ wanted: HereNowRequest, _ chat: ChatAccess
     ) async throws -> Response {
@@ -61,7 +61,7 @@ extension PubNubAPI {
         }
     }
 
-    /// Reads up to the offset in pages, as the list has no numbers of its own.
+    /// Reads page by page up to the offset, because the list of occupants has no numeric positions.
     private func room(_ channel: String, _ wanted: HereNowRequest, _ chat: ChatAccess) async throws -> HereNowChannel {
         var room = HereNowChannel(channel: channel)
         let names = wanted.showsUsers ? wanted.limit : 0
@@ -97,13 +97,13 @@ struct HereNowRequest: Sendable {
         showsStates = request.flag("state")
     }
 
-    /// Where the next page begins, if names were left out.
+    /// The offset of the next page; nil when no names were left out.
     func next(after rooms: [HereNowChannel]) -> Int? {
         showsUsers && limit > 0 && rooms.contains { $0.hasMore } ? offset + limit : nil
     }
 }
 
-/// One channel and who is there.
+/// One channel with its occupants.
 struct HereNowChannel: Sendable {
     let channel: String
     var count = 0

@@ -3,7 +3,7 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Coming, staying and going (`pubnub-wire.md` 11).
+/// Presence calls of the PubNub API: heartbeat, leave, where-now and state.
 extension PubNubAPI {
     func addPresenceRoutes(to router: inout Router) {
         let base = "/v2/presence/sub-key/{s}"
@@ -19,7 +19,7 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/uuid/{u}"), in: .presence, for: .anybody(key: 3), to: &router, getWhereNow)
     }
 
-    /// - Parameter isWanted: which channels of the groups matter.
+    /// - Parameter isWanted: selects the channels of the groups that count towards the target.
     func place(
         _ request: WireRequest, _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
     ) async throws -> PresenceTarget {
@@ -42,7 +42,7 @@ extension PubNubAPI {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)
         let user = try request.demandUser()
-        // However much the groups have grown since, who is there may go.
+        // Only channels where the user is present count, so leaving succeeds however much the groups have grown.
         let place = try await place(request, chat) { channel in
             service.presence.isPresent(user, ChannelID(channel, in: keyset.app))
         }
@@ -76,7 +76,7 @@ extension PubNubAPI {
             do throws(ChatError) {
                 try await chat.show(state.text, as: user, on: channel, tellsAgain: true)
             } catch {
-                // Who is not there shows nothing; clients say it again when they come.
+                // A user who is not present has no state to show; clients send it again with their next heartbeat.
                 guard error.slug == "not_present" else { throw error }
             }
         }
@@ -117,7 +117,7 @@ extension PubNubAPI {
 }
 
 extension Response {
-    /// An answer of presence, with members of its own.
+    /// A successful presence response with additional members.
     static func presence(_ print: (inout JSONWriter) -> Void) -> Response {
         .wire { writer in
             writer.beginObject()

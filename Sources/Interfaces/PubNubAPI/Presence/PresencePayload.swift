@@ -1,12 +1,12 @@
 import ChatModel
 import JSON
 
-/// How presence is told on this wire (`pubnub-wire.md` 11.7): the payload, and the metadata that filters look at.
+/// A presence event in the PubNub format: the payload, and the metadata that filter expressions read.
 struct PresencePayload {
     let payload: JSONText
     let meta: JSONText
 
-    /// Nil for an event that is not of presence.
+    /// Returns nil for an event that is not a presence event.
     init?(_ event: Event) {
         guard let action = Self.actions[event.type] else { return nil }
         let user = event.data.rawMember("user")?.rawMember("id")
@@ -48,7 +48,7 @@ struct PresencePayload {
         "presence.joined": "join", "presence.left": "leave", "presence.timed_out": "timeout",
         "presence.state_changed": "state-change", "presence.interval": "interval",
     ]
-    /// SDKs read these names, whatever is said elsewhere.
+    /// Maps the members of the stored event to the names that SDKs read, which differ from PubNub's documentation.
     private static let lists = [("joined", "join"), ("left", "leave"), ("timed_out", "timeout")]
 
     static func shows(_ event: Event) -> Bool { actions[event.type] != nil }

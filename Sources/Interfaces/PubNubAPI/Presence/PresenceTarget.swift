@@ -2,16 +2,18 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Where a presence call is about: its channels, and those of the groups it names.
+/// The channels of a presence call: those that the request names, and those of its channel groups.
 struct PresenceTarget: Sendable {
-    /// Named ones first; none of them a wildcard or a presence channel, on which nobody can be.
+    /// The named channels come first. Wildcards and presence channels are left out, because no user can be present on
+    /// them.
     let channels: [String]
     let hasGroups: Bool
-    /// What each group holds that is not asked for its presence alone.
+    /// The channels of each group, without presence channels. Groups named with the `-pnpres` suffix are left out.
     private let groups: [ExactText: [String]]
     private let named: [String]
 
-    /// - Throws: `unreadable` for a name that cannot be.
+    /// - Throws: `WireError.unreadable` for more names than `Limits.streamChannels`; `.malformed` for an invalid
+    ///   channel name.
     init(_ names: [String], _ held: GroupChannels, _ limits: Limits) throws {
         guard names.count + held.names.count <= limits.streamChannels else { throw WireError.unreadable }
         named = names.filter { !$0.hasSuffix(String.presenceSuffix) && !$0.contains("*") }
@@ -28,10 +30,12 @@ struct PresenceTarget: Sendable {
         self.channels = channels.filter { $0 != ChannelID.systemName }.withoutRepeats
     }
 
-    /// Whether it is about one channel and says so: some answers have a form for that.
+    /// The channel, when the request names exactly one and no group. Some responses have a special form for that case.
     var single: String? { named.count == 1 && !hasGroups ? named[0] : nil }
 
-    /// What a `state` says of these channels: an object of states by channel or group. What cannot be read says nothing.
+    /// Reads a `state` parameter: an object of states by channel or group.
+    ///
+    /// Unreadable text, values that are not objects, and channels outside this target are ignored.
     func states(_ text: String?, _ limits: Limits) -> [(channel: String, state: JSONText)] {
         guard let text, let states = WirePayload(Array(text.utf8), depth: limits.jsonDepth),
             states.value.kind == .object
@@ -44,13 +48,14 @@ struct PresenceTarget: Sendable {
 }
 
 extension WireRequest {
-    /// For how long a sign of life is good.
+    /// How long the user stays present after this request: the `heartbeat` parameter in seconds, limited to 2...86 400,
+    /// or `Limits.presenceAge` without a positive one.
     func heartbeat(_ limits: Limits) -> Duration {
         guard let seconds = self["heartbeat"].flatMap({ Int($0) }), seconds > 0 else { return limits.presenceAge }
         return .seconds(min(max(seconds, 2), 86_400))
     }
 
-    /// - Throws: `missingUser`: some calls mean nothing without one.
+    /// - Throws: `WireError.missingUser` when the request has no `uuid`.
     func demandUser() throws -> String {
         guard let user = try user() else { throw WireError.missingUser }
         return user

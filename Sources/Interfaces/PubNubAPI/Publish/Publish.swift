@@ -10,12 +10,13 @@ extension PubNubAPI {
         return try await publish(Array(text.utf8), request)
     }
 
-    /// `POST /publish/{p}/{s}/0/{c}/0`: the body is the payload.
+    /// `POST /publish/{p}/{s}/0/{c}/0`: publishes the body.
     func postPublish(_ request: WireRequest) async throws -> Response {
         try await publish(request.body, request)
     }
 
-    /// `GET /v1/files/publish-file/{p}/{s}/0/{c}/0/{json}`: a publish that announces a file, wherever that lies.
+    /// `GET /v1/files/publish-file/{p}/{s}/0/{c}/0/{json}`: publishes the announcement of a file. The file may be
+    /// stored anywhere.
     func getFileMessage(_ request: WireRequest) async throws -> Response {
         guard let text = request.rest(from: 8) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request, shiftedBy: 2)
@@ -39,7 +40,7 @@ extension PubNubAPI {
         return try await sent(typing.signal(), keyset, request)
     }
 
-    /// The order of the checks is the wire's (`pubnub-wire.md` 6.2): the first that fails is the answer.
+    /// Checks in PubNub's order, because the first failed check determines the response.
     private func publish(_ bytes: [UInt8], _ request: WireRequest) async throws -> Response {
         let (keyset, channel) = try place(of: request)
         let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
@@ -58,7 +59,7 @@ extension PubNubAPI {
         return try await sent(emission, keyset, request)
     }
 
-    /// A reply, where the message replied to is there; nil where it is not, or is a reply itself.
+    /// Publishes a reply. Returns nil when the message replied to does not exist or is itself a reply.
     private func sent(
         _ emission: Emission, in thread: MappedThread, _ keyset: Keyset, _ request: WireRequest
     ) async throws -> Response? {
@@ -74,9 +75,10 @@ extension PubNubAPI {
         }
     }
 
-    /// Whose channel it is about.
+    /// The app and the channel of a publish.
     ///
-    /// - Parameter shift: how many segments stand before those of a publish.
+    /// - Parameter shift: the number of path segments before those of a publish.
+    /// - Throws: `WireError.invalidSubscribeKey`, `invalidKey` or `invalidChannel`.
     private func place(of request: WireRequest, shiftedBy shift: Int = 0) throws -> (Keyset, String) {
         let keyset = try Keyset(request.segment(2 + shift), service)
         try keyset.demand(publishKey: request.segment(1 + shift))
@@ -106,15 +108,15 @@ extension PubNubAPI {
     }
 
     private func meta(_ request: WireRequest) throws(WireError) -> JSONText? {
-        // One SDK says null where it has none.
+        // One SDK sends `null` when there is no metadata.
         guard let text = request["meta"], text != "null" else { return nil }
         guard let meta = WirePayload(Array(text.utf8), depth: limits.jsonDepth) else { throw .invalidJSON }
         return meta.text
     }
 
-    /// Whether and how long it stays, and whether anybody but webhooks gets it (6.3, 6.5).
+    /// Sets whether and how long the event is stored, and whether only webhooks receive it.
     private func store(_ emission: inout Emission, as request: WireRequest) {
-        // One SDK fires with this very pair and no `norep`, and nothing else sends it.
+        // One SDK fires events with this pair of parameters and without `norep`. No other call sends the pair.
         let isFired = request.flag("norep") || request["store"] == "0" && request["ttl"] == "0"
         if isFired { emission.audience = .webhooks }
         if isFired || !request.flag("store", default: true) { emission.retention = .passing }
@@ -143,19 +145,21 @@ extension PubNubAPI {
 }
 
 extension Emission {
-    /// Whether it is a reply where it is published on a thread's channel: a kept message, whose `meta` can name the thread.
+    /// True for an emission that becomes a reply when published to a thread's channel: a stored message whose `meta` is
+    /// an object or absent, so that it can name the thread.
     fileprivate var isReply: Bool {
         type == BuiltInTypes.messageCreated && retention == .kept && audience == .subscribers
             && (meta.map { $0.rawMembers() != nil } ?? true)
     }
 }
 
-/// A message as a keyset's history has it: for whoever moves it here.
+/// Reads the messages of a keyset's history, for import.
 public enum ImportedPublish {
-    /// What its publish would be here: the same type, and the sent text kept for this wire's readers.
+    /// The emission that publishing this message would create: the same type, and the original text kept for PubNub
+    /// readers.
     ///
-    /// - Parameter isFile: whether it announces a file.
-    /// - Returns: nil for a payload that this gateway takes for no JSON.
+    /// - Parameter isFile: true for a message that announces a file.
+    /// - Returns: nil for a payload that is not valid JSON.
     public static func emission(
         channel: String, payload: JSONText, user: String?, label: String?, meta: JSONText?, isFile: Bool = false
     ) -> Emission? {
@@ -172,16 +176,16 @@ public enum ImportedPublish {
     }
 }
 
-/// A payload as it was sent: any JSON value, its bytes untouched, and as it was parsed.
+/// A payload: any JSON value, as the original bytes and as parsed.
 struct WirePayload {
     let text: JSONText
     let value: JSONValue
 
-    /// Nil for what is no JSON (RFC 8259).
+    /// Returns nil for bytes that are not JSON (RFC 8259), or nested deeper than `depth`.
     ///
-    /// Names may repeat and numbers be of any size, as readers get the text and not what was parsed of it.
+    /// Names may repeat and numbers may have any size, because readers get the original text and not the parsed value.
     init?(_ bytes: [UInt8], depth: Int) {
-        // What was wrong is no news: this wire has one text for all of it.
+        // The error is dropped, because PubNub has one text for all of them.
         guard
             let document = try? JSONDocument(
                 bytes, limits: JSONLimits(depth: depth), numbers: .any, duplicates: .lastWins)

@@ -2,11 +2,11 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// From the wire to a type (`events.md` 5): what a publish or a signal is, by its label and its payload's `type`.
+/// Determines the event type of a publish or a signal from its label and the `type` of its payload.
 ///
-/// Typed events of the chat get the fields of the catalogue, so that webhooks, schemas and native readers see them like
-/// those of any other way in; beside them the sent text is kept for this wire's readers. A payload that claims to be one
-/// and lacks what it needs is a message like any other: refusing it would break a client the service takes.
+/// Typed chat events get the fields of the built-in types, so that webhooks, schemas and native readers see the same
+/// events as from any other API. The original text is kept for PubNub readers. A payload that claims a type but lacks
+/// required fields is an ordinary message; rejecting it would break a client that works with PubNub.
 struct WireEventMapper {
     let channel: String
     let payload: WirePayload
@@ -26,7 +26,7 @@ struct WireEventMapper {
     func publish() -> Emission {
         if let event = typedEvent {
             var emission = typed(event, .message, .kept)
-            // The client writes the restriction's record as well, which makes the event for all other readers.
+            // The client also writes the restriction itself, and that creates the event for all other readers.
             if claimed == "moderation" { emission.audience = .wire }
             return emission
         }
@@ -35,12 +35,12 @@ struct WireEventMapper {
         var emission = Emission.message(channel: channel, data: payload.text, user: user, meta: meta)
         emission.value = payload.value
         emission.customType = label
-        // Its readers would otherwise get what a native message's text is shown as.
+        // Without this, PubNub readers would get the text converted to the format of a native message.
         if VisiblePayload.isNativeText(payload.text) { emission.wire = payload.text }
         return emission
     }
 
-    /// Labels that are no types: the Chat SDKs' own, and names that no event of an app can have.
+    /// Labels that do not become event types: those of the Chat SDKs, and names that are reserved for other events.
     private static let labelsOfMessages = BuiltInTypes.eventSourceNames.union(["text", "text-message"])
 
     func signal() -> Emission {
@@ -56,11 +56,11 @@ struct WireEventMapper {
         return emission
     }
 
-    /// A fact that a signal changes.
+    /// State that a signal changes.
     enum SignalEffect {
-        /// Whether the user types.
+        /// True when the user starts typing, false when the user stops.
         case typing(Bool)
-        /// The user has read everything up to there.
+        /// The user has read everything up to and including this timetoken.
         case read(Timetoken)
     }
 
@@ -72,14 +72,14 @@ struct WireEventMapper {
         }
     }
 
-    /// The channel that a publish invites its own channel's user to.
+    /// The channel to which a publish invites the user of its own channel.
     var invitedTo: String? { claimed == "invite" ? text("channelId") : nil }
 
     private func custom(_ type: String, _ kind: EventKind) -> Emission {
         var emission = Emission(channel: channel, type: type, data: payload.text, user: user, meta: meta)
         emission.kind = kind
         emission.value = payload.value
-        // A type of an app's own is its label; `custom` stands for none.
+        // The label of an app's own type is its name. An event of the type `custom` keeps its label separately.
         if type == BuiltInTypes.custom { emission.customType = label }
         return emission
     }
@@ -97,7 +97,7 @@ struct WireEventMapper {
 
 // MARK: - Typed events of the chat
 
-/// A type of the catalogue and the fields it has.
+/// A built-in event type with its data.
 private struct TypedEvent {
     let type: String
     let data: JSONText
@@ -117,7 +117,7 @@ extension WireEventMapper {
         payload.value[name]?.string.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A position in a payload is a string of digits; nil for anything else.
+    /// A timetoken in the payload: a string of digits; nil for anything else.
     private func timetoken(_ name: String) -> String? { text(name).flatMap { Timetoken(text: $0)?.description } }
 
     private var typedSignal: TypedEvent? {
@@ -232,11 +232,11 @@ extension JSONWriter {
     }
 }
 
-/// Facts of the chat that Chat SDKs state by a publish or a signal, and that the native interface shares.
+/// Chat state that Chat SDKs change by a publish or a signal, and that the native API shares.
 extension PubNubAPI {
-    /// Takes a signal of typing or a receipt into the fact that it states.
+    /// Applies a typing signal or a read receipt to the state that it changes.
     ///
-    /// - Returns: a place in the log at which subscribers have it; nil for a signal like any other.
+    /// - Returns: a timetoken by which subscribers have received it; nil for an ordinary signal.
     func take(_ signal: WireEventMapper, _ chat: ChatAccess) async throws -> Timetoken? {
         guard let user = signal.user else { return nil }
         let (channel, text) = (signal.channel, signal.payload.text)
@@ -260,14 +260,14 @@ extension PubNubAPI {
         }
     }
 
-    /// Whether a publish repeats what native readers have from a record: an SDK that invites a user writes the membership
-    /// first and publishes the invitation then.
+    /// True when a publish repeats what native readers already have from a record. An SDK that invites a user first
+    /// writes the membership and then publishes the invitation.
     func isKnown(_ publish: WireEventMapper, _ chat: ChatAccess) async throws(ChatError) -> Bool {
         guard let place = publish.invitedTo else { return false }
         do throws(ChatError) {
             return try await chat.member(publish.channel, of: place) != nil
         } catch {
-            // No user, or no channel, has such a name.
+            // The name is not a valid user or channel name.
             guard error.code == .malformed else { throw error }
             return false
         }

@@ -6,16 +6,18 @@ import JSON
 import Signing
 
 extension PubNubAPI {
-    /// `GET /v2/subscribe/{s}/{C}/0`: with no cursor where the log is now, else what came after it, waited for.
+    /// `GET /v2/subscribe/{s}/{C}/0`: without a cursor, returns the current position of the log. With one, returns the
+    /// events after it, and waits when there are none.
     func getSubscribe(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(2), service)
         let chat = chat(keyset, for: request)
         let wanted = try await SubscribeRequest(request, keyset, chat, polls)
         guard wanted.cursor > .zero else {
-            // Read first: who follows its own presence gets its coming with the first poll.
+            // Read before the user appears, so that a client that follows its own presence gets its join event with the
+            // first poll.
             let watermark = try await chat.watermark()
-            // Of a log without events it is zero, which would ask for another handshake, and that without end. All that is
-            // ever in it comes later than this.
+            // The watermark of an empty log is zero, which clients would treat as another handshake, endlessly. Every
+            // event that the log will ever have is later than this position.
             let position = watermark > .zero ? watermark : service.clock.now.adding(.zero - limits.pubnubCatchUp)
             if let user = wanted.user {
                 try await chat.appear(
@@ -23,7 +25,7 @@ extension PubNubAPI {
             }
             return SubscribePrinter.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
         }
-        // A cursor that is older counts as that old, and one beyond the log as the log's end.
+        // An older cursor is moved up to the oldest position, and one beyond the log is moved back to its end.
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let position = max(min(wanted.cursor, try await chat.watermark()), oldest)
         let voice = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
@@ -49,21 +51,22 @@ extension PubNubAPI {
         }
     }
 
-    /// Of one answer; the rest follows on the next poll.
+    /// Most events in one response; the rest follows with the next poll.
     private static let itemsMost = 100
 }
 
-/// How this wire speaks to those who wait. Holds what is needed for that and no more of the request.
+/// Answers the long polls of the PubNub API. Keeps only the parts of the request that are needed for this.
 private final class SubscribeFormatter: PollFormatter {
     private let reader: Subscriber
     private let print: SubscribePrinter
     private let service: ChatService
     private let lasting: Duration
     private let user: String?
-    /// Holds the user while the poll waits; nil where nobody is present by it. Short enough to need no memory of its own.
+    /// Keeps the user present while the poll waits; nil when the poll makes nobody present. The id is short enough for
+    /// Swift to store it inline.
     let holder: HolderID?
 
-    /// The token that let it in; nil where none was needed.
+    /// The token that authorized the poll; nil if none was required.
     private let shown: PresentedToken?
 
     init(_ wanted: SubscribeRequest, print: SubscribePrinter, _ service: ChatService, shown: PresentedToken?) {
@@ -82,17 +85,18 @@ private final class SubscribeFormatter: PollFormatter {
 
     func shows(_ event: Event) -> Bool { reader.wants(event, print) || isBanOrItsEnd(event) }
 
-    /// Whether the user is banned by it, or no longer: the poll is answered, with nothing of it, since the next one follows
-    /// less, or more.
+    /// True for an event that bans the poll's user or lifts such a ban. The poll is then answered, without the event,
+    /// because the next poll follows fewer or more channels.
     private func isBanOrItsEnd(_ event: Event) -> Bool {
         guard event.type == "user.banned" || event.type == "user.unbanned", let user else { return false }
         return event.data.rawMember("restriction")?.rawMember("user") == JSONText(string: user)
     }
 
-    /// As long as the app has the key that was shown, and the token holds.
+    /// True while the app still has the presented key and the token is valid.
     func isInForce(_ order: PollRequest) -> Bool { app != nil && tokenFault == nil }
 
-    /// Whether the app demands tokens by now, and the poll has shown none. A signed one is asked again too, and let in.
+    /// True when the app requires tokens in the meantime and the poll presented none. A signed poll must repeat its
+    /// request too, and is accepted again.
     var isToBeAskedAgain: Bool { shown == nil && app?.demandsTokens == true }
 
     private var app: AppRecord? {
@@ -104,7 +108,7 @@ private final class SubscribeFormatter: PollFormatter {
     func answer(_ batch: PollBatch, to reply: DeferredResponse) { reply.complete(print.answer(batch, to: reader)) }
 
     func refuse(_ error: ChatError, to reply: DeferredResponse) {
-        // A token's end is told in the words that the next call would get.
+        // The end of a token is reported with the same text that the next call would get.
         let reason = error.code == .unauthorized ? tokenFault : nil
         reply.complete((reason ?? WireError(error)).response(in: .subscribe, at: .zero))
     }

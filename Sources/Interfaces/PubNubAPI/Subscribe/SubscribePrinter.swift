@@ -4,13 +4,14 @@ import HTTPServer
 import JSON
 import Locking
 
-/// Prints the answers of subscribers. Thousands may wait for the same items: they share the last answer's bytes.
+/// Prints the responses of subscribers. Thousands may wait for the same events, so they share the bytes of the last
+/// response.
 final class SubscribePrinter: Sendable {
     private struct Last {
         var app: AppID
         var cursor: Timetoken
         var timetokens: [Timetoken]
-        /// By what each item came.
+        /// The subscription through which each event matched.
         var matches: [SubscriptionMatch.Place?]
         var text: [UInt8]
 
@@ -21,11 +22,11 @@ final class SubscribePrinter: Sendable {
         }
     }
 
-    /// What came of the event that was looked at last: those who wait are asked about the same one after the other.
+    /// The result for the event that was examined last. All waiting polls are asked about the same event in succession.
     private struct Seen {
         let timetoken: Timetoken
         let shown: VisiblePayload?
-        /// Holds what filters have read of the event.
+        /// Keeps the fields that filters have read from the event.
         let subject: FilterSubject?
 
         init(_ event: Event) {
@@ -36,13 +37,13 @@ final class SubscribePrinter: Sendable {
     }
 
     private let last = Lock<Last?>(nil)
-    /// Behind a lock of its own, which whoever has taken it out never waits for.
+    /// Each entry has its own lock, for which the holder of the outer lock never waits.
     private let seen = Lock<Lock<Seen>?>(nil)
 
-    /// What this wire shows of an event; nil for one that it does not.
+    /// The event as PubNub readers see it; nil for an event that they do not see.
     func shown(_ event: Event) -> VisiblePayload? { look(at: event, \.shown) }
 
-    /// Whether this wire shows an event to a reader with that filter.
+    /// True when a reader with this filter sees the event.
     func isShown(_ event: Event, by filter: Filter) -> Bool {
         look(at: event) { seen in
             guard let shown = seen.shown, let subject = seen.subject else { return false }
@@ -61,7 +62,7 @@ final class SubscribePrinter: Sendable {
         return looked.withLock { body($0) }
     }
 
-    /// The answer to one of those who waited.
+    /// The response to one waiting subscriber.
     func answer(_ batch: PollBatch, to reader: Subscriber) -> Response {
         if let last = last.withLock({ $0 }), last.isOf(batch, reader) { return .wire(last.text) }
         let text = Self.text(batch, reader)
@@ -74,12 +75,13 @@ final class SubscribePrinter: Sendable {
 
     static func answer(_ batch: PollBatch, to reader: Subscriber) -> Response { .wire(text(batch, reader)) }
 
-    /// The position stands first, without a space: one SDK finds its cursor in the first bytes when it can read no more.
+    /// Prints the position first and without spaces, because one SDK finds its cursor in the first bytes when it cannot
+    /// parse the rest.
     private static func text(_ batch: PollBatch, _ reader: Subscriber) -> [UInt8] {
         JSONText(capacity: 64 + batch.events.reduce(0) { $0 + $1.draft.weight + 160 }) { writer in
             writer.beginObject()
             writer.key("t")
-            // A log without events ends at zero, which would ask for another handshake, and that without end.
+            // An empty log ends at zero, which clients would treat as another handshake, endlessly.
             writer.position(max(batch.cursor, 1))
             writer.key("m")
             writer.beginArray()
@@ -113,17 +115,17 @@ final class SubscribePrinter: Sendable {
     }
 }
 
-/// Who reads, and what of all that happens is theirs: what is kept of a request while it waits, which thousands do.
+/// A subscriber and what it follows: the parts of a request that are kept while it waits, as thousands do.
 struct Subscriber: Sendable {
     let app: AppID
     let subscribeKey: String
     let match: SubscriptionMatch
     let filter: Filter?
 
-    /// Everything that is said or that happens in those channels; what of it this subscriber gets is the match's to say.
+    /// Everything in the channels of this subscriber; `match` decides which of these events it receives.
     var selection: Selection { Selection(channels: match.channels(in: app), isWire: true) }
 
-    /// Whether the subscriber gets the event.
+    /// True when the subscriber receives the event.
     func wants(_ event: Event, _ print: SubscribePrinter) -> Bool {
         guard match.place(of: event) != nil else { return false }
         guard let filter else { return VisiblePayload.showsAtOnce(event) || print.shown(event) != nil }

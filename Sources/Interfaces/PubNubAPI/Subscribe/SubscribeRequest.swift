@@ -3,23 +3,25 @@ import ChatModel
 import Following
 import JSON
 
-/// What a subscriber names: channels, wildcards and groups, each for what is said there or for who is there, and a position.
+/// The parameters of a subscribe call: channels, wildcards and groups, each for messages or for presence, and a
+/// position.
 struct SubscribeRequest: Sendable {
     let subscriber: Subscriber
     let user: String?
-    /// For how long the user stays after this request.
+    /// How long the user stays present after this request.
     let lasting: Duration
-    /// Channels where the user is present by it.
+    /// The channels on which this request makes the user present.
     let place: PresenceTarget
     let states: [(channel: String, state: JSONText)]
-    /// Nil without a group.
+    /// The channel groups that are followed; nil without any.
     let groups: GroupSelection?
-    /// How many changes of who may hear there had been before its bans were read; see ``PollRequest``.
+    /// The number of audience changes before the user's bans were read; see ``PollRequest``.
     let audienceChanges: UInt64
-    /// Zero: a handshake.
+    /// The position to continue at; zero for a handshake.
     let cursor: Timetoken
 
-    /// - Throws: `WireError.unreadable` for names, cursors and numbers of names that cannot be; `.malformed` for a filter.
+    /// - Throws: `WireError.unreadable` for invalid names and cursors, and for no names or more than
+    ///   `Limits.streamChannels`; `.malformed` for an invalid filter.
     init(_ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: LongPollTable) async throws {
         let names = try request.names(3)
         let groupNames = request.list("channel-group")
@@ -35,7 +37,7 @@ struct SubscribeRequest: Sendable {
         var match = SubscriptionMatch()
         for name in names { try match.add(name) }
         let plainGroups = groupNames.map(\.withoutPresence).withoutRepeats
-        // Before they are read: a change in between is one that the poll is told of.
+        // The version is read before the groups, so that the poll is notified of a change in between.
         groups =
             plainGroups.isEmpty
             ? nil : GroupSelection(names: plainGroups, channels: [], version: try await polls.groups.version())
@@ -43,7 +45,7 @@ struct SubscribeRequest: Sendable {
         for group in groupNames {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
-        // As in every interface, a ban holds for whoever is named.
+        // As in every API, a ban applies to the user whom the request names.
         audienceChanges = try await polls.audienceChanges(in: chat)
         if let user {
             for ban in try await chat.bans(of: user) { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
@@ -56,12 +58,12 @@ struct SubscribeRequest: Sendable {
 }
 
 extension String {
-    /// What is put behind the name of a channel or a group for who is in it.
+    /// The suffix of a channel or group name that selects its presence events.
     static let presenceSuffix = "-pnpres"
 
-    /// Whether the suffix of presence stands in it anywhere: one SDK asks for no more.
+    /// True when the name contains the presence suffix anywhere, because one SDK checks no more than that.
     var readsLikePresence: Bool {
-        // Most names have no hyphen, and are looked at for every item of every subscriber.
+        // Most names have no hyphen, and every name is checked for every event of every subscriber.
         var rest = utf8[...]
         while let hyphen = rest.firstIndex(of: UInt8(ascii: "-")) {
             rest = rest[hyphen...]

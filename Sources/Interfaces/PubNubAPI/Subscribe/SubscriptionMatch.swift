@@ -1,12 +1,12 @@
 import ChatCore
 import ChatModel
 
-/// By which of a subscriber's names an event comes to it (`pubnub-wire.md` 8.6, 8.7).
+/// Determines through which of a subscriber's names an event matches.
 struct SubscriptionMatch: Sendable {
-    /// One side of it: what is said in channels, or who is in them.
+    /// The names for one kind of events: messages or presence.
     private struct Side {
         var names: Set<ExactText> = []
-        /// The text before the star, the longest first.
+        /// Wildcards without the star, the longest first.
         var prefixes: [String] = []
         /// The first group that holds a channel.
         var groups: [ExactText: String] = [:]
@@ -20,9 +20,9 @@ struct SubscriptionMatch: Sendable {
         }
     }
 
-    /// Where a subscriber gets an event.
+    /// The channel and the subscription through which a subscriber receives an event.
     struct Place: Sendable, Equatable {
-        /// The channel that it is shown on: of a reply its thread's.
+        /// The channel on which the event is shown; for a reply, the thread's channel.
         let channel: String
         let subscription: Subscription
     }
@@ -30,18 +30,18 @@ struct SubscriptionMatch: Sendable {
     enum Subscription: Sendable, Equatable {
         /// The channel itself.
         case direct
-        /// A group or a wildcard, without the suffix of presence.
+        /// The name of a group or a wildcard, without the presence suffix.
         case named(String)
     }
 
     private var messages = Side()
     private var presence = Side()
-    /// The channels whose threads are followed, and what they begin with.
+    /// The parent channels of the followed threads, as names and prefixes.
     private var parents = Side()
-    /// Channels of which the subscriber gets nothing before a moment, whatever its names say.
+    /// Channels whose events before the given timetoken are withheld, whichever name matches them.
     private var withheld: [ExactText: Timetoken] = [:]
 
-    /// A name that stands in the list of channels.
+    /// Adds a name from the list of channels.
     ///
     /// - Throws: `WireError.unreadable`, `.malformed`.
     mutating func add(_ name: String) throws {
@@ -64,7 +64,7 @@ struct SubscriptionMatch: Sendable {
         }
     }
 
-    /// A channel that a group holds. A group may hold presence channels, too.
+    /// Adds a channel of a group. A group may also hold presence channels.
     mutating func add(_ channel: String, of group: String) {
         let isPresence = group.hasSuffix(String.presenceSuffix) || channel.hasSuffix(String.presenceSuffix)
         let name = ExactText(channel.withoutPresence)
@@ -73,20 +73,20 @@ struct SubscriptionMatch: Sendable {
         if !isPresence { follow(threadOf: channel) }
     }
 
-    /// What is said in a thread is natively said in its message's channel.
+    /// The replies of a thread are stored in the channel of its message.
     private mutating func follow(threadOf channel: String) {
         if let thread = MappedThread(channel) { parents.names.insert(ExactText(thread.parent)) }
     }
 
-    /// Leaves out what is said in a channel until then.
+    /// Withholds the events of a channel before `end`.
     mutating func withhold(_ channel: String, until end: Timetoken) { withheld[ExactText(channel)] = end }
 
     private func side(of name: String) -> WritableKeyPath<Self, Side> {
         name.hasSuffix(String.presenceSuffix) ? \.presence : \.messages
     }
 
-    /// Nil for an event that is none of the subscriber's, and for one in a channel whose name reads like presence: clients
-    /// take the items of such a channel for presence, and break.
+    /// Returns the place of an event. Nil for an event that the subscriber does not follow, and for one in a channel
+    /// whose name looks like a presence channel: clients would take its events for presence and fail.
     func place(of event: Event) -> Place? {
         let channel = event.channel.name
         if isWithheld(channel, at: event.timetoken) { return nil }
@@ -109,11 +109,12 @@ struct SubscriptionMatch: Sendable {
         }
     }
 
-    /// Every channel of which anything is wanted.
+    /// Every channel of which any event is wanted.
     func channels(in app: AppID) -> ChannelSet {
         var channels = ChannelSet(app: app)
         channels.hearsEchoes = true
-        // Most name channels alone: these share one table with the selection, for as long as the subscriber waits.
+        // Most subscribers name only plain channels. Their selection then shares one table with `messages` while they
+        // wait.
         channels.names = messages.names
         if !presence.names.isEmpty { channels.names.formUnion(presence.names) }
         if !parents.names.isEmpty { channels.names.formUnion(parents.names) }

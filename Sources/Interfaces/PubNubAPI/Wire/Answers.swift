@@ -3,7 +3,9 @@ import HTTPServer
 import JSON
 
 extension Response {
-    /// An answer of this wire.
+    /// A JSON response of the PubNub API.
+    ///
+    /// - Parameter retryAfter: true to send `Retry-After: 1`.
     static func wire(_ body: [UInt8], status: Int = 200, retryAfter: Bool = false) -> Response {
         Response(
             status: status,
@@ -18,7 +20,7 @@ extension Response {
 }
 
 extension JSONWriter {
-    /// `{"t":"<17 digits>","r":1}`: a position and its region, of which there is one.
+    /// Prints `{"t":"<17 digits>","r":1}`: a position and its region. There is only one region.
     mutating func position(_ timetoken: Timetoken) {
         beginObject()
         let digits = timetoken.description

@@ -1,8 +1,9 @@
-/// A name as a key of history's answer, or in an address: percent-encoded, but for the unreserved characters (RFC 3986, 2.3).
+/// Percent-encodes a name for a key in a history response or a URL. Unreserved characters stay as they are (RFC 3986,
+/// 2.3).
 enum PercentName {
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// - Parameter sparesTilde: false where a signature is made, which encodes it too.
+    /// - Parameter sparesTilde: false for a signature, which encodes the tilde as well.
     static func encode(_ name: String, sparesTilde: Bool = true) -> String {
         var output: [UInt8] = []
         for byte in name.utf8 {

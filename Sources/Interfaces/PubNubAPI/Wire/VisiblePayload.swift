@@ -2,20 +2,20 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// What this wire's readers see of an event (`events.md` 5, *And back*); nil for one they do not see.
+/// An event as PubNub readers see it. The initializer returns nil for an event that they do not see.
 struct VisiblePayload {
-    /// The envelope's `e`; none for messages.
+    /// The member `e` of the envelope; nil for messages.
     var kind: Int?
-    /// `d`
+    /// The member `d`.
     var payload: JSONText
-    /// `cmt`
+    /// The member `cmt`.
     var label: String?
-    /// `i`
+    /// The member `i`.
     var user: String?
-    /// `u`
+    /// The member `u`.
     var meta: JSONText?
 
-    /// What became of records and messages reaches every subscriber, whatever its filter says.
+    /// True for changes of records and messages, which reach every subscriber regardless of its filter.
     var isNeverFiltered: Bool { kind == Self.record || kind == Self.action }
 
     init?(_ event: Event) {
@@ -55,12 +55,12 @@ struct VisiblePayload {
         }
     }
 
-    /// Whether they see it; for most without making what they see.
+    /// True when PubNub readers see the event. Most events are decided without building the payload.
     static func shows(_ event: Event) -> Bool {
         showsAtOnce(event) || VisiblePayload(event) != nil
     }
 
-    /// Whether it is of those that are always seen.
+    /// True for an event of a type that PubNub readers always see.
     static func showsAtOnce(_ event: Event) -> Bool {
         if let wire = event.draft.wire, !ObjectPayload.isRecordChange(event) { return wire != .null }
         return event.type == BuiltInTypes.messageCreated || event.type == BuiltInTypes.signalSent
@@ -79,7 +79,7 @@ struct VisiblePayload {
     /// Types that Chat SDKs send as signals.
     private static let signals: Set<String> = ["typing.started", "typing.stopped", "receipt.read"]
 
-    /// The user whose typing ended by itself: such an event has no user of its own.
+    /// The user whose typing state expired. Such an event has no `user` of its own.
     private static func typist(_ event: Event) -> String? {
         guard event.type == "typing.stopped", event.user == nil else { return nil }
         return (try? JSONDocument(event.data))?.root["user"]?["id"]?.string
@@ -90,7 +90,7 @@ struct VisiblePayload {
     static let action = 3
     static let file = 4
 
-    /// A type of an app's own is shown as the label, if it could be one.
+    /// The label of an event. An app's own event type is shown as the label, if it is a valid one.
     private static func label(of event: Event) -> String? {
         let isOwn = !BuiltInTypes.isReserved(event.type) && event.type != BuiltInTypes.custom
         let label = isOwn ? event.type : event.customType
@@ -99,14 +99,14 @@ struct VisiblePayload {
 
     // MARK: Messages
 
-    /// Whether a message was made from a text, and not from a payload in the form of this wire: an object with a text and
-    /// without a type.
+    /// True for a message of the native API: an object with a `text` and without a `type`. Others have a payload in
+    /// PubNub's format.
     static func isNativeText(_ data: JSONText) -> Bool {
         guard let text = data.rawMember("text"), text.bytes.first == UInt8(ascii: "\"") else { return false }
         return data.rawMember("type") == nil
     }
 
-    /// The text in its sender's spelling, as the Chat SDKs write one.
+    /// The original text in the message format of the Chat SDKs.
     private static func textPayload(_ data: JSONText) -> JSONText {
         JSONText(capacity: data.count + 40) { writer in
             writer.beginObject()
@@ -118,7 +118,7 @@ struct VisiblePayload {
     }
 }
 
-// MARK: - Events of the chat that came another way
+// MARK: - Chat events from other APIs
 
 extension VisiblePayload {
     private static func chatEvent(_ event: Event) -> VisiblePayload? {
@@ -137,7 +137,7 @@ extension VisiblePayload {
         }
     }
 
-    /// The members of the payload, each from one of the data's.
+    /// A payload whose members are copied from the event's data, each from the path in `source`.
     private static func shown(
         _ type: String, kind: Int? = nil, _ event: Event, _ members: [(name: String, source: [String])]
     ) -> VisiblePayload {
@@ -150,7 +150,7 @@ extension VisiblePayload {
         }
     }
 
-    /// The text stands in the message; where a client reported it, beside.
+    /// The reported text is in the message; in a report from a PubNub client, it is a member of its own.
     private static func report(_ event: Event) -> VisiblePayload {
         let data = (try? JSONDocument(event.data))?.root
         let said = data?["message"]?["data"]
@@ -171,7 +171,8 @@ extension VisiblePayload {
         ("autoModerationId", ["auto_moderation_id"]),
     ]
 
-    /// Nil on the invitation's own channel, which gets the event too: that one is none of this wire's.
+    /// Returns nil on the channel that the invitation is for. That channel also gets the event, but not in the PubNub
+    /// API.
     private static func invitation(_ event: Event) -> VisiblePayload? {
         let channel = event.data.rawMember("channel")
         guard let id = channel?.rawMember("id"), id != JSONText(string: event.channel.name) else { return nil }
@@ -182,7 +183,7 @@ extension VisiblePayload {
         }
     }
 
-    /// A message in a thread is on the thread's channel to this wire's readers.
+    /// PubNub readers see a message in a thread on the thread's own channel.
     private static func mention(_ event: Event) -> VisiblePayload {
         let message = (try? JSONDocument(event.data))?.root["message"]
         let (channel, root) = (message?["channel"]?.string ?? "", message?["thread_of"]?.string)
@@ -195,7 +196,7 @@ extension VisiblePayload {
         }
     }
 
-    /// Only on the channels where readers wait for it: the user's, and the moderation channel beside it.
+    /// Shown only where clients expect it: on the user's channel, and on the user's moderation channel.
     private static func restriction(_ event: Event) -> VisiblePayload? {
         guard let user = WireNames.user(ofModeration: event.channel.name),
             let text = event.data.rawMember("restriction"), text.rawMember("user") == JSONText(string: user),
@@ -214,7 +215,7 @@ extension VisiblePayload {
 }
 
 extension JSONText {
-    /// The metadata of a reply as its sender wrote it; nil for none.
+    /// The metadata of a reply as its sender wrote it, without the reference to the thread; nil if there was none.
     fileprivate var withoutThread: JSONText? {
         let members = (rawMembers() ?? []).filter { $0.name != MessageLinks.threadName }
         guard !members.isEmpty else { return nil }
@@ -229,8 +230,8 @@ extension JSONText {
     }
 }
 
-/// A `custom_message_type`: 3 to 50 letters, digits, `-` and `_`, beginning with a letter or a digit, but not with the
-/// prefix that is kept for the service itself (`pubnub-wire.md` 2.2).
+/// A `custom_message_type`: 3 to 50 letters, digits, `-` and `_`, starting with a letter or a digit. The prefixes `pn_`
+/// and `pn-` are reserved for the service.
 enum Label {
     static func isLabel(_ text: String) -> Bool {
         let bytes = text.utf8
@@ -245,28 +246,29 @@ enum Label {
     }
 }
 
-/// The names that the Chat SDKs give channels of their own (`pubnub-wire.md` 21).
+/// Names that the Chat SDKs give to their internal channels.
 enum WireNames {
     static let moderationPrefix = "PUBNUB_INTERNAL_MODERATION_"
     static let userModerationPrefix = "PUBNUB_INTERNAL_MODERATION."
     private static let oldModeration = "PUBNUB_INTERNAL_ADMIN_CHANNEL"
 
-    /// Whether reports about a channel are published here.
+    /// True for a channel on which reports about another channel are published.
     static func isModeration(_ channel: String) -> Bool {
         channel == oldModeration || channel.hasPrefix(moderationPrefix)
     }
 
-    /// Whom a restriction on this channel concerns: newer clients tell a channel beside the user's, older ones the user's.
+    /// The user whose restriction is announced on this channel. Newer clients use a moderation channel of the user,
+    /// older ones the user's own channel.
     static func user(ofModeration channel: String) -> String? {
         guard channel.hasPrefix(userModerationPrefix) else { return channel }
         let user = channel.dropFirst(userModerationPrefix.count)
         return user.isEmpty ? nil : String(user)
     }
 
-    /// The channel whose moderation channel this is; the name itself for any other.
+    /// The channel to which this moderation channel belongs; the name itself for any other channel.
     static func channel(ofModeration name: String) -> String { moderated(on: name) ?? name }
 
-    /// The channel whose moderation channel this is; nil for any other.
+    /// The channel to which this moderation channel belongs; nil for any other channel.
     static func moderated(on name: String) -> String? {
         name.hasPrefix(moderationPrefix) && name.count > moderationPrefix.count
             ? String(name.dropFirst(moderationPrefix.count)) : nil

@@ -3,12 +3,14 @@ import ChatModel
 import HTTPServer
 import Signing
 
-/// A request as this wire writes them: what matters stands in segments of the path and in the query.
+/// A request to the PubNub API. Its parameters are in path segments and in the query.
 struct WireRequest: Sendable {
     let request: Request
-    /// What let it in, where its app demands tokens: nil for a signed one, which may do everything.
+    /// The token that authorized the request, in an app that requires tokens. Nil for a signed request, which may do
+    /// everything.
     var token: AccessToken?
-    /// Raw: split first, decoded by who reads one, so that a slash or a comma inside a name survives.
+    /// Still percent-encoded: the path is split first, and each segment is decoded when it is read, so that a slash or
+    /// a comma in a name survives.
     private let segments: [Substring.UTF8View.SubSequence]
 
     init(_ request: Request) throws(WireError) {
@@ -18,25 +20,28 @@ struct WireRequest: Sendable {
 
     var body: [UInt8] { request.body.bytes }
 
-    /// Whether a list may show it this name: where tokens are demanded, it must be granted.
+    /// True when a list may include this name. In an app that requires tokens, the token must grant it.
     func mayRead(_ kind: ResourceKind, _ name: String) -> Bool { token?.allows(.read, kind, name) ?? true }
 
     // MARK: The path
 
-    /// A decoded segment; nil for one that cannot be decoded, or is not there.
+    /// A decoded path segment; nil when it is absent or cannot be decoded.
     func segment(_ index: Int) -> String? {
         index < segments.count ? PercentText.decode(Array(segments[index])) : nil
     }
 
-    /// All that follows, slashes included: a client may send them as they are.
+    /// The decoded rest of the path, including slashes, which clients may send unescaped.
     func rest(from index: Int) -> String? {
         guard index < segments.count else { return "" }
         return PercentText.decode(Array(segments[index...].joined(separator: [UInt8(ascii: "/")])))
     }
 
-    /// A list of names: split at its commas before its items are decoded. A lone comma is an empty list.
+    /// A list of names in a path segment, without repeats. The segment is split at commas before its items are decoded;
+    /// a lone comma is an empty list.
     ///
-    /// A comma that was escaped stays in its item, where no name may have one.
+    /// An escaped comma stays in its item, where it makes the name invalid.
+    ///
+    /// - Throws: `WireError.unreadable` for an item that cannot be decoded.
     func names(_ index: Int) throws(WireError) -> [String] {
         guard index < segments.count else { return [] }
         var names: [String] = []
@@ -49,7 +54,7 @@ struct WireRequest: Sendable {
 
     // MARK: The query
 
-    /// A parameter; the last one where it is there twice. Nil when it is empty.
+    /// The value of a query parameter; the last one if it repeats. Nil when it is absent or empty.
     subscript(name: String) -> String? {
         request.query.items.last { $0.name == name && !$0.value.isEmpty }?.value
     }
@@ -59,19 +64,19 @@ struct WireRequest: Sendable {
         return ["1", "true", "True", "TRUE"].contains(text)
     }
 
-    /// - Throws: `unreadable` for what is no timetoken.
+    /// - Throws: `WireError.unreadable` for a value that is not a timetoken.
     func timetoken(_ name: String) throws(WireError) -> Timetoken? {
         guard let text = self[name] else { return nil }
         guard let value = Timetoken(wire: text) else { throw .unreadable }
         return value
     }
 
-    /// A list of names in the query, where it was decoded already.
+    /// A list of names in the query, without repeats. The query is already decoded.
     func list(_ name: String) -> [String] {
         (self[name]?.split(separator: ",").map(String.init) ?? []).withoutRepeats
     }
 
-    /// Who acts: a claim, as far as no access token says more.
+    /// The acting user. This is only a claim unless an access token confirms it.
     func user() throws(ChatError) -> String? {
         guard let user = self["uuid"], user.contains(where: { $0 != " " }) else { return nil }
         try Names.check(user: user)
@@ -80,7 +85,7 @@ struct WireRequest: Sendable {
 }
 
 extension Timetoken {
-    /// Up to 20 digits; what is beyond every position is the last one.
+    /// Reads up to 20 digits. A number above the largest timetoken becomes the largest one.
     init?(wire text: String) {
         guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -88,35 +93,35 @@ extension Timetoken {
         self = min(UInt64(text).map { Timetoken($0) } ?? .distantFuture, .distantFuture)
     }
 
-    /// The position right before, for bounds that include theirs.
+    /// The preceding position, which turns an exclusive bound into an inclusive one.
     var before: Timetoken { Timetoken(rawValue - min(rawValue, 1)) }
-    /// The position right behind.
+    /// The following position.
     var after: Timetoken { min(Timetoken(rawValue &+ 1), .distantFuture) }
 }
 
 extension [String] {
-    /// Each once, in the order of their first occurrence.
+    /// The distinct elements, in the order of their first occurrence.
     var withoutRepeats: [String] {
         var seen: Set<ExactText> = []
         return filter { seen.insert(ExactText($0)).inserted }
     }
 }
 
-/// An app as its keys name it: the subscribe key stands in every path (`pubnub-wire.md` 2.1).
+/// An app, identified by the subscribe key in the path.
 struct Keyset: Sendable {
     let record: AppRecord
 
     var app: AppID { record.id }
 
-    /// Who comes with the keys: they read, write and delete, as long as no access tokens narrow that. They name no user;
-    /// whom a request names is a claim.
+    /// The caller for requests with the app's keys, which may read, write and delete unless access tokens restrict
+    /// that. The keys identify no user; the user that a request names is only a claim.
     var caller: Caller {
         var caller = Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read, .manage])
         caller.meters = record.meters
         return caller
     }
 
-    /// - Throws: `invalidSubscribeKey`.
+    /// - Throws: `WireError.invalidSubscribeKey` for an absent or unknown key.
     init(_ subscribeKey: String?, _ service: ChatService) throws(WireError) {
         guard let app = subscribeKey.flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             throw .invalidSubscribeKey
@@ -124,15 +129,16 @@ struct Keyset: Sendable {
         record = app
     }
 
-    /// - Throws: `invalidKey` for another app's publish key.
+    /// - Throws: `WireError.invalidKey` unless this is the app's publish key.
     func demand(publishKey: String?) throws(WireError) {
         guard let publishKey, ExactText(publishKey) == ExactText(record.publishKey) else { throw .invalidKey }
     }
 }
 
 extension Keyset {
-    /// Who comes to do something to a message: a token lets its holder do it as a user, to whom others' messages are not
-    /// their own. The keys alone, a signature and a token that lets its holder manage the channel stand above that.
+    /// The caller for changes of a message. With a token, the caller acts as a user, who may not change the messages of
+    /// others. Callers with only the keys, with a signature, or with a token that may manage the channel are not
+    /// limited in this way.
     func caller(of request: WireRequest, in channel: String) -> Caller {
         guard let token = request.token, !token.allows(.manage, .channel, channel) else { return caller }
         return Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read])
@@ -142,7 +148,7 @@ extension Keyset {
 extension PubNubAPI {
     func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {
         var chat = service.chat(for: keyset.caller, cause: request.request.id)
-        // Clients of this wire judge by the action that deleted it.
+        // PubNub clients recognize a deleted message by the action that deleted it.
         chat.showsDeletedTexts = true
         return chat
     }
