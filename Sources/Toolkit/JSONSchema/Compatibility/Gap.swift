@@ -1,19 +1,20 @@
 import JSON
 
-/// A keyword of the wide side that is not implied.
+/// A keyword of the wide side that the narrow side does not imply.
 struct Gap {
     let pointer: String
     let text: String
-    /// Whole values, or parts still to be built in, that satisfy the narrow side and perhaps not the keyword.
+    /// Complete values, or parts that still have to be embedded, which satisfy the narrow side and may violate the
+    /// keyword.
     var samples: [JSONText]
-    /// Noted, but taken for compatible.
+    /// True for a difference that is reported but counts as compatible.
     var isTolerated = false
 
     static let sampleLimit = 12
 }
 
 extension Inclusion {
-    /// Notes that the narrow side does not imply a keyword. Always false, for the caller to return.
+    /// Records that the narrow side does not imply a keyword. Always returns false, so that the caller can return it.
     mutating func gap(
         _ wide: RuleRef, _ suffix: String, narrower: String, wider: String, _ samples: [JSONText]
     ) -> Bool {
@@ -22,7 +23,7 @@ extension Inclusion {
         return false
     }
 
-    /// Notes that the comparison cannot tell. Always false.
+    /// Records that the comparison is undecided. Always returns false.
     mutating func miss(_ wide: RuleRef, _ suffix: String, _ text: String, samples: [JSONText]) -> Bool {
         note(Gap(pointer: pair.pointer(wide, suffix), text: text, samples: Array(samples.prefix(Gap.sampleLimit))))
         return false
@@ -32,7 +33,7 @@ extension Inclusion {
         if gaps.count < Self.gapLimit { gaps.append(gap) }
     }
 
-    /// Asks about a part of the value; the samples of new gaps are built into whole values.
+    /// Checks a part of the value. Embeds the samples of new gaps in complete values.
     mutating func descend(
         _ question: (inout Inclusion) -> Bool, building whole: (inout Inclusion, JSONText) -> JSONText?
     ) -> Bool {
@@ -46,9 +47,9 @@ extension Inclusion {
     }
 }
 
-/// Words for what changed.
+/// Texts that describe changes.
 enum ChangeText {
-    /// A few values, each cut to a length that fits into a sentence.
+    /// The first four values, each truncated to a length that fits into a sentence.
     static func list(_ texts: [JSONText]) -> String {
         let shown = texts.prefix(4).map { $0.description.quotable }.joined(separator: ", ")
         return texts.count > 4 ? shown + ", …" : shown

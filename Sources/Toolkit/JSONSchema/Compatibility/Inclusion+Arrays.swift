@@ -38,9 +38,9 @@ extension Inclusion {
         }
     }
 
-    /// How many elements there can be at most.
+    /// The largest possible number of elements; an upper bound.
     mutating func longest(_ part: ValueConstraints) -> Int {
-        // Beyond this nobody writes a tuple; saying more elements than there can be is safe.
+        // Tuples of more elements do not occur in practice. A result that is too large is safe.
         for index in 0...min(part.prefixLength, 1_000) where index < part.maxItems {
             let children = part.children(at: index)
             if !children.isEmpty, isEmpty(facts(of: children), depth: 1) { return index }
@@ -63,7 +63,8 @@ extension Inclusion {
         return holds
     }
 
-    /// Elements from `after` on: each one that the narrow side tells apart, and the first of those that are alike.
+    /// Checks the elements from `after` on: each one that the narrow side distinguishes, and the first of those it
+    /// treats alike.
     private mutating func impliesRest(
         _ part: ValueConstraints, _ rule: RuleRef, _ after: Int, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -105,14 +106,14 @@ extension Inclusion {
         for row in part.contains where row.minimum >= minimum {
             if attempt({ $0.includes([row.rule], in: rule) }).holds { return true }
         }
-        // Or each element that there must be does.
+        // Alternatively, each mandatory element satisfies the rule.
         guard part.minItems >= minimum else { return false }
         return (0...part.prefixLength).prefix(100).allSatisfy { index in
             attempt { $0.includes(part.children(at: index), in: rule) }.holds
         } && part.prefixLength < 100
     }
 
-    /// What the narrow side counts is at least what the wide side counts.
+    /// True when every element that the narrow side counts is one that the wide side counts.
     private mutating func covers(_ counted: RuleRef, _ rule: RuleRef) -> Bool {
         attempt { $0.includes([rule], in: counted) }.holds
     }

@@ -1,8 +1,8 @@
 import JSON
 
 extension Inclusion {
-    /// The ways in which open branches can be taken. Past a few dozen the branches are left out instead, which only makes
-    /// more values of it.
+    /// All combinations of open branches. Above 48 the remaining branches are omitted, which only enlarges the set of
+    /// values.
     mutating func branches(of facts: ValueConstraints) -> [ValueConstraints] {
         var done: [ValueConstraints] = []
         var open = [facts]
@@ -44,14 +44,14 @@ extension Inclusion {
 
     // MARK: - Emptiness
 
-    /// Whether certainly no value is described.
+    /// True when certainly no value satisfies the constraints.
     mutating func isEmpty(_ facts: ValueConstraints, depth: Int = 2) -> Bool {
         if facts.isNothing { return true }
         if depth > 0, facts.values == nil, facts.kinds.subtracting(hollow(facts, depth)).isEmpty { return true }
         return facts.nots.contains { isCovered(facts, by: $0) }
     }
 
-    /// The kinds of which there is no value because a part of it cannot be.
+    /// The kinds without a value, because a required part of such a value cannot exist.
     private mutating func hollow(_ facts: ValueConstraints, _ depth: Int) -> KindSet {
         var hollow: KindSet = []
         if facts.kinds.contains(.object) {
@@ -65,7 +65,7 @@ extension Inclusion {
         return hollow
     }
 
-    /// Whether all values satisfy a rule that they are known not to satisfy.
+    /// True when all values satisfy a rule that they are known to violate.
     private mutating func isCovered(_ facts: ValueConstraints, by denied: RuleRef) -> Bool {
         if facts.rules.contains(where: { areSame($0, denied) }) { return true }
         guard spend(), facts.nots.count <= 16 else { return false }
@@ -77,7 +77,7 @@ extension Inclusion {
 
     // MARK: - The wide side
 
-    /// The values of one kind that the facts describe satisfy one of the rules.
+    /// True when the values of one kind satisfy one of the rules.
     mutating func impliesAny(_ part: ValueConstraints, _ rules: [Rule.ID], _ keyword: String, _ wide: RuleRef) -> Bool {
         var samples: [JSONText] = []
         for rule in rules {
@@ -85,7 +85,8 @@ extension Inclusion {
             if holds { return true }
             samples += found
         }
-        // Shown by a value that no branch takes; those of single branches may be taken by others.
+        // Only a value that no branch accepts proves the gap. The samples of single branches may be accepted by other
+        // branches.
         return gap(
             wide, "/" + keyword, narrower: "its branches do not cover all that was accepted",
             wider: "its branches accept more now", samples + self.samples(of: part))

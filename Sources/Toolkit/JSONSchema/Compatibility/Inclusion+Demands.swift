@@ -1,7 +1,7 @@
 import JSON
 
 extension Inclusion {
-    /// Whether the values of one kind that the facts describe satisfy one keyword of the rule `wide`.
+    /// True when the values of one kind satisfy one keyword of the rule `wide`.
     mutating func implies(
         _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -41,7 +41,7 @@ extension Inclusion {
             samples(of: part.restricted(to: refused)))
     }
 
-    /// What cannot be listed is no list.
+    /// Constraints without a list of values never imply `enum` or `const`.
     private mutating func impliesValues(
         _ part: ValueConstraints, _ values: [JSONValue], _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -137,7 +137,7 @@ extension Inclusion {
 }
 
 extension ValueConstraints {
-    /// Whether all numbers that are left lie in the range, whichever way they are written.
+    /// True when all numbers of this range are in the other one, in whichever form they are written.
     func range(isInside wide: NumberRange) -> Bool {
         let integers = !kinds.contains(.written) || range.lowest >= wide.lowest && range.highest <= wide.highest
         let isWithoutDoubles = kinds.isDisjoint(with: [.integral, .fraction])
@@ -146,7 +146,7 @@ extension ValueConstraints {
 }
 
 extension Format {
-    /// Inclusions that follow from the grammars.
+    /// True for inclusions that follow from the grammars of the formats.
     func isIncluded(in other: Format) -> Bool {
         switch (self, other) {
         case (.uri, .uriReference), (.uri, .iri), (.uri, .iriReference), (.uriReference, .iriReference),

@@ -1,7 +1,7 @@
 import JSON
 
 extension Inclusion {
-    /// What the presence of a member demands.
+    /// Checks the keywords that depend on the presence of a member.
     mutating func impliesDependents(
         _ part: ValueConstraints, _ demand: KeywordRequirement, _ keyword: String, _ wide: RuleRef
     ) -> Bool {
@@ -44,7 +44,7 @@ extension Inclusion {
         return holds
     }
 
-    /// The objects that have a member, with what follows from that.
+    /// The constraints of objects that have this member, with the consequences of its presence.
     mutating func having(_ name: Name, _ part: ValueConstraints) -> ValueConstraints {
         var facts = part
         facts.require([name])
@@ -57,7 +57,7 @@ extension Inclusion {
         return adding(facts.dependentRules.filter { present.contains($0.name) }.map(\.rule), to: facts)
     }
 
-    /// Every name satisfies the rule.
+    /// True when every member name satisfies the rule.
     mutating func impliesNames(_ part: ValueConstraints, _ rule: RuleRef, _ wide: RuleRef) -> Bool {
         if attempt({ $0.includes(part.propertyNames, kinds: .string, in: rule) }).holds { return true }
         var isSure = part.objects.contains { table in

@@ -69,7 +69,7 @@ extension Inclusion {
 
     // MARK: - Members
 
-    /// The member of that name, where there is one, satisfies the rule.
+    /// True when the member of that name, if present, satisfies the rule.
     private mutating func impliesMember(_ part: ValueConstraints, _ name: Name, _ rule: RuleRef) -> Bool {
         let children = part.children(named: name)
         if pair.isTrivial(rule) { return true }
@@ -93,7 +93,7 @@ extension Inclusion {
         note(Gap(pointer: pair.pointer(rule), text: text, samples: [], isTolerated: true))
     }
 
-    /// Every member whose name matches the pattern satisfies the rule.
+    /// True when every member whose name matches the pattern satisfies the rule.
     private mutating func impliesMatching(_ part: ValueConstraints, _ pattern: TextPattern, _ rule: RuleRef) -> Bool {
         if pair.isTrivial(rule) { return true }
         var names = part.knownNames.filter { pattern.matches($0.bytes) != false }
@@ -103,7 +103,7 @@ extension Inclusion {
         return impliesEach(part, names, rule) && impliesUnnamed(part, matching: pattern, excluded: [], rule, "", rule)
     }
 
-    /// Every member that is neither named nor matched by the wide side's tables satisfies the rule.
+    /// True when every member that the tables of the wide side neither name nor match satisfies the rule.
     private mutating func impliesOthers(
         _ part: ValueConstraints, _ rule: RuleRef, _ names: Set<Name>, _ patterns: [TextPattern], _ keyword: String,
         _ wide: RuleRef
@@ -124,7 +124,7 @@ extension Inclusion {
 
     static let inventedNames = ["other", "another", "x", "X-1", "_", "0"].map { Name($0) }
 
-    /// The same where no other member may be: said of the members, not of the schema `false`.
+    /// As above, when no other member is permitted. Reports the members instead of the schema `false`.
     private mutating func refuses(
         _ part: ValueConstraints, _ known: [Name], _ invented: [Name], _ patterns: [TextPattern], _ rule: RuleRef,
         _ keyword: String, _ wide: RuleRef
@@ -167,8 +167,8 @@ extension Inclusion {
         return holds
     }
 
-    /// Members that nobody names: in each table of the narrow side either some pattern matches or the rule for the others
-    /// applies, and every combination of these must satisfy the rule.
+    /// Checks members that no schema names. In each table of the narrow side either some pattern matches or the rule
+    /// for other members applies, and every combination of these must satisfy the rule.
     private mutating func impliesUnnamed(
         _ part: ValueConstraints, matching pattern: TextPattern?, excluded: [TextPattern], _ rule: RuleRef,
         _ suffix: String,
@@ -194,14 +194,14 @@ extension Inclusion {
                 }
                 options += possible.map { row in row.rule.map { [$0] } ?? [] }
             }
-            // Knowing nothing of the member is always true of it.
+            // Without any knowledge of the member the check remains sound.
             if combinations.count * options.count > 32 { return [[]] }
             combinations = combinations.flatMap { begun in options.map { begun + $0 } }
         }
         return combinations.map { Set($0).sorted() }
     }
 
-    /// How many members there can be at most, where names are listed.
+    /// The largest possible number of members, when all permitted names are listed; otherwise nil.
     private mutating func mostMembers(_ part: ValueConstraints) -> Int? {
         var least: Int?
         for table in part.objects where table.patterns.isEmpty {

@@ -1,9 +1,9 @@
 import JSON
 
-/// Making values up. Nothing here must be right: what is made is tried on both versions before anyone hears of it. It
-/// only has to be right often, and never large.
+/// Creates sample values. They need not be correct, because each is tried on both versions before it is reported. They
+/// should be correct often, and always small.
 extension Inclusion {
-    /// A few values that the facts describe, of each kind.
+    /// A few values of each kind that are meant to satisfy the constraints.
     mutating func samples(of facts: ValueConstraints, breadth: Int = 4) -> [JSONText] {
         guard needsSamples, samplingDepth < Self.samplingLimit, spend() else { return [] }
         samplingDepth += 1
@@ -21,7 +21,7 @@ extension Inclusion {
     }
 
     private static let sampledKinds: [KindSet] = [.string, .integer, .fraction, .boolean, .null, .array, .object]
-    /// Required members inside required members.
+    /// Largest nesting of required members in a sample.
     private static let samplingLimit = 12
     static let sampleBytes = 64 * 1024
 
@@ -40,7 +40,7 @@ extension Inclusion {
         }
     }
 
-    /// Whether the rules behind the facts do not refuse it.
+    /// True unless one of the rules rejects the value.
     private mutating func isPlausible(_ text: JSONText, _ part: ValueConstraints) -> Bool {
         guard let document = try? JSONDocument(text.bytes) else { return false }
         return part.rules.allSatisfy { holds(document.root, $0) != false }
@@ -53,7 +53,7 @@ extension Inclusion {
 
     // MARK: - Objects
 
-    /// The smallest, and with each member that may be left out.
+    /// The smallest object, and one object for each optional member.
     private mutating func objects(_ part: ValueConstraints, _ breadth: Int) -> [JSONText] {
         var made = [object(part)]
         for name in part.knownNames.prefix(breadth > 1 ? 24 : 0) where !part.required.contains(name) {
@@ -69,7 +69,7 @@ extension Inclusion {
         return made.compactMap(\.self)
     }
 
-    /// An object with the required members and these; a member without a value gets one.
+    /// An object with the required members and the given ones. Creates values for members without one.
     mutating func object(
         _ part: ValueConstraints, with given: [(name: Name, value: JSONText?)] = [], without: Set<Name> = [],
         count: Int = 0
@@ -101,7 +101,7 @@ extension Inclusion {
         }
     }
 
-    /// What follows from the members that must be there.
+    /// Adds the consequences of the required members to the constraints.
     private mutating func having(_ part: ValueConstraints) -> ValueConstraints {
         part.required.first.map { having($0, part) } ?? part
     }
@@ -116,7 +116,7 @@ extension Inclusion {
         return made.compactMap(\.self)
     }
 
-    /// An array of the smallest size, with these elements where they belong.
+    /// The shortest possible array with the given elements at their positions.
     mutating func array(_ part: ValueConstraints, with given: [Int: JSONText] = [:], count: Int = 0) -> JSONText? {
         guard needsSamples else { return nil }
         var wanted: [RuleRef?] = []
@@ -155,7 +155,7 @@ extension Inclusion {
 
     // MARK: - Searching
 
-    /// Values of the whole schema, for when no gap has shown itself in one of its own.
+    /// Values of the whole schema, for a comparison in which no gap has provided a witness.
     mutating func variety(of rules: [RuleRef]) -> [JSONText] {
         refill()
         return samples(of: facts(of: rules), breadth: 16)

@@ -1,6 +1,6 @@
 import JSON
 
-/// Numbers and strings made up.
+/// Creates sample numbers and strings.
 extension Inclusion {
     // MARK: - Numbers
 
@@ -22,7 +22,7 @@ extension Inclusion {
         }
     }
 
-    /// Numbers at the ends of the range, at its steps, and near what the wide side asks for.
+    /// Numbers at the ends of the range, at its steps, and near the bounds of the wide side.
     func numbers(_ part: ValueConstraints, near hints: [Number] = []) -> [JSONText] {
         guard needsSamples else { return [] }
         var candidates: [Number] = []
@@ -43,7 +43,7 @@ extension Inclusion {
 
     // MARK: - Strings
 
-    /// Strings of about these lengths that have the formats and match the patterns, as far as that can be arranged.
+    /// Strings of about these lengths that have the formats and match the patterns, as far as possible.
     func strings(_ part: ValueConstraints, lengths: [Int]) -> [JSONText] {
         guard needsSamples else { return [] }
         var begun: [[UInt8]] = part.patterns.first.map { $0.examples(count: 6) } ?? []
@@ -104,7 +104,7 @@ extension Number {
         }
     }
 
-    /// Some multiples of a step that lie at the low end of a range, or around zero.
+    /// Some multiples of a divisor at the lower end of a range, or around zero.
     fileprivate func multiples(from range: NumberRange) -> [Number] {
         switch self {
         case .integer(let step):
@@ -122,6 +122,6 @@ extension Number {
 }
 
 extension KindSet {
-    /// Whether a number of this sort may be among the kinds.
+    /// True when this set includes the kind of the number.
     fileprivate func holds(_ number: Number) -> Bool { !isDisjoint(with: number.isWhole ? .integer : .fraction) }
 }

@@ -1,32 +1,33 @@
 import JSON
 
-/// Proves that whatever satisfies some rules satisfies another rule, or collects the gaps.
+/// Proves that every value that satisfies some rules also satisfies another rule, or collects the gaps.
 ///
-/// The narrow side is a set of rules (all of them hold), gathered into `ValueConstraints`; the wide side is one rule, taken apart
-/// keyword by keyword, since to satisfy it is to satisfy each. Disjunctions of the narrow side are split, those of the
-/// wide side tried. Whatever is not proved is a gap with values that might show it.
+/// The narrow side is a set of rules, which all hold, merged into `ValueConstraints`. The wide side is one rule,
+/// checked keyword by keyword, because satisfying a rule means satisfying each keyword. Disjunctions of the narrow side
+/// are split; those of the wide side are tried. Everything that is not proved becomes a gap, with values that may
+/// demonstrate it.
 struct Inclusion {
     let pair: VersionPair
-    /// In which direction the versions are compared: whether a gap means that something became narrower or wider.
+    /// The direction of the comparison, which decides whether a gap means that something became narrower or wider.
     let direction: SchemaComparison.Direction
     let isLenient: Bool
     private(set) var equality: RuleEquality
     var gaps: [Gap] = []
 
     private var proved: Set<Question> = []
-    /// The questions in `proved` in the order they came, the open ones among them.
+    /// The questions in `proved` in the order in which they were asked, including open ones.
     private var trail: [Question] = []
     private var depth = 0
     private var trials = 0
     private var steps = Self.stepLimit
-    /// How deep the making of a sample is.
+    /// The current nesting of sample creation.
     var samplingDepth = 0
 
-    /// What one direction of a comparison may cost: rules that are gathered, compared or tried on a value.
+    /// The budget of one direction: rules that are merged, compared or tried on a value.
     private static let stepLimit = 400_000
-    /// Nested questions; keeps the deepest within a stack of 512 KiB.
+    /// Largest nesting of questions, which keeps the stack below 512 KiB.
     private static let depthLimit = 80
-    /// Questions remembered.
+    /// Most questions kept in `proved`.
     private static let memoLimit = 20_000
     static let gapLimit = 200
 
@@ -43,7 +44,7 @@ struct Inclusion {
         equality = RuleEquality(pair)
     }
 
-    /// Whether a value of these kinds that satisfies all of `narrow` certainly satisfies `wide`.
+    /// True when every value of these kinds that satisfies all of `narrow` certainly satisfies `wide`.
     mutating func includes(_ narrow: [RuleRef], kinds: KindSet = .all, in wide: RuleRef) -> Bool {
         if pair.isTrivial(wide) || narrow.contains(where: { areSame($0, wide) }) { return true }
         let question = Question(narrow: narrow, kinds: kinds, wide: wide)
@@ -51,8 +52,8 @@ struct Inclusion {
         guard spend(), depth < Self.depthLimit, proved.count < Self.memoLimit else {
             return miss(wide, "", "is too large to compare", samples: [])
         }
-        // Met again inside itself it holds: every way back leads through a member or an element, so this is an induction
-        // over the size of the value.
+        // A question that recurs inside itself is assumed to hold. Every cycle leads through a member or an element, so
+        // this is an induction over the size of the value.
         let mark = trail.count
         proved.insert(question)
         trail.append(question)
@@ -60,7 +61,7 @@ struct Inclusion {
         let holds = covers(facts(of: narrow, kinds: kinds), wide)
         depth -= 1
         if !holds {
-            // What was proved meanwhile may have leaned on it.
+            // Proofs made in the meantime may depend on the failed assumption.
             for question in trail[mark...] { proved.remove(question) }
             trail.removeSubrange(mark...)
         }
@@ -78,7 +79,7 @@ struct Inclusion {
     mutating func adding(_ rules: [RuleRef], to facts: ValueConstraints) -> ValueConstraints {
         var facts = facts
         facts.take(rules, pair)
-        // Also what was there already is copied.
+        // The existing constraints are copied as well, which costs steps.
         steps -= 4 + facts.rules.count
         return facts
     }
@@ -87,7 +88,7 @@ struct Inclusion {
 
     private static let groups: [KindSet] = [.null, .boolean, .number, .string, .array, .object]
 
-    /// Whether all that the facts describe satisfies the rule.
+    /// True when every value that satisfies the constraints satisfies the rule.
     mutating func covers(_ facts: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard depth < Self.depthLimit else { return miss(wide, "", "is too deep to compare", samples: []) }
         depth += 1
@@ -113,7 +114,7 @@ struct Inclusion {
         return holds
     }
 
-    /// The same for facts about values of one kind.
+    /// As above, for constraints on values of one kind.
     private mutating func satisfies(_ part: ValueConstraints, _ wide: RuleRef) -> Bool {
         guard spend() else { return miss(wide, "", "is too large to compare", samples: []) }
         let rule = pair.rule(wide)
@@ -132,7 +133,7 @@ struct Inclusion {
         return holds
     }
 
-    /// Values that can be listed are looked at one by one.
+    /// Checks listed values one by one.
     private mutating func lists(
         _ values: [JSONValue], _ part: ValueConstraints, _ check: Check, _ wide: RuleRef
     ) -> Bool {
@@ -157,12 +158,12 @@ struct Inclusion {
             wide, "/" + check.keyword, narrower: "no longer takes \(names)", wider: "takes \(names) now", texts)
     }
 
-    /// Whether a listed value satisfies the rest of what is known; it does as long as nothing says otherwise.
+    /// True unless one of the rules rejects the listed value.
     private mutating func belongs(_ value: JSONValue, to part: ValueConstraints) -> Bool {
         part.rules.allSatisfy { holds(value, $0) != false }
     }
 
-    /// Whether a value satisfies a rule, as far as the budget allows to tell.
+    /// Evaluates a rule on a value; nil when the budget does not suffice.
     mutating func holds(_ value: JSONValue, _ ref: RuleRef) -> Bool? {
         var satisfaction = ValueCheck(pair, steps: min(steps, Self.stepsPerValue))
         defer { steps -= satisfaction.taken }
@@ -179,13 +180,13 @@ struct Inclusion {
 
     // MARK: - Bounds
 
-    /// Takes a step; false when there are none left.
+    /// Uses one step. Returns false when none are left.
     mutating func spend() -> Bool {
         steps -= 4
         return steps > 0
     }
 
-    /// Steps for a last search after the proof may have used all of them.
+    /// Adds steps for a final search, after the proof may have used all of them.
     mutating func refill() { steps = max(steps, Self.stepLimit / 4) }
 
     mutating func areSame(_ left: RuleRef, _ right: RuleRef) -> Bool { equality.areSame(left, right) }
@@ -194,13 +195,13 @@ struct Inclusion {
         equality.areSame(left, one, right, other)
     }
 
-    /// Inside an attempt the first gap is enough.
+    /// True inside an attempt, where the first gap is enough.
     var isTrying: Bool { trials > 0 }
 
-    /// Inside attempts of attempts nobody hears of samples any more.
+    /// False inside nested attempts, whose samples are discarded.
     var needsSamples: Bool { trials <= 1 && steps > 0 }
 
-    /// Asks without leaving gaps behind; gives the values that might show them.
+    /// Checks a question without recording gaps. Returns the values that may demonstrate them.
     mutating func attempt(_ question: (inout Inclusion) -> Bool) -> (holds: Bool, samples: [JSONText]) {
         let mark = gaps.count
         trials += 1

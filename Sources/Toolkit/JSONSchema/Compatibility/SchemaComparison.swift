@@ -1,52 +1,53 @@
 public import JSON
 
-/// What changed between two versions of a schema, and whom it breaks.
+/// The differences between two versions of a schema, and the readers that they break.
 ///
-/// *Backward* means that the new version accepts whatever the old one accepted; *forward* is the reverse. Either is a
-/// question of inclusion, which has no general answer, so there are three: yes, no with a witness, unknown. A yes is
-/// proved; a witness has been tried on both versions; everything else is unknown.
+/// *Backward* compatible means that the new version accepts every value that the old one accepted; *forward* compatible
+/// is the reverse. Both are questions of inclusion, which cannot always be decided, so there are three results: yes, no
+/// with a witness, and unknown. A yes is proved, a witness has been tried on both versions, and everything else is
+/// unknown.
 ///
-/// The proof (`Inclusion`) walks the rules of both versions, kind by kind of value; references are followed as they are
-/// met, and a pair that is met again inside itself is taken to hold, which is sound because the walk has gone deeper into
-/// the value meanwhile.
+/// The proof (`Inclusion`) walks the rules of both versions separately for each kind of value and follows references as
+/// they occur. A pair of rules that recurs inside itself is assumed to hold. This is sound because the walk has gone
+/// deeper into the value in between.
 public struct SchemaComparison: Sendable {
-    /// What is asked.
+    /// The directions to compare.
     public enum Mode: String, Sendable, CaseIterable { case backward, forward, full }
 
-    /// Whom a change breaks: `backward`, readers with the new version of old data; `forward`, readers with the old
-    /// version of new data.
+    /// The readers that a change breaks: `backward`, readers that use the new version on old data; `forward`, readers
+    /// that use the old version on new data.
     public enum Direction: String, Sendable, CaseIterable { case backward, forward }
 
-    /// The answer.
+    /// The result of a comparison.
     public enum Compatibility: Sendable, Equatable {
         case yes
-        /// One version accepts the witness, the other refuses it.
+        /// One version accepts the witness and the other rejects it.
         case no(witness: JSONText)
         case unknown
     }
 
     /// One place where the versions differ in what they accept.
     public struct Change: Sendable, Equatable {
-        /// Where in the schema: `#/properties/a/minimum`. In the new version for what became narrower, in the old one for
-        /// what became wider or was dropped; a place in another document has its URI in front.
+        /// The location in the schema, as in `#/properties/a/minimum`: in the new version for what became narrower, in
+        /// the old one for what became wider or was removed. A location in another document starts with its URI.
         public var pointer: String
-        /// What changed, in a few words.
+        /// A short description of the change.
         public var change: String
-        /// Whom it certainly breaks: there is a witness.
+        /// The directions that the change certainly breaks, as a witness shows.
         public var breaks: [Direction]
-        /// Whom it may break: neither a proof nor a witness was found.
+        /// The directions that the change may break, with neither a proof nor a witness.
         public var undecided: [Direction]
     }
 
     public let verdict: Compatibility
-    /// In the order of the schemas, what became narrower first. Bounded; changes that alter nothing about what is
-    /// accepted (titles, examples, order) are not listed.
+    /// The changes in the order of the schemas, narrower ones first. Their number is limited. Changes that do not
+    /// affect what is accepted (titles, examples, order) are not listed.
     public let changes: [Change]
 
-    /// Compares two schemas read with the same options.
+    /// Compares two schemas that were compiled with the same options.
     ///
-    /// - Parameter isLenient: a member that one version declares as optional and the other, being open, does not mention
-    ///   counts as compatible, although data of the other may hold something else under that name.
+    /// - Parameter isLenient: true to count as compatible a member that one version declares as optional and the other,
+    ///   being open, does not mention. Data of the other version may hold a different value under that name.
     public init(old: Schema, new: Schema, mode: Mode, isLenient: Bool = false) {
         let pair = VersionPair(old: old, new: new)
         let findings = Direction.allCases.map { Finding(pair, $0, isLenient: isLenient) }
@@ -60,7 +61,7 @@ public struct SchemaComparison: Sendable {
 
     /// Compiles and compares two schema documents.
     ///
-    /// - Throws: when one of them is no schema.
+    /// - Throws: `SchemaError` when one of them is not a valid schema.
     public init(
         old: JSONDocument, new: JSONDocument, mode: Mode, options: SchemaOptions = SchemaOptions(),
         isLenient: Bool = false
@@ -79,7 +80,7 @@ public struct SchemaComparison: Sendable {
         }
     }
 
-    /// One change for each place, whichever direction noticed it.
+    /// Merges the changes of both directions, so that each location has one.
     private static func merged(_ findings: [Finding]) -> [Change] {
         var changes: [Change] = []
         var known: [String: Int] = [:]
@@ -97,7 +98,7 @@ public struct SchemaComparison: Sendable {
     }
 }
 
-/// One direction of a comparison: the inclusion, its gaps, and the witnesses that were tried.
+/// The result of one direction of a comparison: its verdict, and its changes with tried witnesses.
 struct Finding {
     let compatibility: SchemaComparison.Compatibility
     let changes: [SchemaComparison.Change]
@@ -128,14 +129,14 @@ struct Finding {
     }
 }
 
-/// Tries a value on both versions.
+/// Checks whether a value is a witness.
 private struct WitnessCheck {
     let accepting: Schema
     let refusing: Schema
 
-    /// Only what both evaluators say counts: an exhausted budget is no verdict.
+    /// True when one version accepts the value and the other rejects it. An exhausted budget is not a verdict.
     func succeeds(_ text: JSONText) -> Bool {
-        // What was made up may still be something that the parser refuses; then it proves nothing.
+        // A created sample may be rejected by the parser, and then proves nothing.
         guard let document = try? JSONDocument(text.bytes) else { return false }
         var scratch = Scratch()
         return accepting.verdict(on: document.root, scratch: &scratch) == .valid

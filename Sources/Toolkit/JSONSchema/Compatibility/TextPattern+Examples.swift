@@ -1,6 +1,6 @@
-/// Texts that match, made from the pattern's tree.
+/// Creates matching texts from the pattern's syntax tree.
 extension TextPattern {
-    /// Up to `count` texts, about `length` characters long where repeats allow it.
+    /// Returns up to `count` matching texts, about `length` characters long where repetitions permit it.
     func examples(count: Int, length: Int = 0) -> [[UInt8]] {
         guard let root else { return [] }
         var texts: [[UInt8]] = []
@@ -16,7 +16,7 @@ extension TextPattern {
     }
 }
 
-/// Walks a pattern once and writes down what it meets; each variant takes other branches and members.
+/// Walks a pattern once and writes a matching text. Each variant takes other branches and class members.
 private struct ExampleMaker {
     let variant: Int
     var text: [UInt8] = []
@@ -64,7 +64,7 @@ private struct ExampleMaker {
 }
 
 extension Format {
-    /// A text of each format, and one in another style where there is one.
+    /// A text in this format, and one in a different notation if the format has one.
     var examples: [[UInt8]] {
         let texts: [String] =
             switch self {

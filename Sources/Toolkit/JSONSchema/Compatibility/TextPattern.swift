@@ -1,12 +1,12 @@
-/// A pattern as the comparison sees it: what it matches, and what is plain about it.
+/// A pattern as schema comparison uses it, with its simple form if it has one.
 struct TextPattern {
     let source: Name
     private let pattern: Pattern
     private let form: Form
-    /// Nil when it does not parse, which the compiler has ruled out.
+    /// The syntax tree; nil for an invalid pattern, which the compiler has already rejected.
     let root: Pattern.Node?
 
-    /// The shapes whose inclusions are decided.
+    /// The forms of patterns between which inclusion can be decided.
     private enum Form: Equatable {
         case always
         case words([[UInt8]])
@@ -30,7 +30,7 @@ struct TextPattern {
         }
     }
 
-    /// Nil when the search did not end within its budget.
+    /// Returns nil when the search exceeded its budget.
     func matches(_ text: [UInt8]) -> Bool? {
         var steps = Self.steps
         switch text.withUnsafeBufferPointer({ pattern.matches($0, steps: &steps) }) {
@@ -40,10 +40,10 @@ struct TextPattern {
         }
     }
 
-    /// The only texts that match, where these are few.
+    /// All matching texts, when there are few; otherwise nil.
     var words: [[UInt8]]? { if case .words(let words) = form { words } else { nil } }
 
-    /// Whether every text that matches this pattern certainly matches the other one.
+    /// True when every text that matches this pattern certainly matches the other one.
     func isIncluded(in other: TextPattern) -> Bool {
         if source == other.source || other.form == .always { return true }
         switch (form, other.form) {
@@ -82,7 +82,7 @@ struct TextPattern {
         }
     }
 
-    /// Nothing but repeats that may be left out: somewhere in every text there is an empty stretch.
+    /// True for a sequence of optional repetitions, which matches an empty section of every text.
     private static func isAnything(_ nodes: ArraySlice<Pattern.Node>) -> Bool {
         nodes.allSatisfy { node in
             if case .loop(let repetition, _) = node { repetition.least == 0 } else { false }

@@ -1,16 +1,16 @@
 import JSON
 
-/// Whether one value satisfies one rule: what an inclusion asks about values that can be listed.
+/// Evaluates one rule on one value, for inclusions with listed values.
 ///
-/// Slow and plain, straight from the rules; the evaluator proper runs whole plans only. Nil where the answer would depend
-/// on what was evaluated (`unevaluated*`), or took too long.
+/// Works directly on the rules and is slow; the real evaluator only runs whole plans. The result is nil when it would
+/// depend on evaluated parts (`unevaluated*`), or takes too many steps.
 struct ValueCheck {
     private let pair: VersionPair
     private var steps: Int
     private let limit: Int
     private var depth = 0
 
-    /// Rules inside each other; keeps the deepest within a stack of 512 KiB.
+    /// Largest nesting of rules, which keeps the stack below 512 KiB.
     private static let depthLimit = 150
 
     init(_ pair: VersionPair, steps: Int) {
@@ -19,7 +19,7 @@ struct ValueCheck {
         limit = steps
     }
 
-    /// Steps that were needed.
+    /// The number of steps used.
     var taken: Int { limit - steps }
 
     mutating func holds(_ value: JSONValue, _ ref: RuleRef) -> Bool? {
@@ -32,7 +32,7 @@ struct ValueCheck {
         return Self.all(rule.checks.indices) { holds(value, rule.checks[$0].demand, of: ref) }
     }
 
-    /// One keyword of the rule `ref`.
+    /// Evaluates one keyword of the rule `ref`.
     mutating func holds(_ value: JSONValue, _ demand: KeywordRequirement, of ref: RuleRef) -> Bool? {
         switch demand {
         case .kinds(let kinds): return !KindSet(of: value).isDisjoint(with: kinds)
@@ -83,7 +83,7 @@ struct ValueCheck {
         case .maxLength(let count): return text.unicodeScalars.count <= count
         case .pattern(let id): return pair[side].texts[id].matches(Array(text.utf8))
         case .format(let format): return Array(text.utf8).withUnsafeBufferPointer(format.accepts)
-        // Nobody lists values for the sake of their encoding.
+        // Undecided: listed values with content keywords are too rare to support.
         case .content: return nil
         default: return true
         }

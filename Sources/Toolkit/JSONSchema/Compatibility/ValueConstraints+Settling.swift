@@ -1,7 +1,7 @@
 import JSON
 
 extension ValueConstraints {
-    /// Draws the plain conclusions: which kinds are left, and how narrow the numbers really are.
+    /// Derives the simple consequences: the remaining kinds and the effective range of numbers.
     mutating func settle() {
         if steps.contains(where: \.isWhole) { kinds.subtract(.fraction) }
         tightenRange()
@@ -18,7 +18,7 @@ extension ValueConstraints {
         if kinds.isEmpty || values?.isEmpty == true { isNothing = true }
     }
 
-    /// Integers begin and end at integers, and at multiples of what divides them.
+    /// Moves the ends of an integer range to integers, and to multiples of the divisor.
     private mutating func tightenRange() {
         guard !kinds.contains(.fraction) else { return }
         if range.low.isFinite { range.require(atLeast: .real(range.low.rounded(.up))) }
@@ -39,17 +39,17 @@ extension ValueConstraints {
         }
     }
 
-    /// A string that must be one of a pattern's words is one of few values.
+    /// Turns a pattern with few matching words into a list of values.
     private mutating func takeWords() {
         guard values == nil, kinds == .string, let words = patterns.lazy.compactMap(\.words).first else { return }
         let texts = words.map { JSONText(string: String(decoding: $0, as: UTF8.self)) }
         values = texts.compactMap { (try? JSONDocument($0.bytes))?.root }
     }
 
-    /// Integers in a range this narrow are looked at one by one.
+    /// Largest range whose integers are listed.
     private static let fewIntegers: Int64 = 64
 
-    /// The same with values listed where there are few: `null`, the booleans, a narrow range of integers.
+    /// These constraints with a list of values when there are few: `null`, the booleans, a narrow range of integers.
     func listed() -> ValueConstraints {
         guard values == nil, !isNothing else { return self }
         var texts: [String] = []
@@ -67,7 +67,7 @@ extension ValueConstraints {
     }
 
     private var fewIntegers: ClosedRange<Int64>? {
-        // Both ends of both forms: beyond 64 bits only doubles have integers.
+        // Checks both representations of both ends. Beyond 64 bits only doubles represent integers.
         guard range.low >= -0x1p53, range.high <= 0x1p53, range.lowest <= range.highest else { return nil }
         let (width, overflow) = range.highest.subtractingReportingOverflow(range.lowest)
         return !overflow && width <= Self.fewIntegers ? range.lowest...range.highest : nil
@@ -75,7 +75,7 @@ extension ValueConstraints {
 }
 
 extension Number {
-    /// Whether it has no fraction.
+    /// True when the number has no fraction.
     var isWhole: Bool {
         switch self {
         case .integer: true

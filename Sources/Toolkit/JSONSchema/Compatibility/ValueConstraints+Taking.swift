@@ -1,7 +1,7 @@
 import JSON
 
 extension ValueConstraints {
-    /// Takes rules in, with what they refer to. Ends because no rule applies itself to the same value.
+    /// Adds rules and the rules they refer to. Terminates because no rule applies itself to the same value.
     mutating func take(_ refs: [RuleRef], _ pair: VersionPair) {
         var waiting = refs
         while let ref = waiting.popLast() {
@@ -75,14 +75,14 @@ extension ValueConstraints {
         for name in names where known.insert(name).inserted { required.append(name) }
     }
 
-    /// Keeps the values that both lists hold.
+    /// Keeps the values that are in both lists.
     private mutating func restrict(to list: [JSONValue]) {
         guard let values else { return self.values = list }
         let set = ValueSet(list)
         self.values = values.filter(set.contains)
     }
 
-    /// Notes that the value does not satisfy the rule; where that is only about kinds, these are gone.
+    /// Records that the value violates the rule. For a rule that is only about kinds, removes these kinds.
     mutating func deny(_ ref: RuleRef, _ pair: VersionPair) {
         let checks = pair.rule(ref).checks
         if checks.count == 1, !pair.rule(ref).isFalse, case .kinds(let refused) = checks[0].demand {
@@ -121,7 +121,7 @@ extension ValueConstraints {
         if hasElements { arrays.append(elements) }
     }
 
-    /// Where what is evaluated does not depend on the value, `unevaluatedProperties` is one more closed table.
+    /// Treats `unevaluatedProperties` as another closed table when the evaluated members do not depend on the value.
     private mutating func close(_ ref: RuleRef, _ others: RuleRef, _ pair: VersionPair) {
         guard let reach = pair[ref.side].reach(of: ref.id), !reach.allMembers else { return }
         var table = MemberTable()

@@ -1,15 +1,15 @@
 import JSON
 
-/// All that one value is known to satisfy at once, gathered from rules that may stand in both versions.
+/// All known constraints on one value, merged from rules of one or both versions.
 ///
-/// What stands on the narrow side of an inclusion: leaving a demand out only makes more values of it, so whatever this
-/// cannot hold is left out, and a proof stays a proof.
+/// They form the narrow side of an inclusion. Omitting a constraint only enlarges the set of values, so constraints
+/// that this type cannot represent are omitted, and a proof remains valid.
 struct ValueConstraints {
-    /// The rules that were taken in.
+    /// The merged rules.
     var rules: Set<RuleRef> = []
     var isNothing = false
     var kinds = KindSet.all
-    /// The only values there are; nil when they are not few.
+    /// All possible values, when there are few; otherwise nil.
     var values: [JSONValue]?
 
     var range = NumberRange()
@@ -23,7 +23,7 @@ struct ValueConstraints {
     var objects: [MemberTable] = []
     var minProperties = 0
     var maxProperties = Int.max
-    /// Without repetition.
+    /// The required names, without repeats.
     var required: [Name] = []
     var propertyNames: [RuleRef] = []
     var dependentNames: [(name: Name, needs: [Name])] = []
@@ -35,12 +35,12 @@ struct ValueConstraints {
     var isUnique = false
     var contains: [ContainsCheck] = []
 
-    /// Branches that are still open.
+    /// Choices between branches that have not been split yet.
     var choices: [Choice] = []
-    /// Rules that the value does not satisfy.
+    /// Rules that the value violates.
     var nots: [RuleRef] = []
 
-    /// `properties`, `patternProperties` and `additionalProperties` of one schema.
+    /// The keywords `properties`, `patternProperties` and `additionalProperties` of one schema.
     struct MemberTable {
         var names: [Name: RuleRef?] = [:]
         var order: [Name] = []
@@ -79,10 +79,10 @@ struct ValueConstraints {
     }
 }
 
-// MARK: - Looking
+// MARK: - Queries
 
 extension ValueConstraints {
-    /// Names that some rule mentions, in the order of the schemas.
+    /// The names that the rules mention, in the order of the schemas.
     var knownNames: [Name] {
         var seen: Set<Name> = []
         return (objects.flatMap(\.order) + required).filter { seen.insert($0).inserted }
@@ -90,7 +90,7 @@ extension ValueConstraints {
 
     func mentions(_ name: Name) -> Bool { required.contains(name) || objects.contains { $0.names[name] != nil } }
 
-    /// What the member of that name satisfies.
+    /// The rules that the member of that name satisfies.
     func children(named name: Name) -> [RuleRef] {
         var rules: Set<RuleRef> = []
         for table in objects {
@@ -100,7 +100,7 @@ extension ValueConstraints {
                 if let known { rules.insert(known) }
             }
             for row in table.patterns {
-                // Without an answer neither this rule nor the one for the others can be told to apply.
+                // Without a result, neither this rule nor the one for other members can be assumed to apply.
                 guard let matches = row.pattern.matches(name.bytes) else {
                     isCovered = true
                     continue
@@ -113,13 +113,13 @@ extension ValueConstraints {
         return rules.sorted()
     }
 
-    /// What the element at `index` satisfies.
+    /// The rules that the element at `index` satisfies.
     func children(at index: Int) -> [RuleRef] { Set(arrays.flatMap { $0.rules(at: index) }).sorted() }
 
-    /// From here on all elements are alike.
+    /// The position from which the same rules apply to all elements.
     var prefixLength: Int { arrays.map(\.length).max() ?? 0 }
 
-    /// The same value, known to be of these kinds.
+    /// These constraints, limited to values of these kinds.
     func restricted(to kinds: KindSet) -> ValueConstraints {
         var facts = self
         facts.kinds.formIntersection(kinds)

@@ -1,13 +1,14 @@
 import JSON
 
-/// Which of two versions something stands in.
+/// One of the two compared versions.
 enum Side: UInt8, Hashable, Comparable {
     case old, new
 
     static func < (left: Side, right: Side) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A rule of one of two versions. Sets of these may mix both: a condition of the new version narrows values of the old.
+/// A rule of one of two versions. A set may contain rules of both, because a condition of the new version can narrow
+/// values of the old one.
 struct RuleRef: Hashable, Comparable {
     let side: Side
     let id: Rule.ID
@@ -20,7 +21,7 @@ struct RuleRef: Hashable, Comparable {
     static func < (left: RuleRef, right: RuleRef) -> Bool { (left.side, left.id) < (right.side, right.id) }
 }
 
-/// Two versions side by side.
+/// The two versions of a comparison.
 struct VersionPair {
     private let old: VersionRules
     private let new: VersionRules
@@ -34,24 +35,25 @@ struct VersionPair {
 
     func rule(_ ref: RuleRef) -> Rule { self[ref.side].rules[ref.id] }
 
-    /// Whether everything satisfies the rule, as far as one look tells.
+    /// True when every value satisfies the rule, as far as its own keywords show.
     func isTrivial(_ ref: RuleRef) -> Bool {
         let rule = rule(ref)
         return !rule.isFalse && rule.checks.isEmpty
     }
 
-    /// Where the rule stands, for people.
+    /// The location of the rule, for messages.
     func pointer(_ ref: RuleRef, _ suffix: String = "") -> String {
         let version = self[ref.side]
         return version.index.display(version.index.subschemas[rule(ref).subschema].place) + suffix
     }
 }
 
-/// What the comparison reads of one version.
+/// The parts of one version that the comparison reads.
 struct VersionRules {
     let schema: Schema
     let texts: [TextPattern]
-    /// Which members each rule evaluates; nil when nothing in the schema asks, or nobody can say.
+    /// The members that each rule evaluates; nil when no keyword of the schema needs them, or they cannot be
+    /// determined.
     private let evaluated: Evaluated?
 
     var rules: [Rule] { schema.compiled.rules }
@@ -62,7 +64,8 @@ struct VersionRules {
         let compiled = schema.compiled
         texts = zip(compiled.patternSources, compiled.patterns).map(TextPattern.init)
         let asks = compiled.rules.contains { $0.checks.contains { $0.demand.isUnevaluated } }
-        // Both passed when the schema was compiled; should they run out of time now, the keywords stay undecided.
+        // Both steps succeeded when the schema was compiled. If they exceed the time limit now, these keywords stay
+        // undecided.
         evaluated =
             asks
             ? (try? Cycles.order(of: compiled.rules, compiled.index)).flatMap {
@@ -70,7 +73,7 @@ struct VersionRules {
             } : nil
     }
 
-    /// What stands beside an `unevaluated*` keyword of the rule, where that does not depend on the value.
+    /// The parts evaluated beside an `unevaluated*` keyword of the rule; nil when they depend on the value.
     func reach(of rule: Rule.ID) -> Evaluated.Reach? {
         guard let evaluated, !evaluated.needsMarks.contains(rule) else { return nil }
         return evaluated.certain[rule]

@@ -1,9 +1,10 @@
 import JSON
 
-/// All that one value must satisfy at once, gathered from a rule, its `allOf` and the references small enough to be taken
-/// in: bounds become one range, members of several `properties` one table.
+/// All requirements on one value, merged from a rule, its `allOf` and the small rules it refers to. Bounds become one
+/// range, and the members of several `properties` become one table.
 ///
-/// Exact for a verdict, since everything here is joined by *and*. The order of keywords is lost, which nobody can see.
+/// The verdict is exact, because all parts are joined by *and*. The order of keywords is lost, which has no visible
+/// effect.
 struct Conjunction {
     var isFalse = false
     var kinds = KindSet.all
@@ -31,11 +32,11 @@ struct Conjunction {
     var contains: [ContainsPart] = []
 
     var choices: [Choice] = []
-    /// Rules too large to be taken in, or run with marks.
+    /// Rules that are called because they are too large to merge, or are evaluated with marks.
     var calls: [Rule.ID] = []
     var regions: [Rule.ID] = []
 
-    /// `properties`, `patternProperties` and `additionalProperties` of one schema.
+    /// The keywords `properties`, `patternProperties` and `additionalProperties` of one schema.
     struct ObjectPart {
         var names: [(name: Name, rules: [Rule.ID])] = []
         var patterns: [(pattern: Int, rules: [Rule.ID])] = []
@@ -65,8 +66,7 @@ struct Conjunction {
 }
 
 extension Conjunction {
-    /// Takes a check in that names no rule for the same value, and none for members or elements.
-    /// False when it is of another sort.
+    /// Adds a requirement that refers to no other rule. Returns false for a requirement of another sort.
     mutating func take(plain demand: KeywordRequirement) -> Bool {
         switch demand {
         case .kinds(let allowed): kinds.formIntersection(allowed)
@@ -107,7 +107,7 @@ extension Conjunction {
         for name in names where known.insert(name).inserted { required.append(name) }
     }
 
-    /// Takes in what a rule says of members and elements; the checks that do are given in the order of the schema.
+    /// Adds the requirements of a rule on members and elements. `checks` has them in the order of the schema.
     mutating func takeChildren(of checks: [Check]) {
         var object = ObjectPart()
         var array = ArrayPart()

@@ -1,6 +1,6 @@
 import JSON
 
-/// Gathers a conjunction from rules and what they refer to.
+/// Builds a conjunction from rules and the rules they refer to.
 struct ConjunctionBuilder {
     let rules: [Rule]
     let shapes: Shapes
@@ -8,7 +8,7 @@ struct ConjunctionBuilder {
     private var seen: Set<Rule.ID> = []
     private var result = Conjunction()
 
-    /// References inside references beyond this are calls: gathering is recursive.
+    /// Largest nesting of merged references; deeper ones become calls, because building is recursive.
     private static let depth = 32
 
     init(rules: [Rule], shapes: Shapes, evaluated: Evaluated) {
@@ -22,7 +22,7 @@ struct ConjunctionBuilder {
         return result
     }
 
-    /// What a rule says by itself, leaving out what `isLeft` claims.
+    /// The requirements of a rule, except those that `isLeft` selects.
     mutating func gather(_ rule: Rule.ID, leaving isLeft: (KeywordRequirement) -> Bool) -> Conjunction {
         let checks = rules[rule].checks.filter { !isLeft($0.demand) }
         result.isFalse = rules[rule].isFalse
@@ -88,7 +88,7 @@ struct ConjunctionBuilder {
         }
     }
 
-    /// Everything evaluated is known: the rest is closed like `additionalProperties`.
+    /// Treats `unevaluatedProperties` like `additionalProperties`, because the evaluated members are known.
     private mutating func close(_ rule: Rule.ID, _ others: Rule.ID) {
         let reach = evaluated.certain[rule]
         guard !reach.allMembers else { return }

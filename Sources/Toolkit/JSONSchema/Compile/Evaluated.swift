@@ -1,7 +1,8 @@
-/// Which members and elements a rule evaluates: those it certainly does when it passes, and those it may.
+/// The members and elements that a rule evaluates: those it certainly evaluates when it passes, and those it may
+/// evaluate.
 ///
-/// Where both are the same for what stands beside an `unevaluated*` keyword, that keyword is a closed table like
-/// `additionalProperties`; marks at run time are needed only otherwise.
+/// When both are the same for the keywords beside an `unevaluated*` keyword, that keyword is a closed table like
+/// `additionalProperties`. Only otherwise are marks needed at run time.
 struct Evaluated {
     struct Reach {
         var allMembers = false
@@ -9,7 +10,7 @@ struct Evaluated {
         var patterns: Set<Int> = []
         var allElements = false
         var elements = 0
-        /// Elements that depend on what they hold (`contains`).
+        /// True when the evaluated elements depend on their values (`contains`).
         var someElements = false
 
         var isEmpty: Bool {
@@ -26,16 +27,16 @@ struct Evaluated {
         }
     }
 
-    /// Without the rule's own `unevaluated*`.
+    /// Evaluated parts without the rule's own `unevaluated*`.
     private(set) var certain: [Reach]
     private(set) var possible: [Reach]
-    /// With it.
+    /// Evaluated parts including the rule's own `unevaluated*`.
     private var certainOutside: [Reach]
     private var possibleOutside: [Reach]
     /// Rules whose `unevaluated*` depends on the value.
     private(set) var needsMarks: Set<Rule.ID> = []
 
-    /// Rules that evaluate nothing cost nothing here; most schemas have no `unevaluated*` at all and skip it.
+    /// Rules that evaluate nothing have no cost here. Most schemas have no `unevaluated*` and skip the analysis.
     init(_ rules: [Rule], order: [Rule.ID], clock: CompileClock) throws(SchemaError) {
         let nothing = [Reach](repeating: Reach(), count: rules.count)
         (certain, possible, certainOutside, possibleOutside) = (nothing, nothing, nothing, nothing)
@@ -46,7 +47,7 @@ struct Evaluated {
         }
     }
 
-    /// Whether a rule marks anything that an `unevaluated*` around it would see.
+    /// True when a rule marks anything that an enclosing `unevaluated*` sees.
     func contributes(_ rule: Rule.ID) -> Bool { !possibleOutside[rule].isEmpty }
 
     private mutating func add(_ rule: Rule.ID, _ checks: [Check]) {

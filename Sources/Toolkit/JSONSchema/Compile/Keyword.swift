@@ -1,4 +1,4 @@
-/// The keywords that mean something to the compiler. The raw value is the name in a schema.
+/// The keywords that the compiler knows. The raw value is the name in a schema.
 enum Keyword: String {
     case id, dollarID = "$id", schema = "$schema", anchor = "$anchor", dynamicAnchor = "$dynamicAnchor"
     case recursiveAnchor = "$recursiveAnchor"
@@ -19,9 +19,9 @@ enum Keyword: String {
 }
 
 extension Keyword {
-    /// Where a keyword's value holds schemas.
+    /// The places of schemas in a keyword's value.
     enum Position {
-        /// Nothing in it is a schema.
+        /// The value contains no schema.
         case none
         case schema
         case list
@@ -46,7 +46,7 @@ extension Keyword {
         }
     }
 
-    /// The dialects that know the keyword, oldest and newest.
+    /// The oldest and newest dialect with this keyword.
     var lifetime: ClosedRange<Dialect> {
         switch self {
         case .id: .draft04 ... .draft04
@@ -62,7 +62,7 @@ extension Keyword {
         }
     }
 
-    /// The vocabulary the keyword belongs to since 2019-09.
+    /// The vocabulary of the keyword; vocabularies exist since 2019-09.
     func vocabulary(in dialect: Dialect) -> Vocabularies {
         switch self {
         case .type, .enum, .const, .minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf, .minLength,

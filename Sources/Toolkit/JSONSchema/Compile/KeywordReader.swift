@@ -2,15 +2,15 @@ import JSON
 
 /// Reads the keywords of one schema object.
 ///
-/// Values of a wrong shape are refused here too: the metaschema does not look into places that only a reference makes
-/// schemas, and a metaschema of one's own may demand nothing.
+/// Also rejects values of a wrong type. The metaschema does not check places that are schemas only because a reference
+/// points to them, and a custom metaschema may check nothing.
 struct KeywordReader {
     let rule: Rule
     let value: JSONValue
     let scope: Scope
     let place: SchemaIndex.Place
 
-    /// What the keyword demands; nil when it demands nothing by itself.
+    /// The requirement of a keyword; nil when it requires nothing by itself.
     func demand(
         of keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {
@@ -41,7 +41,7 @@ struct KeywordReader {
         }
     }
 
-    /// The keywords that apply other schemas.
+    /// Reads the keywords that apply other schemas.
     private func applied(
         _ keyword: Keyword, _ value: JSONValue, _ builder: inout RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {
@@ -88,7 +88,7 @@ struct KeywordReader {
         return text
     }
 
-    /// A count may be written `2.0`; one past every size there is counts as the largest.
+    /// Reads a count, which may be written `2.0`. A count above every possible size becomes the largest integer.
     private func count(_ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> Int {
         guard let number = value.double, number >= 0, number == number.rounded() else {
             throw wrong(keyword, "a whole number of at least 0", builder)
@@ -119,7 +119,7 @@ struct KeywordReader {
     private func bound(
         _ keyword: Keyword, _ value: JSONValue, _ builder: RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {
-        // In draft-04 the exclusive forms are flags beside the bound.
+        // In draft-04 the exclusive forms are booleans beside the bound.
         if scope.dialect == .draft04, keyword == .exclusiveMinimum || keyword == .exclusiveMaximum { return nil }
         guard value.double != nil else { throw wrong(keyword, "a number", builder) }
         let isFlagged = scope.dialect == .draft04
@@ -143,7 +143,7 @@ struct KeywordReader {
         }
     }
 
-    /// Both keywords make one check, which stands at the first of them.
+    /// Both content keywords make one check, at the position of the first.
     private func content(_ keyword: Keyword, _ builder: RuleBuilder) -> KeywordRequirement? {
         guard builder.options.assertsContent else { return nil }
         let isBase64 = value["contentEncoding"]?.string == "base64"
@@ -160,7 +160,7 @@ struct KeywordReader {
     }
 
     private func required(_ value: JSONValue, _ builder: RuleBuilder) throws(SchemaError) -> KeywordRequirement? {
-        // Draft-03 put a boolean here; it means nothing since.
+        // Draft-03 had a boolean here, which has no meaning since.
         if value.kind == .boolean, scope.dialect == .draft04 { return nil }
         return .required(try names(.required, value, builder))
     }
@@ -246,7 +246,7 @@ struct KeywordReader {
             otherwise: value["else"] == nil ? nil : try builder.child("else", of: rule))
     }
 
-    /// The old form: each value is a list of names or a schema.
+    /// The old keyword `dependencies`, in which each value is a list of names or a schema.
     private func dependencies(
         _ value: JSONValue, _ builder: inout RuleBuilder
     ) throws(SchemaError) -> KeywordRequirement? {

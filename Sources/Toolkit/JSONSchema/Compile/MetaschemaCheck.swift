@@ -1,13 +1,13 @@
 import JSON
 
-/// Holds a schema against its metaschema with the same engine that will run it.
+/// Validates a schema against its metaschema, with the same evaluator that will run the schema.
 struct MetaschemaCheck {
     let options: SchemaOptions
 
-    /// Checks the first document of the index, each of its resources by the metaschema it names.
+    /// Validates the first document of the index; each of its resources against the metaschema it names.
     func check(_ index: SchemaIndex) throws(SchemaError) {
         let root = index.documents[0].json.root
-        // Resources with a `$schema` of their own are another metaschema's business.
+        // Resources with their own `$schema` are validated against that metaschema.
         let others = index.resources.filter { $0.root.document == 0 && !$0.root.pointer.isEmpty }.compactMap {
             resource in
             root.at(JSONPointer(resource.root.pointer) ?? JSONPointer(tokens: [])).flatMap { value in
@@ -35,7 +35,7 @@ struct MetaschemaCheck {
                 .limit, "holding the schema against its metaschema runs out of \(budget)", at: "#" + pointer)
         }
         var report = ReportOptions()
-        // What is found in the others is sorted out below, and may not push anything off the list.
+        // Violations in these resources are filtered out below, and must not displace others from the report.
         if !foreign.isEmpty { (report.limit, report.placeBytes) = (.max, .max) }
         let violations = metaschema.report(on: value, options: report).violations
         let problems = violations.filter { violation in
@@ -65,7 +65,7 @@ struct MetaschemaCheck {
 }
 
 extension Schema {
-    /// The metaschema of a dialect, compiled when it is first asked for.
+    /// The metaschema of a dialect, compiled on first use.
     static func metaschema(of dialect: Dialect) -> Schema {
         switch dialect {
         case .draft202012: draft202012
@@ -95,7 +95,7 @@ extension Schema {
 }
 
 extension SchemaLimits {
-    /// The limits of a metaschema: a schema is bounded before it is held against one, by its own limits.
+    /// The limits of a metaschema. A schema is checked against its own limits before it is validated.
     static func forSchemas(_ limits: SchemaLimits) -> SchemaLimits {
         var wide = limits
         wide.payloadBytes = .max

@@ -52,12 +52,13 @@ extension Planner {
     }
 }
 
-/// A member that each branch requires, with strings that no other branch lists: its value tells which branch can pass.
+/// A member that each branch requires, with strings that no other branch lists. Its value determines the only branch
+/// that can pass.
 struct Discriminator {
     let member: Name
-    /// For each branch.
+    /// The strings of each branch.
     let values: [[Name]]
-    /// Whether the branches ask nothing of the member but to be one of these.
+    /// True when the branches require nothing of the member except one of these strings.
     let isEnough: Bool
 
     init?(_ branches: [Rule.ID], _ planner: Planner) {
@@ -81,13 +82,13 @@ struct Discriminator {
         return nil
     }
 
-    /// What a member may be, and whether that is all that is asked of it.
+    /// The permitted strings of a member, and whether nothing else is required of it.
     private struct Strings {
         let names: [Name]
         let isAll: Bool
     }
 
-    /// The required members of a branch that take nothing but listed strings.
+    /// The required members of a branch that permit only listed strings.
     private static func strings(of branch: Rule.ID, _ planner: Planner) -> [Name: Strings] {
         let all = gathered([branch], planner)
         let required = Set(all.required)
@@ -111,15 +112,15 @@ struct Discriminator {
 }
 
 extension Conjunction {
-    /// Whether a string passes exactly when it is listed.
+    /// True when a string passes exactly if it is listed.
     fileprivate var onlyListsStrings: Bool {
         enums.count == 1 && kinds.contains(.string) && !isFalse && minLength == 0 && maxLength == .max
             && patterns.isEmpty && formats.isEmpty && contents.isEmpty && choices.isEmpty && calls.isEmpty
             && regions.isEmpty
     }
 
-    /// Without asking again what a switch on the member has found out. Only where one part speaks of the member: another's
-    /// demands have not been looked at.
+    /// The conjunction without the check that a switch on the member has already made. Used only when a single part
+    /// mentions the member, because the requirements of other parts have not been checked.
     func trusting(_ member: Name) -> Conjunction {
         var trusting = self
         let speaking = objects.indices.filter { part in objects[part].names.contains { $0.name == member } }
@@ -164,7 +165,7 @@ extension Planner {
 }
 
 extension Conjunction.ArrayPart {
-    /// What the part says of the element at a position.
+    /// The rules of this part for the element at a position.
     func rules(at position: Int) -> [Rule.ID] {
         if position < prefix.count { return [prefix[position]] }
         return position >= after ? rest.map { [$0] } ?? [] : []

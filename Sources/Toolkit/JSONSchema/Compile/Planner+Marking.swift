@@ -1,14 +1,14 @@
 extension Planner {
-    /// The rule as a part of what an `unevaluated*` around it looks at.
+    /// The instructions of a rule inside an `unevaluated*`, with marks.
     mutating func marked(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         if rules[rule].checks.contains(where: { $0.demand.isUnevaluated }) {
-            // Its own keyword sees only what is inside the rule; what it lets pass counts outside too.
+            // Its own `unevaluated*` sees only marks inside the rule. The parts that it accepts count outside as well.
             return [Instruction(.region, a: Int(program(.body(rule))), b: 1)]
         }
         return try checked(rule)
     }
 
-    /// The rule's checks, then what they left unevaluated.
+    /// The checks of a rule, followed by those of its unevaluated parts.
     mutating func body(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         var code = try checked(rule)
         for check in rules[rule].checks {

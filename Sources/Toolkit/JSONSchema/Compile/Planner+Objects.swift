@@ -29,7 +29,7 @@ extension Planner {
         return Instruction(.dependentRequired, a: text(name), b: first, c: needs.count)
     }
 
-    /// How many required names a table takes: one bit each.
+    /// Most required names in a table, one bit each.
     private static var bits: Int { 64 }
 
     private mutating func requireFurther(_ names: [Name], into code: inout [Instruction]) {
@@ -39,8 +39,8 @@ extension Planner {
         tables.lists += further
     }
 
-    /// Parts that one walk over the members can serve. Only a part with both patterns and `additional` must keep its
-    /// `additional` to itself.
+    /// Groups the parts that a single walk over the members can check. Only a part with both patterns and `additional`
+    /// needs a separate `additional`.
     private static func grouped(_ parts: [Conjunction.ObjectPart]) -> [[Conjunction.ObjectPart]] {
         var shared: [Conjunction.ObjectPart] = []
         var alone: [[Conjunction.ObjectPart]] = []
@@ -83,7 +83,7 @@ extension Planner {
         return result
     }
 
-    /// What each name known to some part must satisfy: patterns are matched against it now, once.
+    /// Combines the requirements for each name that some part knows. Patterns are matched against the names here, once.
     private func known(_ parts: [Conjunction.ObjectPart], _ required: [Name]) -> [Name] {
         var seen: Set<Name> = []
         return (parts.flatMap { $0.names.map(\.name) } + required).filter { seen.insert($0).inserted }
@@ -111,7 +111,7 @@ extension Planner {
         return members
     }
 
-    /// The rules a part has for a name, by itself and by its patterns; nil when neither knows the name.
+    /// The rules of a part for a name, by the name itself and by its patterns; nil when neither applies.
     private mutating func rules(
         for name: Name, in part: Conjunction.ObjectPart, _ named: [Name: [Rule.ID]]
     ) throws(SchemaError) -> [Rule.ID]? {
@@ -121,7 +121,7 @@ extension Planner {
     }
 
     private mutating func matches(_ pattern: Pattern, _ name: Name) throws(SchemaError) -> Bool {
-        // Every name meets every pattern: what one match may cost is not what all of them may.
+        // Every name is matched against every pattern, so a limit for a single match does not bound the total.
         if matching > 20_000 {
             try clock.check()
             matching = 0

@@ -1,7 +1,7 @@
 import JSON
 
 extension KindSet {
-    /// The one kind a value is of.
+    /// The kind of a value.
     init(of value: JSONValue) {
         switch value.kind {
         case .object: self = .object
@@ -18,9 +18,9 @@ extension KindSet {
 }
 
 extension Planner {
-    /// The instructions of a conjunction, cheapest first and those that descend last.
+    /// The instructions of a conjunction: the cheapest first, and those that descend into the value last.
     ///
-    /// `marking`: the conjunction is one rule's own, and its tables note what they evaluate.
+    /// - Parameter marking: true for the conjunction of a single rule whose tables mark what they evaluate.
     mutating func instructions(for given: Conjunction, marking: Bool = false) throws(SchemaError) -> [Instruction] {
         var all = given
         guard !all.isFalse, !all.kinds.isEmpty else { return [Instruction(.fail)] }
@@ -42,7 +42,7 @@ extension Planner {
 
     // MARK: - Kinds
 
-    /// The check of the kind, joined with the bounds of that kind where one instruction does both.
+    /// The check of the kind, combined with the bounds of that kind when one instruction does both.
     private mutating func first(_ all: inout Conjunction) -> Instruction? {
         switch all.kinds {
         case .all: return nil
@@ -58,7 +58,7 @@ extension Planner {
             all.range = nil
             return Instruction(.number, isTyped: true, a: number(range))
         case .object where all.hasObjectTable, .array where all.hasArrayTable:
-            // The table checks the kind itself.
+            // The table itself checks the kind.
             return nil
         default: break
         }
@@ -89,11 +89,12 @@ extension Planner {
 
     // MARK: - Listed values
 
-    /// `const` and `enum`; nil when no value is left. What follows needs to look at the listed kinds only.
+    /// The instructions of `const` and `enum`; nil when no value is left. Later instructions need to handle only the
+    /// listed kinds.
     private mutating func values(_ all: inout Conjunction) throws(SchemaError) -> [Instruction]? {
         let kinds = all.kinds
         var lists = all.enums.map { list in list.filter { !KindSet(of: $0).isDisjoint(with: kinds) } }
-        // Of several lists only what stands in all of them can pass.
+        // Only values that are in all lists can pass.
         let others = lists.dropFirst()
         var list = lists.removeFirst()
         if !others.isEmpty { list = try common(list, others) }
@@ -106,7 +107,7 @@ extension Planner {
         let first = tables.values.count
         tables.values += list.map(\.node)
         var code = [Instruction(.inValues, a: first, b: list.count)]
-        // `type: integer` beside numbers of both sorts: 1.0 stays, 1.5 was never listed.
+        // With `type: integer` and both kinds of numbers in the list, 1.0 stays and 1.5 is removed.
         if !all.kinds.isSuperset(of: list.reduce(KindSet()) { $0.union(KindSet(of: $1)) }) {
             code.insert(Instruction(kinds: all.kinds), at: 0)
         }

@@ -1,9 +1,9 @@
 import JSON
 
-/// Lowers rules to the programs and tables of a plan.
+/// Translates rules into the programs and tables of a plan.
 ///
-/// A program is made once for each set of rules that some value must satisfy together, whoever asks for it; so recursion
-/// is a call to a program that exists already.
+/// Each set of rules that a value must satisfy together gets one program, shared by all references to it. Recursion is
+/// therefore a call of an existing program.
 struct Planner {
     let rules: [Rule]
     let patterns: [Pattern]
@@ -13,25 +13,25 @@ struct Planner {
     let clock: CompileClock
 
     var tables = PlanTables()
-    /// First instruction of each program, filled in as they are written.
+    /// The first instruction of each program, filled in when the program is written.
     private var entries: [UInt32] = []
     private var ids: [Request: UInt32] = [:]
     private var queue: [Request] = []
     private var textFor: [Name: Int] = [:]
-    /// Work of patterns on names since the clock was last looked at.
+    /// Work of matching names against patterns since the clock was last checked.
     var matching = 0
 
-    /// A program that is asked for.
+    /// The identity of a requested program.
     enum Request: Hashable {
-        /// All of these rules, sorted.
+        /// All of these rules, in ascending order.
         case all([Rule.ID])
-        /// The rule, noting what it evaluates.
+        /// The rule, with marks of evaluated parts.
         case marked(Rule.ID)
-        /// The rule with its `unevaluated*` last, inside fresh marks.
+        /// The rule with its `unevaluated*` last, inside new marks.
         case body(Rule.ID)
-        /// The rule, of a value whose member of that name is known to hold what the rule lists for it.
+        /// The rule, for a value whose member of that name is known to have one of the strings that the rule lists.
         case told(Rule.ID, Name)
-        /// One of the rules, exactly one if `exclusive`, without telling them apart.
+        /// At least one of the rules, or exactly one if `exclusive`, without a discriminator.
         case choice([Rule.ID], exclusive: Bool)
     }
 
@@ -46,7 +46,7 @@ struct Planner {
         shapes = Shapes(rules, order: order)
     }
 
-    /// Writes the plan for rule 0; its program stands at `entry`.
+    /// Writes the plan for rule 0, whose program starts at `entry`.
     mutating func plan() throws(SchemaError) -> (plan: Plan, entry: UInt32) {
         var pass = Instruction(.pass)
         pass.isLast = true
@@ -81,7 +81,7 @@ struct Planner {
 
     // MARK: - Programs
 
-    /// The program that all of these rules make together.
+    /// The program for all of these rules together.
     mutating func program(_ rules: [Rule.ID]) -> UInt32 {
         let needed = Set(rules.map(shapes.target)).filter { !shapes.isTrivial($0) }
         if needed.isEmpty { return Programs.pass }
@@ -121,7 +121,7 @@ struct Planner {
 
     // MARK: - Linking
 
-    /// A program that only calls another is that other one.
+    /// Replaces a program that only calls another by that other program.
     private mutating func settleEntries() {
         func alias(_ id: UInt32) -> UInt32? {
             let first = tables.code[Int(entries[Int(id)])]
@@ -136,7 +136,7 @@ struct Planner {
         var final = entries
         for id in entries.indices {
             var at = UInt32(id)
-            // In-place cycles were refused, so this ends; the count is for safety.
+            // In-place cycles were rejected, so this terminates; the count is an additional safeguard.
             for _ in 0..<entries.count {
                 guard let next = alias(at), next != at else { break }
                 at = next
@@ -146,7 +146,7 @@ struct Planner {
         entries = final
     }
 
-    /// Replaces the numbers of programs by their first instructions.
+    /// Replaces program numbers by the offsets of their first instructions.
     private mutating func link() {
         func settle(_ program: inout UInt32) { program = entries[Int(program)] }
         for at in tables.code.indices {
@@ -185,14 +185,14 @@ struct Planner {
         return text
     }
 
-    /// A table of the members, with the multiplier that spreads them best: mostly without any collision.
+    /// A table of the members, with the hash multiplier that distributes them best, mostly without collisions.
     mutating func table(_ members: [(name: Name, slot: Slot)]) -> TextTable {
         var slots = members.map { member in
             var slot = member.slot
             slot.name = entry(member.name)
             return slot
         }
-        // The longest-looked-for arrangement is the same whatever order the schema has.
+        // Sorted, so that the result does not depend on the order of the schema.
         slots.sort { ($0.name.length, $0.name.words.first) < ($1.name.length, $1.name.words.first) }
         var table = TextTable()
         var bits: UInt64 = 1
@@ -211,7 +211,7 @@ struct Planner {
         return table
     }
 
-    /// Tries multipliers of a fixed sequence, and for small tables twice the room.
+    /// Tries the multipliers of a fixed sequence; for small tables also with twice the size.
     private static func spread(_ hashes: [UInt64], _ bits: UInt64) -> (multiplier: UInt64, bits: UInt64) {
         var best = (multiplier: UInt64(0x9E37_79B9_7F4A_7C15), bits: bits, collisions: Int.max)
         for extra in 0...(hashes.count <= 64 ? UInt64(2) : 0) {

@@ -1,25 +1,25 @@
 import JSON
 
-/// A subschema under one binding of the dynamic references, with every reference followed: what the plan is made of, and
-/// what the collecting evaluator walks.
+/// A subschema for one binding of dynamic references, with all references resolved. Plans are made from rules, and the
+/// violation collector walks them.
 struct Rule {
     typealias ID = Int
 
     let subschema: SchemaIndex.SubschemaID
     let binding: DynamicScope.ID
     var checks: [Check] = []
-    /// `true`, `false` or an object.
+    /// True for the schema `false`.
     var isFalse = false
 }
 
-/// One keyword at work.
+/// One keyword of a rule with its requirement.
 struct Check {
-    /// The keyword as it stands in the schema.
+    /// The keyword as written in the schema.
     let keyword: String
     let demand: KeywordRequirement
 }
 
-/// What a keyword demands.
+/// The requirement of a keyword.
 enum KeywordRequirement {
     case kinds(KindSet)
     case equals(JSONValue)
@@ -33,7 +33,7 @@ enum KeywordRequirement {
     case maxLength(Int)
     case pattern(Int)
     case format(Format)
-    /// base64 and JSON, as far as the schema says so.
+    /// Content in base64, JSON, or both.
     case content(base64: Bool, json: Bool)
 
     case minItems(Int)
@@ -42,7 +42,7 @@ enum KeywordRequirement {
     case prefix([Rule.ID])
     /// Every element from `after` on.
     case rest(Rule.ID, after: Int)
-    /// `marks`: whether what matches counts as evaluated, which it does since 2020-12.
+    /// `marks` is true when matching elements count as evaluated, as they do since 2020-12.
     case contains(Rule.ID, minimum: Int, maximum: Int, marks: Bool)
     case unevaluatedItems(Rule.ID)
 
@@ -51,12 +51,12 @@ enum KeywordRequirement {
     case required([Name])
     case properties([(name: Name, rule: Rule.ID)])
     case patternProperties([(pattern: Int, rule: Rule.ID)])
-    /// Members that are neither named nor matched beside it.
+    /// Members that the keywords beside it neither name nor match.
     case additional(Rule.ID, names: [Name], patterns: [Int])
     case propertyNames(Rule.ID)
     case dependentRequired([(name: Name, needs: [Name])])
     case dependentSchemas([(name: Name, rule: Rule.ID)])
-    /// The old keyword for both.
+    /// The old keyword for dependent names and schemas.
     case dependencies(needs: [(name: Name, needs: [Name])], schemas: [(name: Name, rule: Rule.ID)])
     case unevaluatedProperties(Rule.ID)
 
@@ -70,7 +70,7 @@ enum KeywordRequirement {
 }
 
 extension KeywordRequirement {
-    /// The rules applied to the same value.
+    /// The rules that apply to the same value.
     var inPlace: [Rule.ID] {
         switch self {
         case .reference(let rule), .not(let rule): [rule]
@@ -82,13 +82,15 @@ extension KeywordRequirement {
     }
 }
 
-/// Looks for rules that lead back to themselves on the same value: such a schema would never finish.
+/// Detects rules that lead back to themselves on the same value. Evaluation of such a schema would never terminate.
 enum Cycles {
     private enum Mark { case new, open, done }
 
-    /// The rules in an order in which each comes after all it applies to the same value.
+    /// Sorts the rules so that each comes after all rules it applies to the same value.
     ///
-    /// Depth first without recursion: a chain of references may be as long as the schema.
+    /// A depth-first search without recursion, because a chain of references may be as long as the schema.
+    ///
+    /// - Throws: `SchemaError` for a cycle.
     static func order(of rules: [Rule], _ index: SchemaIndex) throws(SchemaError) -> [Rule.ID] {
         var order: [Rule.ID] = []
         order.reserveCapacity(rules.count)

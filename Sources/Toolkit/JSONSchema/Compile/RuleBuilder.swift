@@ -1,7 +1,7 @@
 import Glibc
 import JSON
 
-/// Turns indexed subschemas into rules: every reference followed, every keyword read.
+/// Turns indexed subschemas into rules: resolves every reference and reads every keyword.
 struct RuleBuilder {
     var index: SchemaIndex
     private(set) var rules: [Rule] = []
@@ -26,7 +26,7 @@ struct RuleBuilder {
         self.clock = clock
     }
 
-    /// Builds the rule of `root` and all it leads to. The root's rule is number 0.
+    /// Builds the rule of `root`, which is number 0, and all rules it leads to.
     mutating func build(_ root: SchemaIndex.SubschemaID) throws(SchemaError) {
         try followEveryReference()
         _ = rule(for: root, from: DynamicScope.empty)
@@ -38,8 +38,8 @@ struct RuleBuilder {
         }
     }
 
-    /// Resolves each reference of the schema, also where no evaluation would get to, and notes what dynamic references
-    /// ask for before the first binding is made.
+    /// Resolves every reference of the schema, even those that no evaluation reaches. Collects the names that dynamic
+    /// references use, before the first binding is made.
     private mutating func followEveryReference() throws(SchemaError) {
         var next = 0
         while next < index.subschemas.count {
@@ -48,7 +48,7 @@ struct RuleBuilder {
             do throws(SchemaError) {
                 try noteReferences(of: next)
             } catch {
-                // In a document of the library only what is reached matters; `read` will find that.
+                // In a library document only reachable references matter; `read` will find those.
                 if place.document == 0 { throw error }
             }
             next += 1
@@ -81,7 +81,7 @@ struct RuleBuilder {
 
     // MARK: - Rules
 
-    /// The rule of a subschema entered from a place with that binding; made when it is asked for first.
+    /// The rule of a subschema that is entered from a place with that binding; created on first use.
     mutating func rule(for subschema: SchemaIndex.SubschemaID, from binding: DynamicScope.ID) -> Rule.ID {
         let entered = bindings.entering(index.subschemas[subschema].resource, of: index, from: binding)
         let key = Key(subschema: subschema, binding: entered)
@@ -91,7 +91,7 @@ struct RuleBuilder {
         return rules.count - 1
     }
 
-    /// The rule of the subschema at a place below a rule's own.
+    /// The rule of the subschema at a path below a rule's own schema.
     mutating func child(_ path: String, of rule: Rule) throws(SchemaError) -> Rule.ID {
         let parent = index.subschemas[rule.subschema].place
         let place = SchemaIndex.Place(document: parent.document, pointer: parent.pointer + "/" + path)
@@ -114,7 +114,7 @@ struct RuleBuilder {
             return rule
         }
         let reader = KeywordReader(rule: rule, value: schema.value, scope: scope, place: schema.place)
-        // What is evaluated is known only when everything else has been (2020-12 core 11).
+        // These keywords come last, because the evaluated parts are known only after all others (2020-12 core 11).
         var last: [Check] = []
         for member in schema.value.members ?? [] {
             guard let keyword = scope.keyword(member.name) else { continue }
@@ -135,13 +135,13 @@ struct RuleBuilder {
         Check(keyword: keyword.rawValue, demand: .reference(try target(keyword, text, rule)))
     }
 
-    /// Where a reference leads under the rule's binding.
+    /// The target of a reference under the rule's binding.
     mutating func target(_ keyword: Keyword, _ text: String, _ rule: Rule) throws(SchemaError) -> Rule.ID {
         let found = try index.resolve(text, from: rule.subschema)
         let resource = index.resources[index.subschemas[found.subschema].resource]
         switch keyword {
         case .dynamicRef:
-            // The dynamic scope counts only when the static target is itself a dynamic anchor of that name.
+            // The dynamic scope applies only when the static target is itself a dynamic anchor of that name.
             guard let anchor = found.anchor, resource.dynamicAnchors[anchor] == found.subschema,
                 let outermost = bindings.resource(for: Name(anchor), in: rule.binding),
                 let bound = index.resources[outermost].dynamicAnchors[anchor]
@@ -163,10 +163,10 @@ struct RuleBuilder {
     mutating func pattern(_ source: String, at pointer: String) throws(SchemaError) -> Int {
         let name = Name(source)
         if let known = patternFor[name] { return known }
-        // One takes up to some milliseconds, and one rule may bring thousands.
+        // Compiling a pattern takes up to several milliseconds, and a rule may have thousands.
         try clock.check()
         do throws(PatternError) {
-            // The array outlives the call, and the pattern keeps no pointer into its source.
+            // The array lives longer than the call, and the pattern keeps no pointer into its source.
             let pattern = try Self.compile(name.bytes)
             patterns.append(pattern)
             patternBytes += pattern.byteCount
@@ -197,19 +197,19 @@ struct RuleBuilder {
     }
 }
 
-/// The dynamic scope, reduced to what it decides: for each dynamic anchor the outermost resource that has it.
+/// The dynamic scope, reduced to its effect: for each dynamic anchor the outermost resource that defines it.
 ///
-/// Instead of carrying the scope through evaluation, a subschema is compiled once for each binding it is reached with.
-/// Only the names that some dynamic reference asks for count, so that most schemas have a single, empty binding.
+/// The scope is not tracked during evaluation. Instead, a subschema is compiled once for each binding with which it is
+/// reached. Only names that dynamic references use count, so most schemas have a single, empty binding.
 struct DynamicScope {
     typealias ID = Int
 
-    /// Stands for `$recursiveAnchor`, which has no name.
+    /// Represents `$recursiveAnchor`, which has no name.
     static let recursive = Name("")
 
     private var known: [[Name: SchemaIndex.ResourceID]] = [[:]]
     private var ids: [[Name: SchemaIndex.ResourceID]: ID] = [[:]: 0]
-    /// Names that dynamic references ask for.
+    /// The names that dynamic references use.
     var wanted: Set<Name> = []
 
     static let empty: ID = 0
@@ -218,7 +218,7 @@ struct DynamicScope {
 
     func resource(for name: Name, in binding: ID) -> SchemaIndex.ResourceID? { known[binding][name] }
 
-    /// The binding after entering a resource: what was bound further out stays.
+    /// The binding after entering a resource. Names that are already bound further out keep their resource.
     mutating func entering(_ resource: SchemaIndex.ResourceID, of index: SchemaIndex, from binding: ID) -> ID {
         guard !wanted.isEmpty else { return binding }
         var bound = known[binding]
@@ -236,7 +236,7 @@ struct DynamicScope {
     }
 }
 
-/// The CPU time a compile may still take. Its own thread's time, so that a busy machine refuses no schema.
+/// The remaining CPU time of a compilation. Measured per thread, so that a busy machine rejects no schema.
 struct CompileClock {
     private let deadline: Int
     private let milliseconds: Int
@@ -259,7 +259,7 @@ struct CompileClock {
     }
 }
 
-/// A name compared by its bytes. `String` takes canonically equivalent spellings for equal; JSON does not.
+/// A name that is compared by its bytes, as JSON requires. `String` treats canonically equivalent spellings as equal.
 struct Name: Hashable, Sendable, Comparable {
     let bytes: [UInt8]
 
@@ -274,7 +274,7 @@ extension String {
     /// One reference token of a JSON Pointer (RFC 6901 section 3).
     var pointerToken: String { JSONPointer.escaped(self) }
 
-    /// Cut to a length that fits into a sentence.
+    /// The name, truncated to a length that fits into a sentence.
     var quotable: String {
         unicodeScalars.count <= 64 ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(61))) + "…"
     }

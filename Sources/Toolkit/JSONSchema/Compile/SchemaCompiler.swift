@@ -1,6 +1,6 @@
 import JSON
 
-/// From a document to a plan: index, follow references, find cycles, lower.
+/// Compiles a document into a plan: builds the index, resolves references, detects cycles and plans.
 struct SchemaCompiler {
     let options: SchemaOptions
 
@@ -34,9 +34,9 @@ struct SchemaCompiler {
 }
 
 extension SchemaIndex {
-    /// The dialect and vocabularies of a schema that may carry `$schema`.
+    /// The dialect and vocabularies of a schema, which may have a `$schema`.
     ///
-    /// `$schema` counts at the root of a document and where a resource begins; elsewhere it has no effect.
+    /// `$schema` applies at the root of a document and at the start of a resource. Elsewhere it has no effect.
     func scope(of value: JSONValue, inherited: Scope, at pointer: String) throws(SchemaError) -> Scope {
         guard let named = value["$schema"]?.string else { return inherited }
         let uri = named.hasSuffix("#") ? String(named.dropLast()) : named
@@ -48,11 +48,11 @@ extension SchemaIndex {
         return try scope(described: metaschema.root, named, at: pointer)
     }
 
-    /// What a metaschema of one's own switches on.
+    /// The vocabularies that a custom metaschema enables.
     private func scope(
         described metaschema: JSONValue, _ named: String, at pointer: String
     ) throws(SchemaError) -> Scope {
-        // A metaschema that names another custom one takes the dialect at the end of the chain.
+        // A custom metaschema that names another one has the dialect at the end of the chain.
         var dialect: Dialect?
         var current = metaschema
         for _ in 0..<8 where dialect == nil {

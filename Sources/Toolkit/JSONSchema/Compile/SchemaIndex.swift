@@ -1,22 +1,22 @@
 import JSON
 
-/// What the index pass found: every place that holds a schema, the resources they belong to, and their anchors.
+/// The index of a schema: all subschemas, their resources and their anchors.
 ///
-/// Built before planning, by walking only the positions that hold schemas in the dialect at hand. Nothing inside
-/// `const`, `enum`, `default`, `examples` or an unknown keyword is an identifier. Documents that references lead to are
-/// taken in when they are first named.
+/// Built before planning by walking only the positions that hold schemas in the current dialect. Nothing inside
+/// `const`, `enum`, `default`, `examples` or an unknown keyword is an identifier. Referenced documents are indexed when
+/// they are first named.
 struct SchemaIndex {
     typealias SubschemaID = Int
     typealias ResourceID = Int
 
-    /// A place that holds a schema.
+    /// A subschema in a document.
     struct Subschema {
         let value: JSONValue
         let place: Place
         let resource: ResourceID
     }
 
-    /// A position in a document. Node addresses would not do: the parser shares `true` and `false`.
+    /// A position in a document. Node addresses are not unique, because the parser shares `true` and `false`.
     struct Place: Hashable {
         let document: Int
         /// A JSON Pointer without `#`.
@@ -38,21 +38,21 @@ struct SchemaIndex {
     }
 
     struct Resource {
-        /// Absolute, normalised, without fragment.
+        /// The absolute, normalized URI without a fragment.
         let uri: String
         let root: Place
         let scope: Scope
         var anchors: [String: SubschemaID] = [:]
         var dynamicAnchors: [String: SubschemaID] = [:]
-        /// `$recursiveAnchor: true` at the root.
+        /// True for a root with `$recursiveAnchor: true`.
         var isRecursive = false
     }
 
     struct Document {
         let json: JSONDocument
-        /// Where it was loaded from; the base of its relative identifiers.
+        /// The URI from which the document was loaded, which is the base of its relative identifiers.
         let uri: String
-        /// Documents that came with the program do not count against the limits.
+        /// True for built-in documents, which do not count against the limits.
         let isOurs: Bool
     }
 
@@ -65,16 +65,16 @@ struct SchemaIndex {
     private var placeBytes = 0
     let options: SchemaOptions
 
-    /// The base of a schema without an identifier of its own.
+    /// The base URI of a schema without an identifier.
     static let privateBase = "parley:/schema"
 
     init(options: SchemaOptions) { self.options = options }
 }
 
-// MARK: - Taking documents in
+// MARK: - Adding documents
 
 extension SchemaIndex {
-    /// Indexes a whole document and gives its root.
+    /// Indexes a whole document and returns its root.
     mutating func add(_ json: JSONDocument, at uri: String, isOurs: Bool = false) throws(SchemaError) -> SubschemaID {
         let document = documents.count
         if !isOurs { try measure(json) }
@@ -83,7 +83,7 @@ extension SchemaIndex {
         var walk = Walk(document: document, registers: true)
         let base = newResource(uri, at: Place(document: document, pointer: ""), scope: scope)
         let root = try index(json.root, at: "", in: base, &walk)
-        // A document is found by where it came from even when its root names itself otherwise.
+        // A document can be found by its URI even when its root has another identifier.
         if resourceAt[uri] == nil { resourceAt[uri] = subschemas[root].resource }
         return root
     }
@@ -123,12 +123,12 @@ extension SchemaIndex {
 extension SchemaIndex {
     private struct Walk {
         let document: Int
-        /// False for places that a reference reached although no keyword makes them schemas: their identifiers count
-        /// only inside them, whichever reference comes first.
+        /// False for places that are schemas only because a reference points to them. Their identifiers apply only
+        /// inside them, whatever the order of references.
         let registers: Bool
     }
 
-    /// Indexes `value` and the schemas inside it. The resource is the one around it.
+    /// Indexes `value`, which belongs to the given resource, and the schemas inside it.
     private mutating func index(
         _ value: JSONValue, at pointer: String, in outer: ResourceID, _ walk: inout Walk
     ) throws(SchemaError) -> SubschemaID {
@@ -169,13 +169,13 @@ extension SchemaIndex {
         }
     }
 
-    /// The resource a schema belongs to: a new one when it has an identifier.
+    /// The resource of a schema: a new one when the schema has an identifier.
     private mutating func enter(
         _ value: JSONValue, at place: Place, in outer: ResourceID, _ walk: Walk
     ) throws(SchemaError) -> ResourceID {
         guard value.kind == .object else { return outer }
         let around = resources[outer]
-        // A resource may bring its own dialect, and the dialect says which keyword is the identifier.
+        // A resource may have its own dialect, which determines the keyword of the identifier.
         let scope = try scope(of: value, inherited: around.scope, at: display(place))
         let identified = value[scope.identity.rawValue]?.string
         guard let identified, !(scope.referencesHideSiblings && value["$ref"]?.string != nil) else { return outer }
@@ -238,18 +238,18 @@ extension SchemaIndex {
 // MARK: - Finding
 
 extension SchemaIndex {
-    /// Where a reference leads.
+    /// The target of a reference.
     struct Target {
         let subschema: SubschemaID
-        /// The name of the anchor that was followed, when the fragment was one.
+        /// The anchor's name, when the fragment was an anchor.
         let anchor: String?
     }
 
-    /// Follows `reference`, written in the subschema `origin`.
+    /// Resolves `reference`, which is written in the subschema `origin`.
     mutating func resolve(_ reference: String, from origin: SubschemaID) throws(SchemaError) -> Target {
         let place = subschemas[origin].place
         let origin = subschemas[origin].resource
-        // Most references stay in their resource, and its URI need not be taken apart for them.
+        // Most references stay in their resource, and need no URI parsing.
         if reference.starts(withASCII: "#") {
             if let target = try follow(String(Substring(reference.utf8.dropFirst())), in: origin) { return target }
         } else {
@@ -265,7 +265,7 @@ extension SchemaIndex {
             at: display(place))
     }
 
-    /// The resource of that URI, from what is indexed, else from the library, else from the metaschemas.
+    /// Finds the resource of a URI in the index, then in the library, then among the metaschemas.
     private mutating func resource(at uri: String) throws(SchemaError) -> ResourceID? {
         if let known = resourceAt[uri] { return known }
         if let document = options.library.document(at: uri) {
@@ -287,7 +287,7 @@ extension SchemaIndex {
         return try descend(pointer.tokens, from: root, in: resource).map { Target(subschema: $0, anchor: nil) }
     }
 
-    /// Walks down a pointer, changing resource on the way. A place that no keyword made a schema is indexed now.
+    /// Follows a pointer across resources. Indexes a place that no keyword marked as a schema.
     private mutating func descend(
         _ tokens: [String], from root: Place, in resource: ResourceID
     ) throws(SchemaError) -> SubschemaID? {
@@ -309,17 +309,18 @@ extension SchemaIndex {
     }
 }
 
-// MARK: - Naming places
+// MARK: - Locations
 
 extension SchemaIndex {
     func subschema(at place: Place) -> SubschemaID? { subschemaAt[place] }
 
-    /// The place for people: `#/properties/a`, with the document's URI in front unless it is the first one.
+    /// The location for messages: `#/properties/a`, preceded by the document's URI unless it is the first document.
     func display(_ place: Place) -> String {
         (place.document == 0 ? "" : documents[place.document].uri) + "#" + place.pointer
     }
 
-    /// The resource's URI and the pointer inside it (2020-12 core 12.3.2), for the keyword at `suffix` below.
+    /// The resource's URI and the pointer inside it (2020-12 core 12.3.2), for the keyword at `suffix` below the
+    /// subschema.
     func absoluteLocation(of id: SubschemaID, _ suffix: String) -> String {
         let schema = subschemas[id]
         let resource = resources[schema.resource]
@@ -330,6 +331,6 @@ extension SchemaIndex {
 }
 
 extension JSONValue {
-    /// Whether a value can be a schema at all.
+    /// True for a value that can be a schema.
     var isSchema: Bool { kind == .object || kind == .boolean }
 }

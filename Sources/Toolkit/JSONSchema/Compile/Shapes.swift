@@ -1,16 +1,16 @@
-/// What can be said of each rule without looking at its members and elements.
+/// Properties of each rule that do not depend on its members and elements.
 struct Shapes {
-    /// The kinds of value that can pass at all.
+    /// The kinds of values that can pass.
     private(set) var kinds: [KindSet]
-    /// Rules that say nothing but which kinds pass.
+    /// True for a rule that only limits the kinds.
     private(set) var saysOnlyKinds: [Bool]
-    /// Rows the rule would add to a table it is taken into; saturates.
+    /// The number of rows that merging the rule adds to a table; saturates.
     private(set) var weight: [Int]
-    /// The rule a chain of bare references ends at.
+    /// The rule at the end of a chain of references without other keywords.
     private var targets: [Rule.ID]
     private var trivial: [Bool]
 
-    /// References to rules up to this weight are taken into the place that refers to them.
+    /// Largest weight of a rule that is merged into the rules that refer to it.
     static let inlinedWeight = 64
     private static let heavy = 1 << 20
 
@@ -25,7 +25,7 @@ struct Shapes {
 
     func target(_ rule: Rule.ID) -> Rule.ID { targets[rule] }
 
-    /// Whether everything passes.
+    /// True when every value passes.
     func isTrivial(_ rule: Rule.ID) -> Bool { trivial[rule] }
 
     private mutating func read(_ id: Rule.ID, _ rule: Rule) {

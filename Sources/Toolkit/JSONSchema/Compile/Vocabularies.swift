@@ -1,4 +1,4 @@
-/// Groups of keywords that a metaschema switches on (2020-12 core 8.1.2). Dialects before 2019-09 have all of them.
+/// Groups of keywords that a metaschema enables (2020-12 core 8.1.2). Dialects before 2019-09 have all of them.
 struct Vocabularies: OptionSet, Hashable {
     var rawValue: UInt8
 
@@ -15,7 +15,7 @@ struct Vocabularies: OptionSet, Hashable {
         .core, .applicator, .unevaluated, .validation, .formatAnnotation, .content, .metadata,
     ]
 
-    /// The vocabulary a metaschema names by `uri`; nil when it is not ours.
+    /// The vocabulary with this `uri`; nil for an unknown one.
     init?(uri: String) {
         for prefix in ["https://json-schema.org/draft/2020-12/vocab/", "https://json-schema.org/draft/2019-09/vocab/"]
         where uri.hasPrefix(prefix) {
@@ -38,21 +38,21 @@ struct Vocabularies: OptionSet, Hashable {
     init(rawValue: UInt8) { self.rawValue = rawValue }
 }
 
-/// What a resource's keywords mean: its dialect, less the vocabularies its metaschema leaves out.
+/// The keywords of a resource: those of its dialect, without the vocabularies that its metaschema omits.
 struct Scope: Hashable {
     var dialect: Dialect
     var vocabularies: Vocabularies = .standard
 
-    /// The keyword of that name; nil when it is unknown here and so has no effect.
+    /// The keyword of that name; nil when it is unknown here and therefore has no effect.
     func keyword(_ name: String) -> Keyword? {
         guard let keyword = Keyword(rawValue: name), keyword.lifetime.contains(dialect) else { return nil }
         guard dialect >= .draft201909 else { return keyword }
-        // Vocabulary `core` cannot be switched off (2020-12 core 8.1.2).
+        // The vocabulary `core` cannot be disabled (2020-12 core 8.1.2).
         let owner = keyword.vocabulary(in: dialect)
         return owner == .core || !vocabularies.isDisjoint(with: owner) ? keyword : nil
     }
 
-    /// Before 2019-09 a `$ref` hides everything beside it.
+    /// True before 2019-09, where a `$ref` disables all keywords beside it.
     var referencesHideSiblings: Bool { dialect < .draft201909 }
 
     var identity: Keyword { dialect == .draft04 ? .id : .dollarID }
