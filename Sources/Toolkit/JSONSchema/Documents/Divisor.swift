@@ -1,20 +1,20 @@
 import Glibc
 
-/// The value of `multipleOf`, prepared once. Arithmetic is decimal, on the shortest digits that read back as the same
-/// double: 19.99 is a multiple of 0.01 although no binary fraction is.
+/// The value of `multipleOf`, prepared for repeated use. Arithmetic is decimal, on the shortest digits that parse as
+/// the same double: 19.99 is a multiple of 0.01, although no binary fraction is.
 ///
-/// A double of 2^53 and more is the whole number it holds.
+/// A double of 2^53 and above is the integer that it represents exactly.
 struct Divisor: Sendable {
-    /// The divisor is `modulus / 10^decimals`; zero marks a double of 2^63 and more, which stands in `value` alone.
+    /// The divisor is `modulus / 10^decimals`. Zero marks a double of 2^63 and above, which is only in `value`.
     private let modulus: UInt64
     private let decimals: Int
     /// `10^decimals` modulo `modulus`.
     private let scale: UInt64
-    /// `10^decimals` as a double, where that is exact (up to 10^22); zero beyond.
+    /// `10^decimals` as a double, when that is exact (up to 10^22); otherwise zero.
     private let power: Double
     private let value: Double
 
-    /// Nil unless the number is positive.
+    /// Returns nil unless the number is positive.
     init?(_ number: Number) {
         switch number {
         case .integer(let integer):
@@ -27,7 +27,7 @@ struct Divisor: Sendable {
             } else if let whole = UInt64(exactly: real) {
                 self.init(modulus: whole, decimals: 0, value: real)
             } else {
-                // A fraction, so the exponent is below zero.
+                // A fraction, so the exponent is negative.
                 let shortest = ShortestDecimal(real)
                 self.init(modulus: shortest.digits, decimals: -shortest.exponent, value: real)
             }
@@ -58,7 +58,7 @@ struct Divisor: Sendable {
         return decimals == 0 ? rest == 0 : Modular.product(rest, scale, modulo: modulus) == 0
     }
 
-    /// `real` is `significand * 2^exponent`, and taken so: exact, whatever the sizes.
+    /// Interprets `real` as `significand * 2^exponent`, which is exact for any size.
     private func divides(huge real: Double) -> Bool {
         if modulus == 0 { return fmod(real, value) == 0 }
         let significand = UInt64(real.significand * 0x1p52)
@@ -70,23 +70,24 @@ struct Divisor: Sendable {
     private func divides(fraction real: Double) -> Bool {
         let scaled = real * power
         if power > 0, scaled < 0x1p51 {
-            // Below 2^51 neighbouring decimals of this many places are different doubles, and the error of the product
-            // is less than a half: the rounded product is the only candidate, and dividing back proves it.
+            // Below 2^51, adjacent decimals with this many places are different doubles, and the error of the product
+            // is less than one half. The rounded product is therefore the only candidate, and dividing back verifies
+            // it.
             let digits = scaled.rounded(.toNearestOrEven)
             return digits / power == real && UInt64(digits) % modulus == 0
         }
         let shortest = ShortestDecimal(real)
         let exponent = shortest.exponent + decimals
-        // More decimals than the divisor has.
+        // The value has more decimals than the divisor.
         guard exponent >= 0 else { return false }
         let tens = Modular.power(of: 10, to: exponent, modulo: modulus)
         return Modular.product(shortest.digits % modulus, tens, modulo: modulus) == 0
     }
 }
 
-/// Arithmetic modulo a number, through 128 bits.
+/// Modular arithmetic with 128-bit intermediate results.
 private enum Modular {
-    /// Both factors are below the modulus, so the quotient fits.
+    /// Multiplies two factors below the modulus, so that the quotient does not overflow.
     @inline(__always) static func product(_ left: UInt64, _ right: UInt64, modulo modulus: UInt64) -> UInt64 {
         modulus.dividingFullWidth(left.multipliedFullWidth(by: right)).remainder
     }
@@ -104,15 +105,15 @@ private enum Modular {
     }
 }
 
-/// The fewest decimal digits that read back as a double: `digits * 10^exponent`, without a zero at the end.
+/// The shortest decimal digits that parse as a double: `digits * 10^exponent`, without trailing zeros.
 ///
-/// Taken from the text Swift prints, which is defined so; the text is the one allocation of a run, and only for numbers
-/// that need 16 digits or more.
+/// Derived from Swift's description of the double, which is defined in this way. That string is the only allocation
+/// during an evaluation, and is needed only for numbers of 16 digits or more.
 struct ShortestDecimal {
     let digits: UInt64
     let exponent: Int
 
-    /// `real` is finite and above zero.
+    /// - Parameter real: finite and positive.
     init(_ real: Double) {
         var digits: UInt64 = 0
         var exponent = 0

@@ -1,8 +1,8 @@
 import Glibc
 
 extension NodeAccess {
-    /// Equality of values, as `const`, `enum` and `uniqueItems` mean it: 1 is 1.0, zero has no sign, objects have no
-    /// order, strings are their bytes. As deep as the shallower of both trees.
+    /// Compares values as `const`, `enum` and `uniqueItems` do: 1 equals 1.0, zero has no sign, the order of members
+    /// does not matter, and strings are compared by their bytes. Recurses as deep as the shallower of the two trees.
     static func areEqual(_ left: Node, _ right: Node) -> Bool {
         switch (left.kind, right.kind) {
         case (.string, .string): equalStrings(left, right)
@@ -32,7 +32,8 @@ extension NodeAccess {
     private static func equalObjects(_ left: Node, _ right: Node) -> Bool {
         guard size(ofObject: left) == size(ofObject: right) else { return false }
         var position = firstEntry(in: left)
-        // Objects of one shape mostly have one order too: the member at the same place is tried before a lookup.
+        // Objects with the same members usually have them in the same order, so the member at the same position is
+        // tried before a lookup.
         var twin = firstEntry(in: right)
         while let entry = position {
             guard let other = twin.flatMap({ named(as: entry, $0) }) ?? counterpart(of: entry, in: right),

@@ -1,12 +1,12 @@
 import CJansson
 import Glibc
 
-/// Reads jansson's structures in place, without a call into the library: walking over a message of 600 bytes takes 2 ns
-/// per node, and 9 through the functions.
+/// Reads jansson's structures directly, without calling the library. Walking over a message of 600 bytes takes 2 ns per
+/// node, compared with 9 ns through the functions.
 ///
-/// The layout is no part of jansson's interface. The offsets below are those of version 2.14 on a 64-bit machine
+/// The layout is not part of jansson's interface. The offsets below are those of version 2.14 on a 64-bit machine
 /// (`json_object_t`, `json_array_t`, `json_string_t` in jansson_private.h, `hashtable_t` and `hashtable_pair` in
-/// hashtable.h), and nobody uses them unless `isTrusted`.
+/// hashtable.h). They are used only if `isTrusted`.
 enum LayoutAccess: NodeAccess {
     /// Bytes from the start of the structure.
     private enum Offset {
@@ -29,8 +29,8 @@ enum LayoutAccess: NodeAccess {
         static let name = 40
     }
 
-    /// Members up to this number are searched one by one: jansson's lookup hashes the name first, which costs as much
-    /// as walking over this many.
+    /// Up to this number, members are searched linearly. jansson's lookup first hashes the name, which costs as much as
+    /// walking over this many members.
     private static let searchedMembers = 8
 
     @inline(__always) private static func word<T: BitwiseCopyable>(

@@ -1,8 +1,9 @@
 import CJansson
 
 extension LayoutAccess {
-    /// Whether jansson's structures lie where `LayoutAccess` reads them. Found out once, by comparing every field with
-    /// the documented functions on trees of many sizes; any other version, or any difference, leaves `PublicAccess`.
+    /// True when jansson's structures have the layout that `LayoutAccess` expects. Checked once by comparing every
+    /// field with the documented functions on trees of many sizes. With any other version, or any difference,
+    /// `PublicAccess` is used.
     static let isTrusted = isExpectedVersion && LayoutCheck<LayoutAccess>.passes()
 
     private static var isExpectedVersion: Bool {
@@ -10,15 +11,15 @@ extension LayoutAccess {
     }
 }
 
-/// Compares what a way of access sees with the documented functions. A word read at a wrong offset is only compared,
-/// never followed: pointers that are followed come from the documented functions, with one exception (see
+/// Compares the results of an access method with the documented functions. A word read at a wrong offset is only
+/// compared and never followed: followed pointers come from the documented functions, with one exception (see
 /// `agrees(onArray:)`).
 enum LayoutCheck<Layout: NodeAccess> {
     static func passes() -> Bool {
         scalars() && [0, 1, 2, 7, 8, 9, 16, 17, 100, 1_000].allSatisfy { arrays(of: $0) && objects(of: $0) }
     }
 
-    /// Compares one tree, whatever it holds.
+    /// Compares one tree with any content.
     static func agrees(on node: Node) -> Bool {
         switch node.kind {
         case .object: agrees(onObject: node)
@@ -35,7 +36,8 @@ enum LayoutCheck<Layout: NodeAccess> {
     private static func agrees(onArray array: Node) -> Bool {
         let count = json_array_size(array)
         guard Layout.count(ofArray: array) == count else { return false }
-        // The table is the one pointer the functions do not show; it is followed only after the count beside it agreed.
+        // The table is the only pointer that the functions do not return. It is followed only after the count beside it
+        // matched.
         return (0..<count).allSatisfy { index in
             let element = PublicAccess.element(index, of: array)
             return Layout.element(index, of: array) == element && agrees(on: element)
@@ -69,7 +71,7 @@ enum LayoutCheck<Layout: NodeAccess> {
     private static func arrays(of count: Int) -> Bool {
         let array = json_array()
         for index in 0..<count { json_array_append_new(array, json_integer(json_int_t(index))) }
-        // Removing from the middle moves the rest and leaves the table larger than its content.
+        // Removing an element from the middle moves the rest and leaves the table larger than its content.
         if count > 2 {
             json_array_remove(array, count / 2)
             json_array_set_new(array, 0, text(length: count))
@@ -78,7 +80,7 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(array)
     }
 
-    /// Members are added up to `count` (the table grows on the way), some replaced, some deleted, some added again.
+    /// Adds members up to `count`, so that the table grows, then replaces some, deletes some and adds some again.
     private static func objects(of count: Int) -> Bool {
         let object = json_object()
         for index in 0..<count { set(name(index), json_integer(json_int_t(index)), in: object) }
@@ -88,14 +90,15 @@ enum LayoutCheck<Layout: NodeAccess> {
         return check(object)
     }
 
-    /// Compares and frees. Nil means that memory ran out, which is no news about the layout: the safe way is taken.
+    /// Compares a tree and frees it. Nil means that memory ran out, which says nothing about the layout; the safe
+    /// access method is used then.
     private static func check(_ node: Node?) -> Bool {
         guard let node else { return false }
         defer { json_decref(node) }
         return agrees(on: node)
     }
 
-    /// Names of many lengths, so that no length is right by chance.
+    /// Creates names of many lengths, so that no length matches by chance.
     private static func name(_ index: Int) -> [UInt8] {
         Array("\(index)".utf8) + Array(repeating: 0x61, count: index % 40)
     }
@@ -115,7 +118,7 @@ enum LayoutCheck<Layout: NodeAccess> {
     private static func withCharacters<Result>(
         _ bytes: [UInt8], _ body: (UnsafePointer<CChar>, Int) -> Result
     ) -> Result {
-        // One byte more than counted: an empty array would lend no address.
+        // One additional byte, because an empty array has no address.
         (bytes + [0]).withUnsafeBytes {
             body($0.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self), bytes.count)
         }

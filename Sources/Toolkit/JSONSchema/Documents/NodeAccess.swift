@@ -1,13 +1,13 @@
 import CJansson
 
-/// How a tree is read. Two ways exist, `PublicAccess` and `LayoutAccess`, and everything that runs per node is generic
-/// over them: specialised once for each, an access costs no branch, no witness call and no retain.
+/// An access method for parsed trees. There are two, `PublicAccess` and `LayoutAccess`. Code that runs for each node is
+/// generic and specialized for each of them, so that an access costs no branch, no witness call and no retain.
 ///
-/// Whoever calls has looked at the kind; asking an array for members is a programmer's error that nobody checks.
-/// Pointers live as long as the tree.
+/// Callers must check the kind first; asking an array for members is an unchecked programming error. Pointers are valid
+/// as long as the tree.
 protocol NodeAccess {
     static func size(ofObject object: Node) -> Int
-    /// Members in the order they were written.
+    /// The first member, in the order of the text.
     static func firstEntry(in object: Node) -> Entry?
     static func entry(after entry: Entry, in object: Node) -> Entry?
     static func name(of entry: Entry) -> UnsafePointer<UInt8>
@@ -19,16 +19,16 @@ protocol NodeAccess {
     /// The element at `index`, which is below the count.
     static func element(_ index: Int, of array: Node) -> Node
 
-    /// UTF-8, checked by the parser; may hold NUL, so only the length ends it.
+    /// The string as UTF-8 that the parser has validated. It may contain NUL, so only the length marks its end.
     static func bytes(ofString string: Node) -> UnsafePointer<UInt8>
     static func length(ofString string: Node) -> Int
 
     static func integer(_ node: Node) -> Int64
-    /// Finite: the parser refuses what overflows.
+    /// The value of a real number. Always finite, because the parser rejects overflow.
     static func real(_ node: Node) -> Double
 }
 
-/// A member during a walk over its object: jansson's iterator, on both ways of access.
+/// A member during iteration over its object: jansson's iterator, for both access methods.
 typealias Entry = UnsafeMutableRawPointer
 
 extension NodeAccess {
@@ -41,25 +41,25 @@ extension NodeAccess {
     }
 }
 
-/// Which way of access a schema is to be evaluated with.
+/// The access method of a schema's evaluation.
 public enum NodeAccessChoice: String, Sendable, CaseIterable {
-    /// jansson's structures when the self-check at start-up found them as expected, else its functions.
+    /// jansson's structures if the self-check succeeded, otherwise its functions.
     case automatic = "auto"
     /// jansson's documented functions.
     case `public`
-    /// As `automatic`; the name under which tests and figures ask for the structures.
+    /// Same as `automatic`. Tests and statistics use this name for direct access.
     case layout
 
-    /// Whether the structures are read, which never happens unless the self-check passed.
+    /// True when the structures are read directly, which requires a successful self-check.
     var readsLayout: Bool { self != .public && LayoutAccess.isTrusted }
 }
 
-/// A place in a parsed tree, borrowed from a `JSONValue` that its user keeps alive: evaluation touches no reference
-/// count.
+/// A node of a parsed tree, borrowed from a `JSONValue` that the caller keeps alive. Evaluation changes no reference
+/// counts.
 typealias Node = UnsafeMutablePointer<json_t>
 
-/// What stands at a node. The raw values are jansson's own (`json_type`, jansson.h), so a set of kinds is a mask of
-/// `1 << rawValue`.
+/// The kind of a node. The raw values are jansson's (`json_type`, jansson.h), so a set of kinds is a mask of `1 <<
+/// rawValue`.
 enum NodeKind: UInt8 {
     case object, array, string, integer, real, `true`, `false`, null
 
@@ -69,13 +69,14 @@ enum NodeKind: UInt8 {
 
 extension Node {
     @inline(__always) var kind: NodeKind {
-        // The cases stand in jansson's order, and an enum without payloads is its case's number. A `switch` would become a
-        // jump through a table wherever the kind is used as a number.
+        // The cases have jansson's order, and an enum without payloads is represented by the number of its case. A
+        // `switch` would compile to a jump table wherever the kind is used as a number.
         unsafeBitCast(UInt8(truncatingIfNeeded: min(pointee.type.rawValue, 7)), to: NodeKind.self)
     }
 }
 
-/// Reads a tree through jansson's documented functions: right with every version, a library call per access.
+/// Reads a tree through jansson's documented functions. Correct with every version, at the cost of a library call per
+/// access.
 enum PublicAccess: NodeAccess {
     @inline(__always) static func size(ofObject object: Node) -> Int { json_object_size(object) }
 
@@ -85,8 +86,8 @@ enum PublicAccess: NodeAccess {
         json_object_iter_next(object, entry)
     }
 
-    // jansson answers null only to a null argument or a wrong kind, which `NodeAccess` rules out: hence the unchecked
-    // unwrapping here and below.
+    // jansson returns null only for a null argument or a wrong kind, which the rules of `NodeAccess` exclude. Hence the
+    // unchecked unwrapping here and below.
     @inline(__always) static func name(of entry: Entry) -> UnsafePointer<UInt8> {
         UnsafeRawPointer(json_object_iter_key(entry).unsafelyUnwrapped).assumingMemoryBound(to: UInt8.self)
     }

@@ -1,9 +1,9 @@
-/// A JSON number as the parser holds it: written without fraction and exponent, or with.
+/// A JSON number as the parser represents it: an integer, or a double if it was written with a fraction or an exponent.
 enum Number: Sendable, Equatable {
     case integer(Int64)
     case real(Double)
 
-    /// Nil when there is no number at the node.
+    /// Returns nil for a node that is not a number.
     init?(_ node: Node) {
         switch node.kind {
         case .integer: self = .integer(PublicAccess.integer(node))
@@ -12,27 +12,27 @@ enum Number: Sendable, Equatable {
         }
     }
 
-    /// Below zero when `integer` is the smaller one, zero when both are the same number. Exact: turning the integer
-    /// into a double would make 2^53 + 1 equal to 2^53.
+    /// Returns a negative value when `integer` is smaller, and zero when both are equal. Exact, whereas converting the
+    /// integer to a double would make 2^53 + 1 equal to 2^53.
     @inline(__always) static func compare(_ integer: Int64, _ real: Double) -> Int {
         if real >= 0x1p63 { return -1 }
         if real < -0x1p63 { return 1 }
-        // Towards zero; the fraction decides only when the whole parts are the same.
+        // Rounds towards zero. The fraction matters only when the integer parts are equal.
         let whole = Int64(real)
         if integer != whole { return integer < whole ? -1 : 1 }
         let rounded = Double(whole)
         return rounded == real ? 0 : rounded < real ? -1 : 1
     }
 
-    /// Whether a double has no fraction, which makes it an `integer` since draft-06. (Rounding is a library call on the
-    /// oldest x86-64; this is not.)
+    /// True for a double without a fraction, which is an `integer` since draft-06. Avoids rounding, which is a library
+    /// call on the oldest x86-64 processors.
     @inline(__always) static func isWhole(_ real: Double) -> Bool {
         real.magnitude >= 0x1p52 || Double(Int64(real)) == real
     }
 }
 
-/// The numbers that `minimum`, `maximum` and their exclusive forms leave, for both ways a number is held: a check is
-/// two comparisons, and exact. All four ends are inclusive.
+/// The range that `minimum`, `maximum` and their exclusive forms permit, for both representations of numbers. A check
+/// is two exact comparisons. All four ends are inclusive.
 struct NumberRange: Sendable {
     private(set) var lowest = Int64.min
     private(set) var highest = Int64.max
@@ -52,8 +52,7 @@ struct NumberRange: Sendable {
             low = max(low, order > 0 || (order == 0 && exclusively) ? near.nextUp : near)
         case .real(let bound):
             low = max(low, exclusively ? bound.nextUp : bound)
-            // The smallest whole number in the range: the next one up, or one more when it is the excluded bound
-            // itself.
+            // The smallest integer in the range: the next higher one, or one more when it is the excluded bound itself.
             let whole = exclusively ? bound.rounded(.down) : bound.rounded(.up)
             if whole >= 0x1p63 { return raise(to: (0, true)) }
             guard whole >= -0x1p63 else { return }
@@ -77,7 +76,7 @@ struct NumberRange: Sendable {
         }
     }
 
-    /// An end beyond 64 bits leaves no integer at all.
+    /// An end beyond 64 bits excludes all integers.
     private mutating func raise(to end: (partialValue: Int64, overflow: Bool)) {
         if end.overflow { return leaveNoInteger() }
         lowest = max(lowest, end.partialValue)

@@ -1,33 +1,33 @@
 import Glibc
 
-/// Working memory of evaluations: handed out from the front of a block and taken back all at once.
+/// Working memory of evaluations. Memory is taken from the front of a block and released all at once.
 ///
-/// The block stays for the next run, so a thread that keeps its scratch allocates nothing once it has seen its usual
-/// documents. Bounded: a document that wants more ends as exhausted instead.
+/// The block is kept for the next evaluation, so a thread that keeps its scratch allocates nothing for documents of the
+/// usual size. The size is limited; a document that needs more ends with the verdict `exhausted`.
 public struct Scratch: ~Copyable, @unchecked Sendable {
-    // Safe to hand to another thread: the blocks have this one owner.
+    // Safe to pass to another thread, because the blocks have a single owner.
     private var block: UnsafeMutableRawPointer?
     private var capacity = 0
     private var used = 0
-    /// Bytes of all blocks of this run; the older ones hang on the newest (`Header`).
+    /// Bytes of all blocks of this run. The older blocks are linked from the newest (`Header`).
     private var total = 0
     private let limitBytes: Int
 
-    /// Makes hashes of values unpredictable to whoever sends them.
+    /// Makes the hashes of values unpredictable to senders.
     let seed: HashSeed
 
-    /// What a block begins with, so that the list of blocks needs no memory of its own.
+    /// The header of a block, so that the list of blocks needs no separate memory.
     private struct Header {
         var older: UnsafeMutableRawPointer?
-        /// Keeps what follows aligned to 16 bytes.
+        /// Aligns the following data to 16 bytes.
         var padding = 0
     }
 
     private static let firstBlockBytes = 16 << 10
-    /// A block above this is given back after the run: one large document shall not hold memory for good.
+    /// Largest block that is kept after a run, so that one large document does not occupy memory permanently.
     private static let keptBytes = 1 << 20
 
-    /// - Parameter limitBytes: what one run may use, less some bytes per block.
+    /// - Parameter limitBytes: the most bytes one run may use, including a few bytes per block.
     public init(limitBytes: Int = 16 << 20) { self.init(limitBytes: limitBytes, seed: .random) }
 
     init(limitBytes: Int, seed: HashSeed) {
@@ -37,7 +37,7 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
 
     deinit { Self.free(from: block) }
 
-    /// Uninitialised memory for `count` values; nil when the run has used up its bytes. It is valid until
+    /// Returns uninitialized memory for `count` values; nil when the run has used its limit. The memory is valid until
     /// `release(to:)` an earlier mark, or `reset`.
     mutating func allocate<Value: BitwiseCopyable>(
         _ count: Int, of type: Value.Type
@@ -51,7 +51,7 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
         return (start + used).bindMemory(to: type, capacity: count)
     }
 
-    /// A point to go back to. Runs nest: what is released last was marked first.
+    /// A position to which memory can be released. Marks nest: the last one is released first.
     struct Mark {
         let block: UnsafeMutableRawPointer?
         fileprivate let used: Int
@@ -59,13 +59,13 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
 
     @inline(__always) var mark: Mark { Mark(block: block, used: used) }
 
-    /// Takes back what was handed out since. Across a change of block nothing is taken back before `reset`; the marks
-    /// that follow lie in the new block, so a loop loses this at most once per block.
+    /// Releases the memory allocated since the mark. After a change of block nothing is released before `reset`. Later
+    /// marks are in the new block, so a loop loses memory in this way at most once per block.
     @inline(__always) mutating func release(to mark: Mark) {
         if mark.block == block { used = mark.used }
     }
 
-    /// Takes back everything. Called before each run; keeps the newest block, which is the largest.
+    /// Releases everything. Called before each run. Keeps the newest block, which is the largest.
     mutating func reset() {
         guard let newest = block else { return }
         if capacity > Self.keptBytes {
@@ -79,8 +79,8 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
         (used, total) = (MemoryLayout<Header>.stride, capacity)
     }
 
-    /// Each block is at least twice the one before it: after one run of any size the newest block alone serves the next
-    /// but one of that size.
+    /// Allocates a block at least twice as large as the previous one, so that after a run of any size the newest block
+    /// alone suffices for the next run but one of that size.
     private mutating func grow(by bytes: Int) -> Bool {
         let needed = bytes + MemoryLayout<Header>.stride
         let size = min(max(needed, 2 * capacity, Self.firstBlockBytes), limitBytes - total)

@@ -1,14 +1,14 @@
-/// What `uniqueItems` finds in an array.
+/// The result of `uniqueItems`.
 enum Uniqueness: Equatable {
     case unique
-    /// The first element that equals an earlier one, and that earlier one.
+    /// The first element that equals an earlier one, and that earlier element.
     case repeated(Int, of: Int)
-    /// The table did not fit into the scratch.
+    /// The table did not fit into the scratch memory.
     case exhausted
 }
 
 extension NodeAccess {
-    /// Linear in the size of the array. The scratch is left as it was.
+    /// Checks an array in linear time. Restores the scratch memory.
     static func uniqueness(ofArray array: Node, scratch: inout Scratch) -> Uniqueness {
         let count = count(ofArray: array)
         if count <= comparedPairwise { return pairwiseUniqueness(array, count) }
@@ -17,7 +17,7 @@ extension NodeAccess {
         return hashedUniqueness(array, count, scratch: &scratch)
     }
 
-    /// Up to here a table costs more than comparing each with each.
+    /// Up to this count, comparing all pairs costs less than a table.
     private static var comparedPairwise: Int { 8 }
 
     private static func pairwiseUniqueness(_ array: Node, _ count: Int) -> Uniqueness {
@@ -29,9 +29,9 @@ extension NodeAccess {
         return .unique
     }
 
-    /// A table with open addressing, at most half full. A slot holds the upper half of an element's hash and its
-    /// number, from one; so elements are compared only when 32 bits of a keyed hash agree, which senders cannot bring
-    /// about.
+    /// Uses a table with open addressing that is at most half full. A slot holds the upper half of an element's hash
+    /// and the element's number, from one. Elements are therefore compared only when 32 bits of a keyed hash are equal,
+    /// which senders cannot cause.
     private static func hashedUniqueness(_ array: Node, _ count: Int, scratch: inout Scratch) -> Uniqueness {
         guard count <= Int(UInt32.max) / 4 else { return .exhausted }
         let capacity = 2 << (Int.bitWidth - (count - 1).leadingZeroBitCount)

@@ -1,15 +1,15 @@
-/// The secret of a scratch's hashes. Not for keeping: two processes hash differently.
+/// The secret of the hashes. Do not store hashes, because each process uses another secret.
 struct HashSeed: Sendable {
     let start: UInt64
     let multiplier: UInt64
 
     init(start: UInt64, multiplier: UInt64) {
         self.start = start
-        // Odd, so that multiplying loses no bit.
+        // Odd, so that multiplication loses no bits.
         self.multiplier = multiplier | 1
     }
 
-    /// One seed for the process is enough: nothing that a sender can see depends on it.
+    /// One seed per process is enough, because nothing visible to senders depends on it.
     static let random = HashSeed(start: .random(in: .min ... .max), multiplier: .random(in: .min ... .max))
 
     @inline(__always) func mix(_ state: UInt64, _ word: UInt64) -> UInt64 {
@@ -19,10 +19,11 @@ struct HashSeed: Sendable {
 }
 
 extension NodeAccess {
-    /// Equal values (`areEqual`) have equal hashes: numbers by value, objects whatever their order.
+    /// Hashes a value. Equal values (`areEqual`) have equal hashes: numbers are hashed by value, objects regardless of
+    /// their order.
     static func hash(_ node: Node, seed: HashSeed) -> UInt64 {
         let kind = node.kind
-        // Apart by kind, so that neither `[]`, `{}` and `""` nor `1` and `"1"` meet.
+        // Includes the kind, so that `[]`, `{}` and `""`, or `1` and `"1"`, have different hashes.
         let state = seed.mix(seed.start, UInt64(kind.rawValue))
         switch kind {
         case .integer: return hash(integer(node), seed: seed)
@@ -45,7 +46,7 @@ extension NodeAccess {
         return seed.mix(state, UInt64(bitPattern: integer))
     }
 
-    /// A sum does not know the order of its terms.
+    /// A sum does not depend on the order of members.
     private static func sumOfMembers(_ object: Node, from state: UInt64, seed: HashSeed) -> UInt64 {
         var sum: UInt64 = 0
         var position = firstEntry(in: object)

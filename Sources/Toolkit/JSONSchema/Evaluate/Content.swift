@@ -1,8 +1,8 @@
 import JSON
 
-/// `contentEncoding` base64 and `contentMediaType` JSON, checked only when asked for.
+/// Checks `contentEncoding` base64 and `contentMediaType` JSON, if these assertions are enabled.
 enum Content {
-    /// - Parameter demand: 1 base64, 2 JSON, 3 JSON in base64.
+    /// - Parameter demand: 1 for base64, 2 for JSON, 3 for JSON in base64.
     static func accepts(_ text: UnsafeBufferPointer<UInt8>, _ demand: UInt32) -> Bool {
         guard demand & 1 != 0 else { return isJSON(Array(text)) }
         guard let bytes = base64Decoded(text) else { return false }
@@ -10,11 +10,11 @@ enum Content {
     }
 
     private static func isJSON(_ bytes: [UInt8]) -> Bool {
-        // Only whether it parses is asked for.
+        // Only successful parsing matters.
         (try? JSONDocument(bytes, numbers: .lenient, duplicates: .lastWins)) != nil
     }
 
-    /// RFC 4648 section 4, with its padding.
+    /// Decodes base64 with padding (RFC 4648 section 4).
     private static func base64Decoded(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard text.count.isMultiple(of: 4) else { return nil }
         let padding = text.suffix(2).count { $0 == UInt8(ascii: "=") }
@@ -69,12 +69,12 @@ extension Evaluator {
         return found
     }
 
-    /// Whether a value of that kind can pass the branch at all.
+    /// True when a value of that kind can pass the branch.
     @inline(__always) static func isPossible(_ branch: Branch, _ node: Node) -> Bool {
         node.kind == .real ? !branch.kinds.isDisjoint(with: .real) : branch.kinds.contains(node.kind.set)
     }
 
-    /// The branch that the member's value names, or none.
+    /// Selects and evaluates the branch that the member's value identifies.
     @inline(never) mutating func select(_ now: Instruction, _ node: Node) -> Bool {
         let table = plan.row(now.a, as: SwitchTable.self)
         guard node.kind == .object else { return check(table.pointee.otherwise, node) }
@@ -85,15 +85,15 @@ extension Evaluator {
         return check(slot.pointee.program, node)
     }
 
-    /// The strings a switch tells apart: its first field.
+    /// The strings of a switch, which are its first field.
     @inline(__always) private static func values(of table: UnsafePointer<SwitchTable>) -> UnsafePointer<TextTable> {
         UnsafeRawPointer(table).assumingMemoryBound(to: TextTable.self)
     }
 }
 
 extension Evaluator {
-    /// Runs a program on a member's name (`propertyNames`): a string that is no node. What is not about strings passes, or
-    /// fails where it is typed.
+    /// Runs a program on a member's name (`propertyNames`), which is a string without a node. Instructions that are not
+    /// about strings pass, or fail when they are typed.
     mutating func runName(_ program: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard enter() else { return false }
         var at = plan.code(program)
@@ -138,7 +138,7 @@ extension Evaluator {
         return count
     }
 
-    // A name has an address even when it is empty: it is the parser's own.
+    // A name has an address even when it is empty, because it is in the parser's memory.
     private func equals(_ wanted: UnsafePointer<PlanText>, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == Int(wanted.pointee.length), let bytes = text.baseAddress else { return false }
         return NameWords(bytes, text.count) == wanted.pointee.words

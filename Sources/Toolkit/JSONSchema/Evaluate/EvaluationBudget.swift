@@ -1,17 +1,17 @@
-/// The work that evaluations may still do: shared by the values of one request, so that many of them cost no more than one.
+/// The remaining work of evaluations, shared by all values of a request, so that many values cost no more than one.
 public struct EvaluationBudget: Sendable, Equatable {
-    /// Steps that a byte of a value's text pays for.
+    /// Evaluation steps granted per byte of a value's text.
     private static let stepsPerByte = 10
-    /// Steps of a report that a byte pays for.
+    /// Report steps granted per byte.
     private static let reportStepsPerByte = 2
 
-    /// Loops and calls of evaluations.
+    /// Remaining steps: loops and calls of evaluations.
     public var steps: Int
-    /// Bytes of values that still pay for steps, ten each.
+    /// Bytes of values that still grant steps, ten each.
     public var bytes: Int
-    /// Steps of backtracking patterns.
+    /// Remaining steps of backtracking patterns.
     public var patternSteps: Int
-    /// Steps of reports. Each takes about a microsecond, a hundred times as long as one of a verdict.
+    /// Remaining steps of reports. Each takes about a microsecond, a hundred times as long as an evaluation step.
     public var reportSteps: Int
 
     public init(steps: Int, bytes: Int, patternSteps: Int, reportSteps: Int) {
@@ -21,19 +21,19 @@ public struct EvaluationBudget: Sendable, Equatable {
         self.reportSteps = reportSteps
     }
 
-    /// Turns the bytes of a value into steps.
+    /// Converts the bytes of a value into steps.
     mutating func pay(for count: Int) {
         let paid = min(bytes, count)
         bytes -= paid
         steps += Self.stepsPerByte * paid
     }
 
-    /// Steps of the report on one value: no more than its size allows, so that others have some as well.
+    /// The steps of the report on one value, limited by its size so that steps remain for other values.
     func reportSteps(for bytes: Int, limits: SchemaLimits) -> Int {
         min(reportSteps, Self.reportSteps(for: bytes, limits: limits))
     }
 
-    /// Steps of a report that stands alone.
+    /// The steps of a report on a single value, outside a shared budget.
     static func reportSteps(for bytes: Int, limits: SchemaLimits) -> Int {
         reportStepsPerByte * bytes + limits.steps / 5
     }

@@ -14,7 +14,8 @@ extension Evaluator {
         return !table.pointee.isUnique || isUnique(node)
     }
 
-    /// The elements past the tuple. One loop for each way to run the program: nothing is decided anew for each element.
+    /// Checks the elements after the tuple. Has one loop for each strategy, so that nothing is decided again for each
+    /// element.
     @inline(__always) private mutating func rest(
         _ table: UnsafePointer<ArrayTable>, from start: Int, to end: Int, _ node: Node
     ) -> Bool {
@@ -60,7 +61,7 @@ extension Evaluator {
         return true
     }
 
-    /// With `marks` every element is tried, since each that matches counts.
+    /// Checks `contains`. With `marks` every element is tried, because each match counts.
     mutating func contains(_ row: ContainsRow, _ node: Node, marks: UnsafeMutablePointer<Marks>?) -> Bool {
         let count = Access.count(ofArray: node)
         guard spend(count) else { return false }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Checks of one value that need nothing but the plan, so that loops can have them inside.
+/// Checks of one value that need only the plan, so that they can be inlined in loops.
 extension Evaluator {
     @inline(__always) static func leaf(_ plan: PlanBase, _ at: UnsafePointer<Instruction>, _ node: Node) -> Bool {
         let now = at.pointee
@@ -22,7 +22,8 @@ extension Evaluator {
         return now.c != 0 && kind == .real && !now.kinds.isDisjoint(with: KindSet(real: Access.real(node)))
     }
 
-    /// Most texts are decided by their bytes: there are at most as many code points, and at least a fourth.
+    /// Most strings are decided by their byte count: the number of code points is at most that, and at least a quarter
+    /// of it.
     @inline(__always) static func isString(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .string else { return !now.isTyped }
         let bytes = Access.length(ofString: node)
@@ -64,7 +65,7 @@ extension Evaluator {
         return NameWords(bytes, length) == text.pointee.words && (length <= 16 || hasBytes(plan, text, bytes))
     }
 
-    /// What the words leave open: the middle of a long text.
+    /// Compares the middle of a long text, which the two words do not cover.
     @inline(never) static func hasBytes(
         _ plan: PlanBase, _ text: UnsafePointer<PlanText>, _ bytes: UnsafePointer<UInt8>
     ) -> Bool {
@@ -79,7 +80,7 @@ extension Evaluator {
         return find(plan, table, NameWords(bytes, length), bytes, length)
     }
 
-    /// The slot of a text. At most half of the slots are taken, so the search ends.
+    /// Finds the slot of a text. At most half of the slots are used, so the search terminates.
     @inline(__always) static func find(
         _ plan: PlanBase, _ table: UnsafePointer<TextTable>, _ words: NameWords, _ bytes: UnsafePointer<UInt8>,
         _ length: Int

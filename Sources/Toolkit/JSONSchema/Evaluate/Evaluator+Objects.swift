@@ -1,5 +1,5 @@
 extension Evaluator {
-    /// One walk over the members: each is found in the table by its name, its program run, its bit set.
+    /// Checks an object in one pass: each member is found in the table by name, its program is run, and its bit is set.
     mutating func members(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
         let size = Access.size(ofObject: node)
         guard size >= Int(table.pointee.minimum), size <= Int(table.pointee.maximum), spend(members: size) else {
@@ -20,7 +20,7 @@ extension Evaluator {
             if let slot = Self.find(plan, Self.texts(of: table), words, name, length) {
                 seen |= slot.pointee.required
                 let value = Access.value(of: entry)
-                // The common checks stand here: a call would cost more than they do.
+                // The common checks are inlined here, because a call would cost more than the checks.
                 switch slot.pointee.way {
                 case .pass: break
                 case .kinds: if slot.pointee.kinds &>> value.kind.rawValue & 1 == 0 { return false }
@@ -61,7 +61,7 @@ extension Evaluator {
         return leave(select(plan.code(program).pointee, node))
     }
 
-    /// The names a table knows: its first field.
+    /// The names of a table, which are its first field.
     @inline(__always) static func texts(of table: UnsafePointer<ObjectTable>) -> UnsafePointer<TextTable> {
         UnsafeRawPointer(table).assumingMemoryBound(to: TextTable.self)
     }
@@ -74,7 +74,8 @@ extension Evaluator {
         return spend(size)
     }
 
-    /// A member that the table does not know by name: its patterns, then what there is for the others.
+    /// Checks a member that the table does not know by name: first against the patterns, then with the program for
+    /// other members.
     @inline(never) private mutating func other(_ table: UnsafePointer<ObjectTable>, _ entry: Entry) -> Bool {
         let value = Access.value(of: entry)
         if table.pointee.patternCount == 0 { return check(table.pointee.additional, value) }
@@ -89,7 +90,7 @@ extension Evaluator {
         return isCovered || check(table.pointee.additional, value)
     }
 
-    /// For an open object that holds far more members than the schema knows: the table's own names are looked up.
+    /// Looks up the table's own names. For an open object with far more members than the schema knows.
     @inline(never) private mutating func lookups(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
         let slots = plan.row(table.pointee.members.first, as: Slot.self)
         for position in 0...Int(table.pointee.members.mask) {

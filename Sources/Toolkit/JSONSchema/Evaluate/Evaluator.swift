@@ -1,7 +1,7 @@
-/// Runs a plan on one value and answers yes or no, without an allocation and without looking back.
+/// Runs a plan on one value and returns true or false, without allocating and without backtracking.
 ///
-/// Generic over how nodes are read; each of the two ways is its own specialised copy. When a budget runs out everything
-/// from there on answers no, which an outer `not` may turn around: so `exhausted` is looked at before the answer.
+/// Generic over the access method, and specialized for both. When a budget is exhausted every further check returns
+/// false, which an enclosing `not` may invert. Callers must therefore check `exhausted` before the result.
 struct Evaluator<Access: PlanAccess> {
     let plan: PlanBase
     let scratch: UnsafeMutablePointer<Scratch>
@@ -10,7 +10,7 @@ struct Evaluator<Access: PlanAccess> {
     var depth: Int
     let membersPerObject: Int
     var exhausted: Verdict.Budget?
-    /// Of the innermost value whose evaluated parts are being noted.
+    /// The marks of the innermost value whose evaluated parts are tracked.
     var marks: UnsafeMutablePointer<Marks>?
 
     /// Runs the program of a whole value.
@@ -25,14 +25,14 @@ struct Evaluator<Access: PlanAccess> {
         while true {
             guard step(at.pointee, node) else { return leave(false) }
             if at.pointee.isLast { return leave(true) }
-            // Thousands of checks on each element are work that no loop or call would count. Whether it was too much is
-            // asked there: a program by itself ends.
+            // Thousands of checks on each element are work that no loop or call would count. The limit is checked at
+            // loops and calls, because a single program always terminates.
             steps &-= 1
             at += 1
         }
     }
 
-    /// Counts a call. Programs call each other as deep as the schema and the value are nested.
+    /// Counts a call. Calls nest as deep as the schema and the value.
     @inline(__always) mutating func enter() -> Bool {
         steps &-= 1
         depth &-= 1
@@ -54,7 +54,7 @@ struct Evaluator<Access: PlanAccess> {
         return false
     }
 
-    /// Runs a program, without a call where it is a single leaf.
+    /// Runs a program, inline when it is a single leaf.
     @inline(__always) mutating func check(_ program: UInt32, _ node: Node) -> Bool {
         let first = plan.code(program)
         return first.pointee.isSimple ? Self.leaf(plan, first, node) : run(program, node)
@@ -83,7 +83,7 @@ struct Evaluator<Access: PlanAccess> {
         }
     }
 
-    /// The rarer instructions, out of the way of the others.
+    /// Runs the rarer instructions, separately from the common ones.
     @inline(never) private mutating func choose(_ now: Instruction, _ node: Node) -> Bool {
         switch now.operation {
         case .required: return node.kind != .object || hasAll(node, now.a, now.b)
@@ -112,7 +112,8 @@ struct Evaluator<Access: PlanAccess> {
         }
     }
 
-    /// Thousands of patterns on one long text are work that no loop or call would count.
+    /// Matches a pattern and counts steps, because thousands of patterns on a long text are work that no loop or call
+    /// would count.
     @inline(never) mutating func matches(_ pattern: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard spend(text.count >> 4) else { return false }
         let matcher = plan.row(pattern, as: Unmanaged<Pattern>.self)
@@ -126,7 +127,7 @@ struct Evaluator<Access: PlanAccess> {
         return Format(rawValue: UInt8(truncatingIfNeeded: number)).map { $0.accepts(text) } ?? true
     }
 
-    /// Reads the text as often as the schema asks for it.
+    /// Checks content, which reads the text once for each content keyword.
     @inline(never) private mutating func isContent(_ demand: UInt32, _ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard spend(text.count) else { return false }
         return Content.accepts(text, demand)
@@ -166,21 +167,21 @@ struct Evaluator<Access: PlanAccess> {
     }
 }
 
-/// Counting what a text consists of.
+/// Counts code points.
 enum CodePoints {
     static func count(_ text: UnsafeBufferPointer<UInt8>) -> Int {
         text.count { $0 & 0xC0 != 0x80 }
     }
 }
 
-/// What a schema says of a value.
+/// The result of an evaluation.
 public enum Verdict: Sendable, Equatable {
     case valid
     case invalid
-    /// Neither: the evaluation was stopped at a limit.
+    /// Undecided: the evaluation was stopped at a limit.
     case exhausted(Budget)
 
-    /// What an evaluation may run out of.
+    /// The limit at which an evaluation stopped.
     public enum Budget: UInt8, Sendable, CaseIterable {
         /// Steps: loops and calls of the evaluation.
         case steps

@@ -1,12 +1,12 @@
-/// Which members (by their place in the object) or elements of one value have been evaluated.
+/// The evaluated members (by their position in the object) or elements of one value.
 ///
-/// The first 64 are bits of one word; more lie in the scratch, which the owner of the marks has set aside.
+/// The first 64 are bits of one word. The others are in scratch memory, which the owner of the marks reserves.
 struct Marks {
     var all = false
-    /// Everything before this place.
+    /// Marks everything before this position.
     var below = 0
     var bits: UInt64 = 0
-    /// For places from 64 on; nil where the value has no more.
+    /// Marks for positions from 64 on; nil when the value has no more.
     var more: UnsafeMutablePointer<UInt64>?
     var moreCount = 0
 
@@ -34,7 +34,7 @@ struct Marks {
 }
 
 extension Evaluator {
-    /// The instructions that note what has been evaluated, and those that ask.
+    /// Runs the instructions that set marks, and those that check them.
     @inline(never) mutating func marking(_ now: Instruction, _ node: Node) -> Bool {
         switch now.operation {
         case .region: return region(now, node)
@@ -49,7 +49,7 @@ extension Evaluator {
         }
     }
 
-    /// How many places of a value can be marked.
+    /// The number of positions of a value that can be marked.
     private func places(of node: Node) -> Int {
         switch node.kind {
         case .object: Access.size(ofObject: node)
@@ -58,7 +58,7 @@ extension Evaluator {
         }
     }
 
-    /// Room for the marks past the first 64; nil when the scratch is used up.
+    /// Allocates the marks after the first 64; nil when the scratch memory is exhausted.
     private mutating func makeMarks(_ places: Int) -> Marks? {
         var marks = Marks()
         guard places > 64 else { return marks }
@@ -86,7 +86,7 @@ extension Evaluator {
         return isPassed
     }
 
-    // MARK: - Noting
+    // MARK: - Setting marks
 
     private mutating func markObject(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .object else { return !now.isTyped }
@@ -136,7 +136,7 @@ extension Evaluator {
     private mutating func markArray(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .array else { return !now.isTyped }
         let table = plan.row(now.a, as: ArrayTable.self)
-        // `contains` once more below, this time noting every match.
+        // Evaluates `contains` again below, this time marking every match.
         guard elements(table, node) else { return false }
         if table.pointee.hasRest { marks?.pointee.all = true }
         if let marks { marks.pointee.below = max(marks.pointee.below, Int(table.pointee.prefixCount)) }
@@ -149,8 +149,8 @@ extension Evaluator {
 
     // MARK: - Branches
 
-    /// Tries every branch, since each that passes counts, and gives how many did. What a failed branch has marked is
-    /// taken back.
+    /// Evaluates every branch, because each one that passes sets marks, and returns the number that passed. Removes the
+    /// marks of a failed branch.
     private mutating func markBranches(_ now: Instruction, _ node: Node) -> Int {
         guard spend(Int(now.b)) else { return 0 }
         let branches = plan.row(now.a, as: Branch.self)
@@ -187,7 +187,7 @@ extension Evaluator {
         check(attempt(now.a, node) ? now.b : now.c, node)
     }
 
-    // MARK: - Asking
+    // MARK: - Checking marks
 
     private mutating func unevaluatedMembers(_ now: Instruction, _ node: Node) -> Bool {
         guard node.kind == .object, let marks, !marks.pointee.all else { return true }

@@ -1,4 +1,4 @@
-/// RFC 3339 section 5.6, and the durations of its appendix A.
+/// Dates and times of RFC 3339 section 5.6, and the durations of its appendix A.
 extension Format {
     static func isDate(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == 10 else { return false }
@@ -16,7 +16,8 @@ extension Format {
         return scanner.takeDate() && scanner.takeLetter("T") && scanner.takeTime() && scanner.isAtEnd
     }
 
-    /// The grammar nests each unit in the one before it, so years reach days only through months (`P1Y2D` is refused).
+    /// Checks a duration. The grammar nests each unit in the previous one, so years reach days only through months
+    /// (`P1Y2D` is rejected).
     static func isDuration(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
         guard scanner.takeLetter("P") else { return false }
@@ -51,11 +52,11 @@ extension Format.Scanner {
         else { return false }
         if take("."), skip(.digits) == 0 { return false }
         guard let offset = takeOffset() else { return false }
-        // A leap second ends the day in UTC, whatever the clock on the wall says.
+        // A leap second is the last second of a day in UTC, whatever the local time.
         return second < 60 || (hour * 60 + minute - offset + 1440) % 1440 == 1439
     }
 
-    /// Minutes east of UTC.
+    /// Reads an offset, in minutes east of UTC.
     private mutating func takeOffset() -> Int? {
         if takeLetter("Z") { return 0 }
         let isWest = isNext("-")
@@ -66,9 +67,9 @@ extension Format.Scanner {
         return (hour * 60 + minute) * (isWest ? -1 : 1)
     }
 
-    /// Numbers with neighbouring `units` in their order, or one number with the unit that stands `alone`.
+    /// Reads numbers with consecutive `units` in their order, or one number with the unit `alone`.
     ///
-    /// Answers the last unit taken.
+    /// - Returns: the last unit.
     fileprivate mutating func takeUnits(of units: StaticString, alone: Unicode.Scalar?) -> Unicode.Scalar? {
         guard skip(.digits) > 0 else { return nil }
         if let alone, takeLetter(alone) { return alone }

@@ -1,20 +1,20 @@
 /// A string format of JSON Schema, checked by a scanner over the bytes.
 ///
-/// A check reads valid UTF-8 once, allocates nothing and knows no locale. It follows the grammar of the RFC behind the
-/// format to the letter: literals of an ABNF grammar match in any case, so `P1D` is as good as `p1d`.
+/// A check reads valid UTF-8 once, allocates nothing and does not depend on a locale. It follows the grammar of the
+/// format's RFC exactly. Literals in an ABNF grammar match in any case, so `P1D` and `p1d` are both valid.
 enum Format: UInt8, Sendable, CaseIterable {
     case date, time, dateTime, duration
     case email, idnEmail
-    /// Letters, digits and hyphens: what `hostname` means up to draft-06.
+    /// Letters, digits and hyphens: the meaning of `hostname` up to draft-06.
     case plainHostname
-    /// The same with `xn--` labels decoded and checked: what `hostname` means from draft-07 on.
+    /// As above, with `xn--` labels decoded and checked: the meaning of `hostname` from draft-07 on.
     case hostname
     case idnHostname
     case ipv4, ipv6
     case uri, uriReference, iri, iriReference
     case uuid, uriTemplate, jsonPointer, relativeJSONPointer, regex
 
-    /// The format a schema of `dialect` means by `name`; nil for a name it does not know, which never fails a document.
+    /// The format of this name in a dialect; nil for an unknown name, which never fails a document.
     init?(name: some StringProtocol, in dialect: Dialect) {
         guard let format = Format.known(in: dialect).first(where: { $0.name == name }) else { return nil }
         self = format
@@ -90,7 +90,7 @@ extension Format {
 }
 
 extension Format {
-    /// RFC 4122 in text, of any version and variant.
+    /// Checks a textual UUID (RFC 4122) of any version and variant.
     static func isUUID(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count == 36 else { return false }
         return text.indices.allSatisfy { index in

@@ -1,9 +1,9 @@
-/// Names of hosts: RFC 1123 section 2.1.
+/// Host names (RFC 1123 section 2.1).
 extension Format {
     private static let labelBytes = ByteSet.alphanumerics + ByteSet("-")
 
     static func isHostname(_ text: UnsafeBufferPointer<UInt8>, checksALabels: Bool) -> Bool {
-        // RFC 1035 allows 255 octets on the wire; the first length and the root's empty label take two of them.
+        // RFC 1035 allows 255 octets on the wire, of which the first length and the empty root label take two.
         guard text.count <= 253 else { return false }
         var scanner = Scanner(text)
         repeat {
@@ -18,7 +18,7 @@ extension Format {
         return scanner.isAtEnd
     }
 
-    /// Letters, digits and hyphens, with a hyphen at neither end.
+    /// Checks a label of letters, digits and hyphens, without a hyphen at either end.
     static func isPlainLabel(_ label: UnsafeBufferPointer<UInt8>) -> Bool {
         guard (1...63).contains(label.count), label.first != UInt8(ascii: "-"), label.last != UInt8(ascii: "-") else {
             return false
@@ -28,14 +28,14 @@ extension Format {
 }
 
 extension IDNA {
-    /// What a name needs to know of a valid label.
+    /// The properties of a valid label that matter to the whole name.
     struct Label {
-        /// In octets of its form on the wire.
+        /// The length of its encoded form, in octets.
         let encodedLength: Int
         let isRightToLeft: Bool
         let obeysBidiRule: Bool
 
-        /// A plain label, an A-label or a U-label; nil if it is none of them.
+        /// Reads a plain label, an A-label or a U-label; nil for anything else.
         init?(_ bytes: UnsafeBufferPointer<UInt8>) {
             if !bytes.allSatisfy({ $0 < 0x80 }) {
                 self.init(uLabel: bytes, inNormalForm: true)
@@ -47,7 +47,7 @@ extension IDNA {
         }
 
         private init?(plainLabel bytes: UnsafeBufferPointer<UInt8>) {
-            // RFC 5890 section 2.3.1 reserves hyphens in the third and fourth place.
+            // RFC 5890 section 2.3.1 reserves hyphens in the third and fourth position.
             let isReserved = bytes.count >= 4 && bytes[2] == UInt8(ascii: "-") && bytes[3] == UInt8(ascii: "-")
             guard Format.isPlainLabel(bytes), !isReserved else { return nil }
             encodedLength = bytes.count
@@ -55,7 +55,8 @@ extension IDNA {
             obeysBidiRule = Format.ByteSet.letters.contains(bytes[0])
         }
 
-        /// Punycode after `xn--`, which must be the one spelling of what it decodes to (RFC 5891 section 5.4).
+        /// Reads Punycode after `xn--`, which must be the canonical encoding of the decoded text (RFC 5891 section
+        /// 5.4).
         init?(aLabel bytes: UnsafeBufferPointer<UInt8>) {
             guard Format.isPlainLabel(bytes), hasALabelPrefix(bytes) else { return nil }
             let code = UnsafeBufferPointer(rebasing: bytes[4...])
@@ -67,7 +68,7 @@ extension IDNA {
             self = label
         }
 
-        /// Characters as they are written.
+        /// Reads a label of unencoded characters.
         init?(uLabel bytes: UnsafeBufferPointer<UInt8>, inNormalForm: Bool) {
             let label: Label? = withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Label.capacity) { scalars in
                 var scanner = Format.Scanner(bytes)
@@ -84,7 +85,7 @@ extension IDNA {
             self = label
         }
 
-        /// No label of 63 octets holds more characters: four are the prefix, and each character costs one at least.
+        /// Most characters in a label: of 63 octets four are the prefix, and each character takes at least one.
         static let capacity = 59
 
         private init?(_ text: Characters.Text, spelled code: UnsafeBufferPointer<UInt8>?, inNormalForm: Bool) {
@@ -101,7 +102,7 @@ extension IDNA {
 }
 
 extension IDNA.Characters.Text {
-    /// RFC 5891 section 4.2.3: hyphens and leading marks.
+    /// Checks hyphens and leading marks (RFC 5891 section 4.2.3).
     fileprivate var isWellFormed: Bool {
         let hyphen = UInt32(UInt8(ascii: "-"))
         guard let first, let last, first != hyphen, last != hyphen else { return false }
@@ -109,7 +110,7 @@ extension IDNA.Characters.Text {
         return IDNA.Characters.traits(of: first)?.isMark == false
     }
 
-    /// RFC 5893 section 1.4: R, AL and AN make a label one from right to left.
+    /// True for a right-to-left label, which contains R, AL or AN (RFC 5893 section 1.4).
     fileprivate var isRightToLeft: Bool {
         contains { scalar in
             switch IDNA.Characters.traits(of: scalar)?.direction {
@@ -119,7 +120,7 @@ extension IDNA.Characters.Text {
         }
     }
 
-    /// RFC 5893 section 2.
+    /// Checks the Bidi rule (RFC 5893 section 2).
     fileprivate var obeysBidiRule: Bool {
         guard let first, let start = IDNA.Characters.traits(of: first)?.direction else { return false }
         var end = start

@@ -1,5 +1,5 @@
 extension IDNA {
-    /// The characters a label may hold; what is missing here is disallowed by RFC 5892.
+    /// The characters that a label may contain. All others are disallowed by RFC 5892.
     struct Characters: Sendable {
         typealias Text = UnsafeBufferPointer<UInt32>
 
@@ -40,18 +40,18 @@ extension IDNA {
         }
     }
 
-    /// What the rules ask about a character, packed as the generated data has it.
+    /// The properties of a character that the rules use, packed as in the generated data.
     struct Traits: Sendable {
         private let bits: UInt32
 
         init(bits: UInt32) { self.bits = bits }
 
-        /// Bidirectional classes as RFC 5893 tells them apart.
+        /// The bidirectional classes that RFC 5893 distinguishes.
         enum Direction: UInt32 { case left, right, arabicNumber, europeanNumber, mark, neutral }
 
         enum ConstraintJoin: UInt32 { case none, left, dual, right, transparent }
 
-        /// The scripts of the contextual rules; Hiragana, Katakana and Han are one to them.
+        /// The scripts of the contextual rules, which treat Hiragana, Katakana and Han alike.
         enum Script: UInt32 { case other, greek, hebrew, eastAsian }
 
         var direction: Direction { Direction(rawValue: bits & 7) ?? .neutral }
@@ -59,14 +59,14 @@ extension IDNA {
         var script: Script { Script(rawValue: bits >> 6 & 3) ?? .other }
         /// General category M.
         var isMark: Bool { bits >> 8 & 1 == 1 }
-        /// Whether normal form C may depend on what stands before.
+        /// True when normal form C may depend on the preceding character.
         var mayCombine: Bool { bits >> 9 & 1 == 1 }
         var combiningClass: UInt32 { bits >> 10 }
         var isVirama: Bool { combiningClass == 9 }
     }
 
-    /// Reads numbers written in digits of five bits, lowest first, a character each: A to Z, a to z, 0 to 9, - and _. The later
-    /// half of them says that the number goes on.
+    /// Reads numbers in groups of five bits, lowest group first, one character each: A to Z, a to z, 0 to 9, - and _.
+    /// The upper half of these characters means that the number continues.
     struct Digits {
         private let text: StaticString
         private var offset = 0
@@ -98,7 +98,7 @@ extension IDNA {
     }
 }
 
-/// RFC 5892: which characters a label may hold, and which of them only in company (appendix A).
+/// Checks the characters of a label, including those permitted only in context (RFC 5892 and its appendix A).
 extension IDNA.Characters.Text {
     var obeysContextRules: Bool { indices.allSatisfy { isAllowed(at: $0) } }
 
@@ -128,7 +128,7 @@ extension IDNA.Characters.Text {
         neighbour(of: index, by: -1).flatMap { IDNA.Characters.traits(of: $0)?.isVirama } == true
     }
 
-    /// Whether the nearest letters that are not transparent join towards `index` from both sides (appendix A.1).
+    /// True when the nearest non-transparent letters on both sides join towards `index` (appendix A.1).
     private func joinsLetters(around index: Int) -> Bool {
         let before = joining(from: index, by: -1)
         let after = joining(from: index, by: 1)

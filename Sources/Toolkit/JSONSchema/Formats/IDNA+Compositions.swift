@@ -28,7 +28,8 @@ extension IDNA {
 
         static func isInNormalForm(_ text: Characters.Text) -> Bool {
             guard text.contains(where: { Characters.traits(of: $0)?.mayCombine == true }) else { return true }
-            // A character decomposes into three at most (letter and two marks); the pairs of the table nest no deeper.
+            // A character decomposes into at most three (a letter and two marks); the pairs of the table nest no
+            // deeper.
             return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Label.capacity * 3) { buffer in
                 var form = Form(buffer: buffer, table: table)
                 guard text.allSatisfy({ form.appendParts(of: $0) }) else { return false }
@@ -59,7 +60,7 @@ extension IDNA {
 }
 
 extension IDNA.Compositions {
-    /// The text on its way through normalisation (Unicode Standard, section 3.11).
+    /// A text during normalization (Unicode Standard, section 3.11).
     private struct Form {
         let buffer: UnsafeMutableBufferPointer<UInt32>
         let table: IDNA.Compositions
@@ -72,7 +73,7 @@ extension IDNA.Compositions {
 
         var scalars: Slice<UnsafeMutableBufferPointer<UInt32>> { buffer[..<count] }
 
-        /// False when the buffer is full.
+        /// Appends the decomposition of a character. Returns false when the buffer is full.
         mutating func appendParts(of scalar: UInt32) -> Bool {
             if let parts = table.parts(of: scalar) {
                 return appendParts(of: parts.first) && append(parts.second)
@@ -87,7 +88,8 @@ extension IDNA.Compositions {
             return true
         }
 
-        /// Canonical order: marks between two letters by combining class, equals as they stand.
+        /// Puts the text in canonical order: sorts the marks between two letters by combining class, and keeps the
+        /// order of equal ones.
         func sortMarks() {
             for index in 0..<count {
                 let mark = combiningClass(buffer[index])

@@ -1,13 +1,15 @@
 extension IDNA {
-    /// RFC 3492, over the digits that follow `xn--`.
+    /// Punycode (RFC 3492), applied to the digits after `xn--`.
     enum Punycode {
         private static let base = 36
         private static let shortest = 1
         private static let longest = 26
-        /// Past this a number cannot lead to a character any more, whatever follows.
+        /// Above this value a number cannot become a character, whatever follows.
         private static let ceiling = 0x7FFF_FFFF
 
-        /// Capital letters are read as small ones, as the name system does. Answers the number of characters.
+        /// Decodes Punycode. Capital letters are equivalent to small ones, as in DNS.
+        ///
+        /// - Returns: the number of characters; nil for invalid code.
         static func decode(_ code: UnsafeBufferPointer<UInt8>, into scalars: UnsafeMutableBufferPointer<UInt32>) -> Int?
         {
             let delimiter = code.lastIndex(of: UInt8(ascii: "-"))
@@ -61,7 +63,7 @@ extension IDNA {
             return nil
         }
 
-        /// The length of `text` in Punycode: nil above what a label has room for, and when `code` spells it otherwise.
+        /// The length of `text` in Punycode. Nil when it is too long for a label, or `code` is a different encoding.
         static func length(of text: Characters.Text, spelled code: UnsafeBufferPointer<UInt8>?) -> Int? {
             var output = Output(code: code)
             for scalar in text where scalar < 0x80 { output.put(UInt8(scalar)) }
@@ -120,7 +122,7 @@ extension IDNA {
             byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
         }
 
-        /// How the thresholds of the next number follow from the one before (RFC 3492 section 6.1).
+        /// Adapts the thresholds from one number to the next (RFC 3492 section 6.1).
         private struct Bias {
             private var value = 72
 
@@ -141,7 +143,7 @@ extension IDNA {
 }
 
 extension IDNA.Punycode {
-    /// Counts what is put, and compares it with a given spelling.
+    /// Counts the output and compares it with a given encoding.
     private struct Output {
         let code: UnsafeBufferPointer<UInt8>?
         private(set) var count = 0

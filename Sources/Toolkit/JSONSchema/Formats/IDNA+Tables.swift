@@ -1,9 +1,9 @@
 extension IDNA {
-    /// What Unicode says about the characters a label may hold, in numbers to be read by `Digits`.
+    /// Unicode data of the characters that a label may contain, as numbers for `Digits`.
     ///
-    /// Origin: Unicode 18.0.0 as Python's `unicodedata2` and `idna` packages carry it. The characters are those
-    /// `idna.idnadata` classes as PVALID, CONTEXTJ or CONTEXTO (RFC 5892), with joining types and scripts from there; the rest
-    /// are bidirectional class, general category, combining class and canonical decomposition.
+    /// Source: Unicode 18.0.0 from Python's `unicodedata2` and `idna` packages. The characters are those that
+    /// `idna.idnadata` classifies as PVALID, CONTEXTJ or CONTEXTO (RFC 5892), with its joining types and scripts. The
+    /// other data are bidirectional class, general category, combining class and canonical decomposition.
     enum Tables {
         /// The distinct values of `Traits`, most frequent first.
         static let kinds: StaticString = """
@@ -12,8 +12,8 @@ extension IDNA {
             56Dk5hEk5kEk52Gk9kH
             """
 
-        /// Per run of neighbours with equal traits: how many characters are skipped, how many follow the first, and the index
-        /// of the traits in `kinds`.
+        /// For each run of adjacent characters with equal traits: the number of skipped characters, the number of
+        /// characters after the first, and the index of the traits in `kinds`.
         static let runs: StaticString = """
             tBAOCJenBZA8BAOnBXABHABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAADAABBABAABAAB\
             AADAABAABAABAACAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAABAACAABAABAABAACAABAACAADBAEAA\
@@ -80,8 +80,8 @@ extension IDNA {
             EKFppIKm8mB_hLA
             """
 
-        /// Per composed character in ascending order: the distance from the one before, and its two parts. Hangul is left out,
-        /// since no label may hold its parts.
+        /// For each composed character in ascending order: the distance from the previous one, and its two parts.
+        /// Hangul is omitted, because no label may contain its parts.
         static let compositions: StaticString = """
             gHhDgYBhDhYBhDiYBhDjYBhDoYBhDqYCjDnZBlDgYBlDhYBlDiYBlDoYBpDgYBpDhYBpDiYBpDoYCuDjYBvDgYBvDhYBvDiYBvDjYBvDoYD1Dg\
             YB1DhYB1DiYB1DoYB5DhYC5DoYChDkYChDmYChDoZCjDhYCjDiYCjDnYCjDsYCkDsYElDkYClDmYClDnYClDoZClDsYCnDiYCnDmYCnDnYCnDn\

@@ -1,12 +1,12 @@
-/// Internationalised domain names: IDNA 2008, that is RFC 5890 to RFC 5893.
+/// Internationalized domain names: IDNA 2008 (RFC 5890 to RFC 5893).
 enum IDNA {
-    /// Decodes the tables, so that no later check allocates.
+    /// Decodes the tables, so that later checks do not allocate.
     static func prepare() {
         _ = Characters.table
         _ = Compositions.table
     }
 
-    /// A name of U-labels, A-labels and plain labels; any of the four full stops of RFC 3490 separates them.
+    /// Checks a name of U-labels, A-labels and plain labels, separated by any of the four full stops of RFC 3490.
     static func isHostname(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Format.Scanner(text)
         var length = 0
@@ -19,14 +19,15 @@ enum IDNA {
             isBidirectional = isBidirectional || label.isRightToLeft
             obeysBidiRule = obeysBidiRule && label.obeysBidiRule
             guard length <= 253 else { return false }
-            // RFC 5893 section 2: one label from right to left puts the rule on every label of the name.
+            // A right-to-left label applies the Bidi rule to every label of the name (RFC 5893 section 2).
             if isLast { return scanner.isAtEnd && (obeysBidiRule || !isBidirectional) }
         }
     }
 
-    /// RFC 6531 section 3.3: U-labels beside plain ones, between full stops of ASCII only.
+    /// Checks a mail domain of U-labels and plain labels, separated by ASCII full stops only (RFC 6531 section 3.3).
     ///
-    /// The suite wants labels outside normal form C accepted here, which RFC 5890 would not call U-labels.
+    /// The test suite requires labels outside normal form C to pass here, although RFC 5890 does not call them
+    /// U-labels.
     static func isMailDomain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Format.Scanner(text)
         var length = 0

@@ -1,8 +1,8 @@
-/// The `Mailbox` of RFC 5321 section 4.1.2, and its international twin of RFC 6531 section 3.3.
+/// The `Mailbox` of RFC 5321 section 4.1.2, and its internationalized form of RFC 6531 section 3.3.
 extension Format {
     private static let atom = ByteSet.alphanumerics + ByteSet("!#$%&'*+-/=?^_`{|}~")
     private static let quotable = ByteSet.printable.subtracting(ByteSet("\"\\"))
-    /// RFC 5321 section 4.5.3.1.1.
+    /// Most bytes of the local part (RFC 5321 section 4.5.3.1.1).
     private static let localPartLimit = 64
 
     static func isMailbox(_ text: UnsafeBufferPointer<UInt8>, international: Bool) -> Bool {
@@ -32,7 +32,7 @@ extension Format {
         return true
     }
 
-    /// Passes bytes of `set`; international mail lets every character outside ASCII stand among them.
+    /// Skips bytes of `set`, and in international mail also all characters outside ASCII.
     private static func skip(_ set: ByteSet, in scanner: inout Scanner, international: Bool) -> Int {
         let start = scanner.offset
         scanner.skip(set)
@@ -43,7 +43,7 @@ extension Format {
         return scanner.offset - start
     }
 
-    /// `[127.0.0.1]` or `[IPv6:::1]`; no other kind of literal is registered.
+    /// Checks `[127.0.0.1]` or `[IPv6:::1]`. No other kind of literal is registered.
     private static func isAddressLiteral(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
         guard scanner.take("["), text.last == UInt8(ascii: "]") else { return false }

@@ -1,4 +1,4 @@
-/// IPv4 as RFC 2673 writes it, IPv6 as RFC 4291 does.
+/// IPv4 addresses in the notation of RFC 2673, and IPv6 addresses in that of RFC 4291.
 extension Format {
     static func isIPv4(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         var scanner = Scanner(text)
@@ -21,7 +21,7 @@ extension Format.Scanner {
         return true
     }
 
-    /// 0 to 255 without a leading zero, which some readers would take for octal.
+    /// Reads 0 to 255 without a leading zero, which some parsers interpret as octal.
     private mutating func takeOctet() -> Bool {
         let start = offset
         let width = skip(.digits)
@@ -29,7 +29,7 @@ extension Format.Scanner {
         return bytes[start..<offset].reduce(0) { $0 * 10 + Int($1 & 0x0F) } <= 255
     }
 
-    /// The 16-bit groups written out, and whether `::` stands for more.
+    /// Reads the 16-bit groups. Returns their number, and whether `::` stands for more.
     fileprivate mutating func takeIPv6Groups() -> (count: Int, isElided: Bool)? {
         var count = 0
         var isElided = false

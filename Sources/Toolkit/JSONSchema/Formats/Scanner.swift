@@ -1,7 +1,8 @@
 extension Format {
-    /// A reading position in bytes that somebody else keeps alive.
+    /// A reading position in borrowed bytes.
     ///
-    /// Every step looks at the end first: a text that is not UTF-8 is refused or accepted by its bytes, never read past.
+    /// Every operation checks for the end first. Text that is not UTF-8 is accepted or rejected by its bytes, and never
+    /// read past its end.
     struct Scanner {
         let bytes: UnsafeBufferPointer<UInt8>
         private(set) var offset = 0
@@ -22,7 +23,7 @@ extension Format {
             return true
         }
 
-        /// Takes a letter in either case; `capital` is written A to Z.
+        /// Reads a letter in either case; `capital` is the letter from A to Z.
         mutating func takeLetter(_ capital: Unicode.Scalar) -> Bool {
             guard offset < bytes.count, UInt32(bytes[offset] & 0xDF) == capital.value else { return false }
             offset += 1
@@ -35,7 +36,7 @@ extension Format {
             return true
         }
 
-        /// How many bytes of `set` were passed.
+        /// Skips bytes of `set` and returns their number.
         @discardableResult
         mutating func skip(_ set: ByteSet) -> Int {
             let start = offset
@@ -43,7 +44,7 @@ extension Format {
             return offset - start
         }
 
-        /// A number of exactly `width` digits.
+        /// Reads a number of exactly `width` digits.
         mutating func takeNumber(width: Int) -> Int? {
             guard bytes.count - offset >= width else { return nil }
             var number = 0
@@ -55,7 +56,7 @@ extension Format {
             return number
         }
 
-        /// A percent sign and two hexadecimal digits.
+        /// Reads a percent sign and two hexadecimal digits.
         mutating func takePercentTriplet() -> Bool {
             guard bytes.count - offset >= 3, bytes[offset] == UInt8(ascii: "%"),
                 ByteSet.hexadecimal.contains(bytes[offset + 1]), ByteSet.hexadecimal.contains(bytes[offset + 2])
@@ -64,7 +65,7 @@ extension Format {
             return true
         }
 
-        /// One scalar of any length; nil at the end and where the bytes are not UTF-8.
+        /// Reads one scalar of any length. Returns nil at the end and for bytes that are not UTF-8.
         mutating func takeScalar() -> UInt32? {
             guard offset < bytes.count else { return nil }
             let lead = bytes[offset]
@@ -83,14 +84,14 @@ extension Format {
             return scalar
         }
 
-        /// What is left, to be read by another scanner.
+        /// The remaining bytes, for another scanner.
         var rest: UnsafeBufferPointer<UInt8> { self[offset..<bytes.count] }
 
         subscript(range: Range<Int>) -> UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: bytes[range]) }
 
         mutating func move(to offset: Int) { self.offset = offset }
 
-        /// Where `character` stands next at or after the position, or the end.
+        /// The distance to the next `character` at or after the position, or to the end.
         func distance(to character: Unicode.Scalar) -> Int {
             var end = offset
             while end < bytes.count, UInt32(bytes[end]) != character.value { end += 1 }
@@ -98,7 +99,7 @@ extension Format {
         }
     }
 
-    /// A set of ASCII characters, one bit each; no other byte is ever in it.
+    /// A set of ASCII characters, one bit each. Other bytes are never members.
     struct ByteSet {
         private var low: UInt64 = 0
         private var high: UInt64 = 0
@@ -127,12 +128,13 @@ extension Format {
             return sum
         }
 
-        // Masks and not names of characters, so that the compiler folds them: these are asked for every byte.
+        // Defined by masks instead of characters, so that the compiler folds them into constants: sets are tested for
+        // every byte.
         static var digits: ByteSet { ByteSet(low: 0x3FF << 48, high: 0) }
         static var letters: ByteSet { ByteSet(low: 0, high: 0x7FF_FFFE << 32 | 0x7FF_FFFE) }
         static var hexadecimal: ByteSet { digits + ByteSet(low: 0, high: 0x7E << 32 | 0x7E) }
         static var alphanumerics: ByteSet { letters + digits }
-        /// Everything that prints, and the space.
+        /// All printable characters, including the space.
         static var printable: ByteSet { ByteSet(low: 0xFFFF_FFFF << 32, high: .max >> 1) }
 
         func subtracting(_ other: ByteSet) -> ByteSet {
@@ -144,7 +146,7 @@ extension Format {
     }
 }
 
-/// JSON Pointers (RFC 6901) and relative ones (draft-handrews-relative-json-pointer-01).
+/// JSON Pointers (RFC 6901) and relative JSON Pointers (draft-handrews-relative-json-pointer-01).
 extension Format {
     static func isJSONPointer(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard let first = text.first else { return true }

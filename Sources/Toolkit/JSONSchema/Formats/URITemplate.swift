@@ -1,4 +1,4 @@
-/// RFC 6570 templates of every level. The operators it reserves are in its grammar, so they are accepted.
+/// URI templates of every level (RFC 6570). Its grammar includes the reserved operators, so they are accepted.
 extension Format {
     private static let templateLiteral = ByteSet.printable.subtracting(ByteSet(" \"%<>\\^`{|}"))
     private static let templateOperators = ByteSet("+#./;?&=,!@|")
@@ -34,7 +34,7 @@ extension Format {
         return scanner.take("}")
     }
 
-    /// A name with dots between its parts, then `*` or a length below 10,000.
+    /// Reads a name with dots between its parts, followed by `*` or a length below 10,000.
     private static func takeVariable(_ scanner: inout Scanner) -> Bool {
         repeat {
             guard takeNamePart(&scanner) else { return false }

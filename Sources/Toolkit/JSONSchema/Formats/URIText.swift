@@ -1,4 +1,4 @@
-/// RFC 3986 URIs, and RFC 3987 IRIs by the same grammar with more characters.
+/// URIs (RFC 3986), and IRIs (RFC 3987), which have the same grammar with more characters.
 extension Format {
     static func isURI(_ text: UnsafeBufferPointer<UInt8>, relative: Bool, international: Bool) -> Bool {
         var reader = URIReader(text, international: international)
@@ -25,7 +25,7 @@ extension Format {
             self.international = international
         }
 
-        /// Leaves the position at the start where there is no scheme.
+        /// Reads a scheme. Restores the position when there is none.
         mutating func takeScheme() -> Bool {
             if scanner.take(in: .letters) {
                 scanner.skip(Self.schemeTail)
@@ -38,10 +38,10 @@ extension Format {
         mutating func takeHierarchy(afterScheme: Bool) -> Bool {
             if scanner.take("/") {
                 guard scanner.take("/") else { return skip(Self.path) }
-                // What follows is a path that is empty or starts with a slash: the authority ends nowhere else.
+                // The authority ends only before a path, which is empty or starts with a slash.
                 return takeAuthority() && skip(Self.path)
             }
-            // A colon here would have been read as the end of a scheme.
+            // A colon here would have ended a scheme.
             if !afterScheme { guard skip(Self.firstSegment), !scanner.isNext(":") else { return false } }
             return skip(Self.path)
         }
@@ -56,7 +56,7 @@ extension Format {
             return ByteSet("/?#").contains(next)
         }
 
-        /// An IPv6 address or what RFC 3986 keeps for later versions, in brackets.
+        /// Reads an IPv6 address or a literal for later versions (RFC 3986), in brackets.
         private mutating func takeLiteral() -> Bool {
             guard scanner.take("[") else { return false }
             let end = scanner.distance(to: "]")
@@ -78,8 +78,8 @@ extension Format {
             return scanner.isAtEnd
         }
 
-        /// Passes characters of `set`, percent triplets and, in an IRI, characters outside ASCII; false for a wrong one of
-        /// the latter two.
+        /// Skips characters of `set`, percent triplets and, in an IRI, characters outside ASCII. Returns false for an
+        /// invalid triplet or character.
         private mutating func skip(_ set: ByteSet, privateUse: Bool = false) -> Bool {
             while true {
                 scanner.skip(set)
@@ -97,7 +97,8 @@ extension Format {
         }
     }
 
-    /// `ucschar` of RFC 3987: no controls, surrogates, private use or noncharacters; RFC 6570 means the same.
+    /// True for `ucschar` of RFC 3987, which excludes controls, surrogates, private use and noncharacters. RFC 6570
+    /// uses the same set.
     static func isIRICharacter(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0xA0...0xD7FF, 0xF900...0xFDCF, 0xFDF0...0xFFEF, 0xE1000...0xEFFFD: true
@@ -106,7 +107,7 @@ extension Format {
         }
     }
 
-    /// `iprivate` of RFC 3987.
+    /// True for `iprivate` of RFC 3987.
     static func isPrivateUse(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0xE000...0xF8FF, 0xF0000...0xFFFFD, 0x100000...0x10FFFD: true

@@ -1,14 +1,14 @@
 import JSON
 
 extension Observation {
-    /// Prints the keywords that describe what was seen, into an object that is open.
+    /// Prints the keywords that describe the observed values into an open object.
     func print(into writer: inout JSONWriter, _ options: InferenceOptions) {
         printType(into: &writer)
         if sorts.isSubset(of: [.string, .null]), strings.isEnumeration(options) {
             writer.key("enum")
             writer.beginArray()
             for word in strings.words { writer.string(word.text) }
-            // An `enum` speaks of all types, so the other one must be listed too.
+            // An `enum` covers all types, so null must be listed as well.
             if sorts.contains(.null) { writer.null() }
             writer.endArray()
         } else if let format = strings.format {
@@ -24,11 +24,11 @@ extension Observation {
     }
 
     private func printType(into writer: inout JSONWriter) {
-        // A number takes integers too.
+        // `number` includes integers.
         let names = Sort.allCases.filter { sorts.contains($0) && !($0 == .integer && sorts.contains(.number)) }
             .map { "\($0)" }
         if names.count == 1 { return writer.member("type", names[0]) }
-        // Nothing seen, or everything: no type tells more.
+        // When no type or every type was observed, `type` says nothing.
         if !names.isEmpty { writer.member("type", names) }
     }
 

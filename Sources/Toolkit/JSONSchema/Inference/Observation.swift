@@ -1,8 +1,8 @@
 public import JSON
 
-/// What was seen at one place of the documents.
+/// The observed values at one place of the documents.
 struct Observation {
-    /// In the order in which they are listed.
+    /// The types, in the order in which a schema lists them.
     enum Sort: CaseIterable { case object, array, string, integer, number, boolean, null }
 
     private(set) var sorts: Set<Sort> = []
@@ -10,21 +10,21 @@ struct Observation {
     private(set) var objects = 0
     private(set) var members: [Member] = []
     private var positions: [Name: Int] = [:]
-    /// Some member was left out, so the object must stay open.
+    /// True when a member was omitted, so that the object must stay open.
     private(set) var isPartial = false
-    /// What all elements have in common; at most one.
+    /// The observation of all elements; contains at most one item.
     private(set) var items: [Observation] = []
 
     struct Member {
         let name: Name
         var value = Observation()
-        /// Objects that have it.
+        /// The number of objects with this member.
         var count = 0
     }
 
-    /// Places that are described: keeps a draft of hostile documents within the limits of a schema.
+    /// Most places in a draft, which keeps drafts from hostile documents within the limits of a schema.
     static let placeLimit = 1_000
-    /// Each level of a document is two of a schema, which may be nested 100 deep.
+    /// Largest depth: each level of a document is two levels of a schema, which may be nested 100 deep.
     private static let depthLimit = 40
     private static let nameBytes = 256
 
@@ -33,7 +33,7 @@ struct Observation {
         case .null: sorts.insert(.null)
         case .boolean: sorts.insert(.boolean)
         case .integer: sorts.insert(.integer)
-        // Also 1.0: whoever writes it so means a number that may have a fraction.
+        // Includes 1.0, because this notation suggests a number that may have a fraction.
         case .real: sorts.insert(.number)
         case .string:
             sorts.insert(.string)
@@ -81,7 +81,7 @@ struct Observation {
     }
 }
 
-/// The strings seen at one place.
+/// The observed strings at one place.
 struct StringObservation {
     private(set) var count = 0
     private(set) var words: [Name] = []
@@ -89,7 +89,7 @@ struct StringObservation {
     private(set) var hasTooMany = false
     private var formats = Self.recognised
 
-    /// Words longer than this are texts.
+    /// Longest string that may be an `enum` value, in bytes.
     private static let wordBytes = 40
     private static let recognised: [Format] = [.dateTime, .uuid, .ipv4, .email, .uri]
 
@@ -105,7 +105,7 @@ struct StringObservation {
         }
     }
 
-    /// The format that all strings have.
+    /// The format of all observed strings.
     var format: Format? { count > 0 ? formats.first : nil }
 
     func isEnumeration(_ options: InferenceOptions) -> Bool {
@@ -114,7 +114,7 @@ struct StringObservation {
 }
 
 extension Format {
-    /// Whether a text has the format and hardly by accident: `note:x` is a URI too, but nobody means it so.
+    /// True when a text has the format and hardly by accident: `note:x` is also a URI, but probably not meant as one.
     fileprivate func isUnmistakable(_ text: [UInt8]) -> Bool {
         guard text.withUnsafeBufferPointer(accepts) else { return false }
         guard self == .uri else { return true }
@@ -122,18 +122,19 @@ extension Format {
     }
 }
 
-/// A first draft of a schema, from documents it shall describe.
+/// Creates a first draft of a schema from documents that it should describe.
 ///
-/// The draft accepts every document it was made from. It says what they have in common and guesses little: no bounds, no
-/// patterns, and lists of words or formats only where the documents leave small doubt. Whoever declares it reads it first.
+/// The draft accepts every document it was made from. It describes what they have in common and guesses little: no
+/// bounds, no patterns, and lists of words or formats only when the documents leave little doubt. It should be read
+/// before it is declared.
 public enum SchemaInference {
-    /// The draft (2020-12) of these values, members in the order in which they first appeared. The same values in the
-    /// same order always give the same text.
+    /// The draft (2020-12) for these values, with members in the order of their first appearance. The same values in
+    /// the same order always give the same text.
     public static func draft(of values: [JSONValue], options: InferenceOptions = InferenceOptions()) -> JSONText {
         var places = Observation.placeLimit
         while true {
             let text = draft(of: values, options, places: places)
-            // Long names can still make a draft that nobody could declare; then fewer places are described.
+            // With long names a draft may still exceed the limit of a schema; fewer places are described then.
             if places == 1 || text.count <= SchemaLimits().schemaBytes { return text }
             places /= 2
         }
@@ -152,13 +153,14 @@ public enum SchemaInference {
     }
 }
 
-/// How much a draft concludes from few documents.
+/// Thresholds for the conclusions of a draft.
 public struct InferenceOptions: Sendable, Equatable {
-    /// Whether members that appeared in no document are refused.
+    /// True to reject members that appear in no document.
     public var closesObjects: Bool
-    /// Strings with at most so many different words become an `enum`; 0 for never.
+    /// Most different strings that become an `enum`; 0 for never.
     public var enumLimit: Int
-    /// Strings seen at a place before an `enum` is concluded, and at least four times as many as different words.
+    /// Least number of strings at a place that is required for an `enum`, in addition to four times the number of
+    /// different ones.
     var enumEvidence: Int
 
     public init(closesObjects: Bool = false, enumLimit: Int = 8, enumEvidence: Int = 20) {
