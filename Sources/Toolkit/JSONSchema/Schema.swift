@@ -2,24 +2,25 @@ public import JSON
 
 /// A JSON Schema, compiled once and shared by all threads.
 ///
-/// The path of a schema through this module:
+/// A schema passes through these stages:
 ///
-/// 1. *Index* (`Compile/SchemaIndex`): the document is walked along the positions that hold schemas. Each gets a number
-///    and belongs to a resource, which has a URI, a dialect and anchors. Documents that references name are taken from
-///    the library or the built-in metaschemas; nothing is fetched.
-/// 2. *Metaschema* (`Compile/MetaschemaCheck`): the document is held against its metaschema, by this same engine.
-/// 3. *Rules* (`Compile/RuleBuilder`): each subschema that is reached becomes a rule, a list of demands with every
-///    reference followed. What a dynamic reference means depends on the way it is reached; instead of finding out during
-///    evaluation, a subschema gets one rule for each such way (`Compile/DynamicScope`).
-/// 4. *Plan* (`Compile/Planner`, `Plan/`): all rules that one value must satisfy together are merged and lowered to a
-///    program of small instructions with tables beside them, plain bytes in one block.
-/// 5. *Verdict* (`Evaluate/`): the plan is run on a parsed value. Yes or no, no allocation, bounded steps.
-/// 6. *Report* (`Report/`): only for a value that failed, the rules (not the plan) are walked once more to say where and
-///    why. Both evaluators come from the same rules; tests hold them against each other.
+/// 1. *Index* (`Compile/SchemaIndex`): walks the document along the positions that hold schemas. Each schema gets a
+///    number and belongs to a resource, which has a URI, a dialect and anchors. Referenced documents come from the
+///    library or the built-in metaschemas; nothing is fetched.
+/// 2. *Metaschema* (`Compile/MetaschemaCheck`): validates the document against its metaschema, with this same engine.
+/// 3. *Rules* (`Compile/RuleBuilder`): turns each reachable subschema into a rule, a list of requirements with every
+///    reference resolved. The target of a dynamic reference depends on the path by which it is reached. Instead of
+///    tracking this during evaluation, a subschema gets one rule for each such path (`DynamicScope`).
+/// 4. *Plan* (`Compile/Planner`, `Plan/`): merges all rules that a value must satisfy together, and translates them into a
+///    program of small instructions with tables, as plain bytes in one block.
+/// 5. *Verdict* (`Evaluate/`): runs the plan on a parsed value. The result is yes or no, without allocation and in a
+///    bounded number of steps.
+/// 6. *Report* (`Report/`): for an invalid value, walks the rules (not the plan) again to determine where and why it is
+///    invalid. Both evaluators use the same rules, and tests compare their results.
 public final class Schema: Sendable {
     let compiled: SchemaCompiler.Result
     let options: SchemaOptions
-    // What an evaluation needs, beside each other: the results of compiling are a large value to walk through.
+    // The data of an evaluation are stored together, because the compiled form is a large value to navigate.
     private let plan: PlanBase
     private let entry: UInt32
     private let way: MatchStrategy
@@ -33,7 +34,8 @@ public final class Schema: Sendable {
 
     /// Compiles a schema.
     ///
-    /// - Throws: what is wrong with it, by place. A reference that leads nowhere is wrong also where no value would get to.
+    /// - Throws: `SchemaError` with the problems and their locations. An unresolvable reference is an error even when
+    ///   no value would reach it.
     public convenience init(_ document: JSONDocument, options: SchemaOptions = SchemaOptions()) throws(SchemaError) {
         try self.init(document, at: nil, options: options)
     }
@@ -53,14 +55,14 @@ public final class Schema: Sendable {
         readsLayout = options.access.readsLayout
     }
 
-    /// Whether a value satisfies the schema. Allocates nothing once `scratch` has seen its usual documents.
+    /// Evaluates a value. Allocates nothing once `scratch` has grown to the size of the usual documents.
     ///
-    /// - Parameter bytes: the length of the value's own text, which pays for its steps; nil for that of its document.
+    /// - Parameter bytes: the length of the value's own text, which determines its steps; nil for that of its document.
     public func verdict(on value: JSONValue, bytes: Int? = nil, scratch: inout Scratch) -> Verdict {
         verdict(on: value.node, bytes ?? value.document.text.bytes.count, &scratch)
     }
 
-    /// Whether a value satisfies the schema, with what is left of a budget that it shares with others.
+    /// Evaluates a value within a budget that it shares with other values.
     public func verdict(
         on value: JSONValue, bytes: Int? = nil, within budget: inout EvaluationBudget, scratch: inout Scratch
     ) -> Verdict {
@@ -84,9 +86,9 @@ public final class Schema: Sendable {
         }
     }
 
-    /// The verdicts on many values, in their order: what a batch, or whoever measures, asks for. Each value is by itself.
+    /// Evaluates many values in order, each with its own limits; for batches and measurements.
     public func verdicts(on values: [JSONValue], scratch: inout Scratch, _ take: (Verdict) -> Void) {
-        // Nothing in the loop counts references: the array keeps every tree.
+        // The loop changes no reference counts, because the array keeps every tree.
         withExtendedLifetime(values) {
             for at in values.indices {
                 take(verdict(on: values[at].node, values[at].document.text.bytes.count, &scratch))
@@ -110,49 +112,51 @@ public final class Schema: Sendable {
 }
 
 extension Schema {
-    /// Instructions of the plan.
+    /// The number of instructions of the plan.
     public var planInstructions: Int { compiled.plan.instructionCount }
-    /// Bytes of the plan with its tables.
+    /// The size of the plan with its tables, in bytes.
     public var planBytes: Int { compiled.plan.byteCount }
-    /// What the schema keeps in memory, about: the plan, and around it the document, the index of its places and the rules
-    /// for reports, together some thirty times the text (measured on schemas of 20 members).
+    /// The approximate memory of the schema in bytes: the plan, the document, the index of its places and the rules for
+    /// reports. All but the plan take together about thirty times the size of the text (measured on schemas of 20
+    /// members).
     public var keptBytes: Int { planBytes + 32 * textBytes }
-    /// How values are read: `layout` or `public`.
+    /// The access method for values: `layout` or `public`.
     public var access: NodeAccessChoice { readsLayout ? .layout : .public }
-    /// The dialect of the root.
+    /// The dialect of the root schema.
     public var dialect: Dialect { compiled.index.resources[0].scope.dialect }
 }
 
-/// Why a document is not accepted as a schema.
+/// The reason why a document is not a valid schema.
 public struct SchemaError: Error, Sendable, CustomStringConvertible {
-    /// What is wrong, in the order of the document; never empty.
+    /// The problems in the order of the document; never empty.
     public var problems: [Problem]
 
-    /// One thing that is wrong with a schema.
+    /// One problem of a schema.
     public struct Problem: Sendable, Equatable {
         public enum Reason: String, Sendable {
-            /// The metaschema refuses the document.
+            /// The metaschema rejects the document.
             case invalid
             /// A reference names nothing that was loaded. Nothing is ever fetched.
             case unresolved
-            /// References that lead back to themselves without going deeper into a value.
+            /// References lead back to themselves without going deeper into a value.
             case cycle
-            /// A pattern that is not ECMA-262 (`u`), or too large.
+            /// A pattern is not valid ECMA-262 (with the `u` flag), or is too large.
             case pattern
             /// `$schema` or `$vocabulary` names something unknown.
             case unknownDialect
-            /// Two resources or anchors with one name, or an identifier that is no URI.
+            /// Two resources or anchors have the same name, or an identifier is not a URI.
             case identifier
-            /// Larger, deeper or costlier than a limit.
+            /// The schema exceeds a limit.
             case limit
         }
 
         public var reason: Reason
-        /// Where in the schema document: `#/properties/a`. A place in another document has its URI in front.
+        /// The location in the schema document, as in `#/properties/a`. A location in another document starts with its
+        /// URI.
         public var pointer: String
         /// One sentence.
         public var detail: String
-        /// For `invalid`: the keyword of the metaschema that refused, by its path and by its URI.
+        /// For `invalid`: the keyword of the metaschema that rejects the document, by path and by URI.
         public var keywordLocation: String?
         public var absoluteKeywordLocation: String?
     }

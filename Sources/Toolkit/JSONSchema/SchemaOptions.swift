@@ -1,6 +1,6 @@
-/// Whether `format` is checked or only noted.
+/// The treatment of `format`.
 public enum FormatPolicy: Sendable, Equatable {
-    /// Formats never fail, unless a schema's metaschema lists the `format-assertion` vocabulary.
+    /// Formats never fail, unless the schema's metaschema lists the `format-assertion` vocabulary.
     case annotate
     /// Every known format is checked; unknown ones never fail.
     case assert
@@ -8,11 +8,11 @@ public enum FormatPolicy: Sendable, Equatable {
     case only(Set<String>)
 }
 
-/// What a schema may cost to compile and to run. Source: the product's own limits; each can be changed.
+/// Limits for compiling and evaluating a schema. The defaults are Parley's own; each can be changed.
 public struct SchemaLimits: Sendable, Equatable {
-    /// Bytes of schema text, for each document taken in.
+    /// Bytes of schema text, for each document.
     public var schemaBytes = 256 * 1024
-    /// JSON values in all documents a schema takes in, the metaschemas aside.
+    /// JSON values in all documents that a schema uses, except the metaschemas.
     public var schemaNodes = 20_000
     /// Nested arrays and objects in a schema.
     public var schemaDepth = 100
@@ -21,23 +21,24 @@ public struct SchemaLimits: Sendable, Equatable {
     public var planBytes = 16 * 1024 * 1024
     /// Bytes of the tables of all patterns.
     public var patternBytes = 8 * 1024 * 1024
-    /// Bytes of the places and identifiers of all subschemas: a long name is repeated in the place of each schema below.
+    /// Bytes of the locations and identifiers of all subschemas. A long name is repeated in the location of each schema
+    /// below it.
     public var placeBytes = 4 * 1024 * 1024
-    /// Copies of subschemas because of dynamic references: one for each binding they are reached with.
+    /// Copies of subschemas for dynamic references: one for each binding with which they are reached.
     public var bindings = 1_000
-    /// CPU time of a compile.
+    /// CPU time of a compilation.
     public var compileMilliseconds = 200
     /// Values in all `enum`s together.
     public var enumValues = 10_000
-    /// Calls of an evaluation inside each other: what the depth of the value comes to, times what schemas nest on one
-    /// value. The default keeps the deepest within a stack of 512 KiB. The parser bounds the depth of a value by itself.
+    /// Nested calls of an evaluation: the depth of the value times the nesting of schemas for one value. The default
+    /// keeps the stack below 512 KiB. The parser limits the depth of a value separately.
     public var nesting = 400
-    /// Members of one object of a value.
+    /// Members of one object in a value.
     public var membersPerObject = 1_000
     /// Bytes of a value's text.
     public var payloadBytes = 1024 * 1024
-    /// Steps of an evaluation beyond ten for each byte of the value's text; counted at loops and calls,
-    /// and for each instruction past a program's first.
+    /// Steps of an evaluation in addition to ten for each byte of the value's text. Loops, calls, and every instruction
+    /// of a program after the first count as steps.
     public var steps = 100_000
     /// Steps of all backtracking patterns on one value.
     public var patternSteps = 100_000
@@ -45,19 +46,19 @@ public struct SchemaLimits: Sendable, Equatable {
     public init() {}
 }
 
-/// How a schema is read.
+/// Options for compiling a schema.
 public struct SchemaOptions: Sendable {
-    /// For schemas without `$schema`.
+    /// The dialect of schemas without `$schema`.
     public var dialect = Dialect.draft202012
     public var formats = FormatPolicy.assert
     public var limits = SchemaLimits()
-    /// Documents that references may lead to, beside the metaschemas.
+    /// Documents that references may name, in addition to the metaschemas.
     public var library: SchemaLibrary
-    /// How the parser's values are read; `automatic` takes the direct way where its self-check passed.
+    /// The access method for values; `automatic` uses direct access if its self-check succeeded.
     public var access: NodeAccessChoice
-    /// Checks `contentEncoding` base64 and `contentMediaType` JSON; off by default, as the standard asks.
+    /// True to check `contentEncoding` base64 and `contentMediaType` JSON; false by default, as the standard requires.
     public var assertsContent = false
-    /// Whether schemas are held against their metaschema first.
+    /// True to validate schemas against their metaschema first.
     var checksMetaschema = true
 
     public init(
@@ -82,7 +83,7 @@ public enum Dialect: String, Sendable, CaseIterable {
 }
 
 extension Dialect: Comparable {
-    /// Earlier versions are smaller.
+    /// Compares by age: earlier versions are smaller.
     public static func < (left: Dialect, right: Dialect) -> Bool { left.age > right.age }
 
     private var age: Int {

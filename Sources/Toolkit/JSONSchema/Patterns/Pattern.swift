@@ -1,23 +1,25 @@
 /// A regular expression of ECMA-262 with the `u` flag, over UTF-8.
 ///
-/// Only the question of JSON Schema is answered: does the pattern match anywhere in the text? That leaves out most of what
-/// an engine usually carries, and lets a pattern take the cheapest of four ways, chosen once:
-/// - *direct*: literals, sets of words and runs of classes, which is what nearly all schemas hold;
-/// - *automaton*: a table built in advance for whatever has neither lookaround nor back references;
-/// - *simulation*: the same patterns where the table would grow too large; linear as well, but slower;
-/// - *backtracking*: the rest, with the order of attempts that ECMA-262 prescribes.
+/// It answers only the question of JSON Schema: does the pattern match anywhere in the text? This excludes most
+/// features of a regular expression engine, and permits a pattern to use the cheapest of four strategies, chosen once:
+/// - *direct*: literals, sets of words and runs of classes, which nearly all schemas use;
+/// - *automaton*: a table built in advance, for patterns without lookaround and back references;
+/// - *simulation*: the same patterns when the table would become too large; also linear, but slower;
+/// - *backtracking*: all others, in the order of attempts of ECMA-262.
 ///
-/// The first two never allocate and need no budget: their time is bounded by the length of the text.
+/// The first two never allocate and need no budget, because the length of the text bounds their time.
 ///
-/// `@unchecked` because the tables are raw memory: it is written in `init`, freed in `deinit`, and only read between.
+/// `@unchecked` because the tables are raw memory, which is written in `init`, freed in `deinit`, and only read in
+/// between.
 final class Pattern: @unchecked Sendable {
-    /// The ways to match; tests ask for each.
+    /// The strategies; tests request each of them.
     enum Matcher: Sendable, CaseIterable { case direct, automaton, simulation, backtracking }
 
     private let plan: Plan
     private let memory: PatternMemory
 
-    /// Compiles a pattern; `engine` asks for one way and refuses the pattern if that one cannot serve it.
+    /// Compiles a pattern. `engine` requests one strategy, and the pattern is rejected if that strategy cannot handle
+    /// it.
     init(
         _ source: UnsafeBufferPointer<UInt8>, limits: PatternLimits = .standard, engine: Matcher? = nil
     ) throws(PatternError) {
@@ -28,10 +30,10 @@ final class Pattern: @unchecked Sendable {
         self.memory = memory
     }
 
-    /// Bytes held by the tables, for whoever bounds a whole schema.
+    /// The size of the tables in bytes, which counts against the limit of a schema.
     var byteCount: Int { memory.byteCount }
 
-    /// The way that was chosen.
+    /// The chosen strategy.
     var engine: Matcher {
         switch plan {
         case .direct: .direct
@@ -41,10 +43,10 @@ final class Pattern: @unchecked Sendable {
         }
     }
 
-    /// Whether the pattern matches anywhere in the text, which is valid UTF-8.
+    /// Returns whether the pattern matches anywhere in the text, which must be valid UTF-8.
     ///
-    /// `steps` is what the document may still spend. Only simulation and backtracking take from it; a step is some ten
-    /// to fifty nanoseconds of work. When it runs out the answer is `.exhausted`, never a guess.
+    /// `steps` is the remaining budget of the document. Only simulation and backtracking use it; a step is about ten to
+    /// fifty nanoseconds of work. When it is exhausted the result is `.exhausted`, never a guess.
     func matches(_ text: UnsafeBufferPointer<UInt8>, steps: inout Int) -> PatternVerdict {
         let text = Text(text)
         switch plan {
@@ -55,39 +57,40 @@ final class Pattern: @unchecked Sendable {
         }
     }
 
-    /// Whether a text is a pattern at all (the `regex` format); limits on repeats do not matter here.
+    /// True when a text is a valid pattern (the `regex` format). Limits on repetitions are ignored.
     static func isSyntacticallyValid(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
         var parser = Parser(source, limits: .standard)
-        // Only the verdict is asked for: the format check has no place for the reason.
+        // The format check has no use for the reason.
         return (try? parser.parse()) != nil
     }
 }
 
-/// The answer of a pattern.
+/// The result of matching.
 enum PatternVerdict: Sendable, Equatable {
     case match, noMatch
-    /// The budget of steps ran out before there was an answer.
+    /// The step budget was exhausted before a result was found.
     case exhausted
 }
 
-/// A regular expression of ECMA-262 that a whole text must match. It never takes longer than its budget: past that it does
-/// not match.
+/// A regular expression of ECMA-262 that must match a whole text. Matching never exceeds its budget of a few
+/// milliseconds; a text that would take longer does not match.
 public struct WholePattern: Sendable {
-    /// Some milliseconds of work at most.
+    /// The step budget: at most several milliseconds.
     private static let steps = 100_000
 
     private let pattern: Pattern
 
-    /// Nil for a text that is none, or one that would cost too much.
+    /// Returns nil for an invalid pattern, or one that exceeds the limits.
     public init?(_ text: String) {
         var (own, whole) = (text, "^(?:\(text))$")
-        // Looked at alone first: a bracket too many would close the one around it.
+        // Checked alone first, because an unbalanced bracket could close the enclosing group.
         guard own.withUTF8({ Pattern.isSyntacticallyValid($0) }),
             let pattern = whole.withUTF8({ try? Pattern($0) })
         else { return nil }
         self.pattern = pattern
     }
 
+    /// Returns true when the pattern matches the whole text within the budget.
     public func matches(_ text: String) -> Bool {
         var (text, steps) = (text, Self.steps)
         return text.withUTF8 { pattern.matches($0, steps: &steps) } == .match

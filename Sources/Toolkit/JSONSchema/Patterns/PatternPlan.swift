@@ -1,5 +1,5 @@
 extension Pattern {
-    /// The way that was chosen. Trivial, so that matching retains nothing.
+    /// The chosen strategy. Trivial, so that matching retains nothing.
     enum Plan {
         case direct(DirectForm)
         case automaton(Automaton)
@@ -9,7 +9,7 @@ extension Pattern {
 }
 
 extension Pattern.Plan {
-    /// Chooses the cheapest way that serves the pattern, or takes the one that is asked for.
+    /// Chooses the cheapest strategy that can handle the pattern, or uses the requested one.
     init(
         _ syntax: Pattern.Syntax, limits: PatternLimits, engine: Pattern.Matcher?, memory: Pattern.PatternMemory
     ) throws(PatternError) {
@@ -32,8 +32,8 @@ extension Pattern.Plan {
         }
     }
 
-    /// A table, or a simulation if the table would be too large. nil if the repeats of the pattern are too many to be
-    /// written out: the backtracker counts runs of one class instead, so it may still take them.
+    /// Returns a table, or a simulation if the table would be too large. Nil when the pattern has too many repetitions
+    /// to expand. The backtracker counts runs of one class instead, so it may still accept such a pattern.
     private static func linear(
         _ syntax: Pattern.Syntax, _ limits: PatternLimits, _ engine: Pattern.Matcher?, _ memory: Pattern.PatternMemory
     ) throws(PatternError) -> Pattern.Plan? {
@@ -65,7 +65,7 @@ extension Pattern {
         private var blocks: [UnsafeMutableRawPointer] = []
         private(set) var byteCount = 0
 
-        /// A copy that lives as long as the pattern. `Element` is trivial: it is never deinitialised.
+        /// Stores a copy that lives as long as the pattern. `Element` is trivial and is never deinitialized.
         func keep<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafePointer<Element> {
             let size = max(1, elements.count) * MemoryLayout<Element>.stride
             let block = UnsafeMutableRawPointer.allocate(
@@ -85,31 +85,30 @@ extension Pattern {
     }
 }
 
-/// Why a pattern cannot be used, and where in it.
+/// The reason why a pattern cannot be used, and the position.
 struct PatternError: Error, Equatable, CustomStringConvertible {
-    /// One clause without a final stop, for the author of the schema.
+    /// One clause without a full stop, for the author of the schema.
     let message: String
-    /// Bytes of the pattern before the place the message speaks of.
+    /// The byte offset in the pattern to which the message refers.
     let offset: Int
 
     var description: String { "\(message) (at byte \(offset))" }
 }
 
-/// What one pattern may cost. Everything here is decided when the pattern is compiled, but for the steps, which belong
-/// to the document that is checked.
+/// The limits of one pattern. They apply when the pattern is compiled; steps belong to the document that is checked.
 struct PatternLimits: Sendable {
-    /// Groups within groups. What walks over a tree calls itself once or twice per level: at this depth a debug build
-    /// was seen to use 192 KiB of stack.
+    /// Nested groups. Code that walks over a tree recurses once or twice per level. At this depth, a debug build was
+    /// measured to use 192 KiB of stack.
     var nesting = 100
-    /// Instructions that a counted repeat may unfold to.
+    /// Instructions of one expanded repetition.
     var statesPerRepeat = 1_000
     /// Instructions of the whole pattern.
     var states = 10_000
     /// Ranges in all character classes of a pattern together (`\p{L}` has about 680).
     var ranges = 50_000
-    /// Places in the table of an automaton, two bytes each; a pattern that needs more is simulated.
+    /// Cells in the table of an automaton, two bytes each. A pattern that needs more is simulated.
     var automatonCells = 32_768
-    /// Instructions visited while an automaton is built, at about 10 ns: what keeps a hostile pattern from taking the
+    /// Instructions visited while an automaton is built, at about 10 ns each. Prevents a hostile pattern from using the
     /// time of a whole schema.
     var automatonWork = 100_000
 

@@ -1,28 +1,28 @@
 extension Pattern {
-    /// The text under test, as two pointers.
+    /// The text to match, as two pointers.
     struct Text {
         let start: UnsafePointer<UInt8>
         let end: UnsafePointer<UInt8>
 
         @inline(__always)
         init(_ bytes: UnsafeBufferPointer<UInt8>) {
-            // An empty buffer may have no address. Nothing is read through this one: start is end.
+            // An empty buffer may have no address. Nothing is read through this pointer, because start equals end.
             start = bytes.baseAddress ?? ("" as StaticString).utf8Start
             end = start + bytes.count
         }
     }
 }
 
-/// UTF-8 as the patterns need it. The text is valid; on any other bytes the answers are arbitrary, but nothing outside
-/// the text is read and every step moves on.
+/// UTF-8 decoding for patterns. The text must be valid. For other bytes the results are arbitrary, but nothing outside
+/// the text is read and every step advances.
 enum UTF8Reading {
-    /// Bytes of the sequence that begins with this byte.
+    /// The length of the sequence that starts with this byte.
     @inline(__always)
     static func length(_ lead: UInt8) -> Int {
         lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4
     }
 
-    /// The code point at `place`, which is moved behind it.
+    /// Returns the code point at `place`, and moves `place` after it.
     @inline(__always)
     static func next(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> UInt32 {
         let lead = place.pointee
@@ -41,7 +41,7 @@ enum UTF8Reading {
         }
     }
 
-    /// The start of the sequence that ends at `place`; `place` is behind `start`.
+    /// The start of the sequence that ends at `place`, which must be after `start`.
     @inline(__always)
     static func before(_ place: UnsafePointer<UInt8>, _ start: UnsafePointer<UInt8>) -> UnsafePointer<UInt8> {
         var place = place - 1

@@ -1,40 +1,40 @@
-/// What an instruction does to the node it is run on.
+/// The operation of an instruction on a node.
 ///
-/// A *typed* instruction fails for a value of another kind; any other passes it.
+/// A *typed* instruction fails for a value of another kind; other instructions pass it.
 enum Operation: UInt8 {
     case pass, fail
 
-    // Leaves: checks of one value that call nothing. A program of one leaf is run without a call.
-    /// `a`: the set of kinds the value must be of; `b`: the same as bits of `NodeKind`, with doubles only when all of
-    /// them pass; `c`: 1 when some do.
+    // Leaves: checks of one value without calls. A program of a single leaf is run inline.
+    /// `a`: the set of permitted kinds; `b`: the same as bits of `NodeKind`, with doubles only when all of them pass;
+    /// `c`: 1 when only some doubles pass.
     case kinds
-    /// `a`, `b`: least and most code points. Typed by `isTyped`.
+    /// `a`, `b`: the least and the greatest number of code points. Typed by `isTyped`.
     case string
-    /// Typed: an integer in the range number `a`.
+    /// Typed: an integer in range `a`.
     case integer
-    /// A number in the range number `a`; typed by `isTyped`.
+    /// A number in range `a`; typed by `isTyped`.
     case number
-    /// Typed: the string number `a`.
+    /// Typed: equal to string `a`.
     case equalsString
     /// Typed: one of the strings of set `a`.
     case inStrings
 
     case multipleOf
-    /// `a`: number of the pattern.
+    /// `a`: the pattern.
     case pattern
     case format
-    /// `a`: 1 base64, 2 JSON, 3 both.
+    /// `a`: 1 for base64, 2 for JSON, 3 for both.
     case content
     /// One of the values `a` to `a + b`.
     case inValues
 
     /// `a`: object table; typed by `isTyped`.
     case object
-    /// `a`: first of `b` required names, for those beyond what a word of bits holds.
+    /// `a`: the first of `b` required names, for those that exceed a word of bits.
     case required
-    /// If the member named `a` is there, so must be the `c` names from `b` on.
+    /// If member `a` is present, so must be the `c` names from `b` on.
     case dependentRequired
-    /// If the member named `a` is there, the object must pass program `b`.
+    /// If member `a` is present, the object must pass program `b`.
     case dependentSchema
     /// `a`: array table; typed by `isTyped`.
     case array
@@ -44,31 +44,31 @@ enum Operation: UInt8 {
     /// Branches `a` to `a + b`.
     case anyOf
     case oneOf
-    /// `a`: switch table. The value of one member tells which branch can pass.
+    /// `a`: switch table. The value of one member determines the branch that can pass.
     case selectBranch
     case not
     /// `a`: test, `b`: then, `c`: else.
     case conditional
 
-    // What follows notes which members and elements have been evaluated.
-    /// Runs program `a` with fresh marks; `b`: 1 when what it marks counts outside too.
+    // The following operations track evaluated members and elements.
+    /// Runs program `a` with new marks; `b`: 1 when its marks count outside as well.
     case region
     case markObject
     case markArray
     case markAnyOf
     case markOneOf
     case markConditional
-    /// Members, or elements, without a mark must pass program `a`.
+    /// Unmarked members or elements must pass program `a`.
     case unevaluatedMembers
     case unevaluatedElements
 }
 
-/// One step of a program: sixteen bytes, no references.
+/// One instruction of a program: sixteen bytes without references.
 struct Instruction: BitwiseCopyable {
     var operation: Operation
-    /// The program ends here.
+    /// True for the last instruction of a program.
     var isLast = false
-    /// A program of one leaf.
+    /// True for a program of a single leaf.
     var isSimple = false
     var isTyped = false
     var a: UInt32 = 0
@@ -97,7 +97,7 @@ struct Instruction: BitwiseCopyable {
 extension Operation {
     var isLeaf: Bool { (Operation.pass.rawValue...Operation.inStrings.rawValue).contains(rawValue) }
 
-    /// Which operands are programs.
+    /// The operands that refer to programs.
     var programs: [WritableKeyPath<Instruction, UInt32>] {
         switch self {
         case .call, .not, .region, .unevaluatedMembers, .unevaluatedElements: [\.a]

@@ -1,5 +1,6 @@
-/// The first and the last eight bytes of a text, overlapping when it is shorter than sixteen; a text of less than eight
-/// bytes stands twice, at the upper end of the word. With the length, texts of up to sixteen bytes are told apart exactly.
+/// The first and the last eight bytes of a text, which overlap when it is shorter than sixteen. A text shorter than
+/// eight bytes is stored twice, at the upper end of each word. Together with the length, texts of up to sixteen bytes
+/// are compared exactly.
 struct NameWords: BitwiseCopyable, Equatable {
     var first: UInt64 = 0
     var last: UInt64 = 0
@@ -41,7 +42,7 @@ struct NameWords: BitwiseCopyable, Equatable {
     }
 }
 
-/// How a plan's evaluator reads nodes.
+/// The access method of a plan's evaluator.
 protocol PlanAccess: NodeAccess {
     static func words(ofName name: UnsafePointer<UInt8>, length: Int) -> NameWords
 }
@@ -53,8 +54,8 @@ extension PublicAccess: PlanAccess {
 }
 
 extension LayoutAccess: PlanAccess {
-    /// Without a branch on the length: a member's name stands right behind its length, a little-endian word whose upper
-    /// bytes are zero, so that eight bytes up to the end of a short name are the name behind zeros.
+    /// Works without a branch on the length. A member's name directly follows its length, a little-endian word whose
+    /// upper bytes are zero. Eight bytes up to the end of a short name are therefore the name preceded by zeros.
     @inline(__always) static func words(ofName name: UnsafePointer<UInt8>, length: Int) -> NameWords {
         let raw = UnsafeRawPointer(name) + (length &- 8)
         let last = raw.loadUnaligned(as: UInt64.self)

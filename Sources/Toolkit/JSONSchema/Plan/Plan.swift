@@ -1,16 +1,16 @@
-/// What a schema comes down to: programs of small instructions and the tables they name, all plain bytes in one block.
-/// Immutable after it is made, so any number of threads may read it.
+/// A compiled schema: programs of small instructions and their tables, all plain bytes in one block. Immutable after
+/// creation, so any number of threads may read it.
 ///
-/// Every operand that names a program or a row of a table is the row's distance from the start of the block, in bytes: one
-/// address is all an evaluation has to carry.
+/// Every operand that refers to a program or a table row is a byte offset from the start of the block, so an evaluation
+/// needs only one address.
 final class Plan: @unchecked Sendable {
-    // `@unchecked` for the raw memory: written in `init`, freed in `deinit`, only read between. The values of enums are
-    // nodes of documents that `Schema` keeps.
+    // `@unchecked` because of the raw memory, which is written in `init`, freed in `deinit`, and only read in between.
+    // The values of `enum` are nodes of documents that `Schema` keeps.
     let base: PlanBase
     let instructionCount: Int
     let byteCount: Int
     private let block: UnsafeMutableRawPointer
-    /// Keeps the patterns that the block names without counting references.
+    /// Keeps the patterns alive, which the block references without counting.
     private let patterns: [Pattern]
 
     init(_ tables: PlanTables, patterns: [Pattern]) {
@@ -31,7 +31,7 @@ final class Plan: @unchecked Sendable {
 
 /// The start of a plan's block.
 struct PlanBase: @unchecked Sendable {
-    // The block is never written after it is made; whoever holds this keeps its `Plan`.
+    // The block is not written after its creation. The owner of this value keeps the `Plan`.
     let start: UnsafeRawPointer
 
     @inline(__always) func row<Row>(_ offset: UInt32, as type: Row.Type = Row.self) -> UnsafePointer<Row> {
@@ -41,7 +41,7 @@ struct PlanBase: @unchecked Sendable {
     @inline(__always) func code(_ program: UInt32) -> UnsafePointer<Instruction> { row(program) }
 }
 
-/// The tables while they grow. Operands are numbers of rows until `place`.
+/// The tables under construction. Operands are row numbers until `place`.
 struct PlanTables {
     var code: [Instruction] = []
     var slots: [Slot] = []
@@ -49,9 +49,9 @@ struct PlanTables {
     var patternRows: [PatternRow] = []
     var arrays: [ArrayTable] = []
     var contains: [ContainsRow] = []
-    /// Programs of the elements of tuples.
+    /// The programs of tuple elements.
     var programs: [UInt32] = []
-    /// Names that must be there, as texts.
+    /// Required names, as texts.
     var lists: [UInt32] = []
     var branches: [Branch] = []
     var switches: [SwitchTable] = []
@@ -62,7 +62,7 @@ struct PlanTables {
     var values: [Node] = []
     var bytes: [UInt8] = []
 
-    /// What the limit on a plan counts.
+    /// The number of rows that counts against the limit of a plan.
     var rows: Int {
         code.count + slots.count + patternRows.count + programs.count + lists.count + branches.count + texts.count
             + values.count

@@ -1,11 +1,11 @@
-/// Where each table lies in a plan's block.
+/// The position of each table in a plan's block.
 struct PlanLayout {
     private(set) var size = 0
 
     struct Place<Row> {
         let offset: Int
 
-        /// Turns the number of a row into its distance from the start of the block.
+        /// Converts a row number into an offset from the start of the block.
         func settle(_ number: inout UInt32) {
             number = UInt32(clamping: offset + Int(number) * MemoryLayout<Row>.stride)
         }
@@ -19,7 +19,7 @@ struct PlanLayout {
         }
     }
 
-    /// At the start of the block: the program that passes all is number 0 in both ways of counting.
+    /// At the start of the block, so that the program that passes everything is 0 both as a number and as an offset.
     let code: Place<Instruction>
     let slots: Place<Slot>
     let objects: Place<ObjectTable>
@@ -41,7 +41,7 @@ struct PlanLayout {
     init(_ tables: PlanTables, patterns count: Int) {
         var size = 0
         func next<Row>(_ count: Int, _ type: Row.Type) -> Place<Row> {
-            // Cache lines are not shared between tables.
+            // Aligned, so that tables do not share cache lines.
             let offset = (size + 63) & ~63
             size = offset + count * MemoryLayout<Row>.stride
             return Place(offset: offset)
@@ -68,7 +68,7 @@ struct PlanLayout {
 }
 
 extension PlanTables {
-    /// Turns every number of a row into a distance.
+    /// Converts every row number into an offset.
     mutating func place(by layout: PlanLayout) {
         for at in arrays.indices { arrays[at].restWay = MatchStrategy(code[Int(arrays[at].rest)]) }
         for at in slots.indices {

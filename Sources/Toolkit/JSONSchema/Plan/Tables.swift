@@ -1,38 +1,39 @@
-/// The two programs every plan begins with, by number. In the finished block programs are distances; the first stays zero.
+/// The numbers of the two programs at the start of every plan. In the finished block programs are offsets; the first
+/// stays zero.
 enum Programs {
     static let pass: UInt32 = 0
     static let fail: UInt32 = 1
 }
 
-/// A name or string as the plan keeps it: its length and two words decide nearly every comparison.
+/// A name or string in a plan. The length and two words decide nearly every comparison.
 struct PlanText: BitwiseCopyable {
     var words = NameWords()
     var length: UInt32 = .max
-    /// In the plan's bytes.
+    /// The offset in the plan's bytes.
     var offset: UInt32 = 0
 
-    /// Marks a free slot: no string is as long.
+    /// Marks a free slot; no string has this length.
     static let free = PlanText()
 }
 
-/// A member an object table knows.
+/// A member in an object table.
 struct Slot: BitwiseCopyable {
-    /// First, so that a slot's address is that of its name.
+    /// The first field, so that a slot's address is that of its name.
     var name = PlanText.free
-    /// The bit to set when the member is there; zero when it is not required.
+    /// The bit to set when the member is present; zero when it is not required.
     var required: UInt64 = 0
     var program = Programs.pass
-    /// Whether the member counts as evaluated; not so when it is known for being required only.
+    /// True when the member counts as evaluated; false when the table contains it only because it is required.
     var marks = false
     var way = MatchStrategy.run
-    /// For `kinds`: the kinds that pass, by `NodeKind`.
+    /// For `kinds`: the permitted kinds, by `NodeKind`.
     var kinds: UInt8 = 0
 }
 
-/// The shortest way to run a program, known from its first instruction.
+/// The fastest way to run a program, determined from its first instruction.
 enum MatchStrategy: UInt8 {
     case pass
-    /// A single check of the kind, decided by a mask.
+    /// A single check of the kind, with a mask.
     case kinds
     /// A single check of a string's length, or of an integer's range.
     case string, integer
@@ -59,7 +60,7 @@ enum MatchStrategy: UInt8 {
     }
 }
 
-/// A set of texts with open addressing: a power of two of slots, at most half of them taken.
+/// A set of texts with open addressing. The number of slots is a power of two, and at most half of them are used.
 struct TextTable: BitwiseCopyable {
     var multiplier: UInt64 = 0
     var shift: UInt64 = 63
@@ -71,48 +72,49 @@ struct TextTable: BitwiseCopyable {
     }
 }
 
-/// `properties`, `patternProperties`, `additionalProperties`, `required`, `propertyNames` and the counts, in one pass.
+/// The keywords `properties`, `patternProperties`, `additionalProperties`, `required`, `propertyNames` and the counts,
+/// checked in one pass.
 struct ObjectTable: BitwiseCopyable {
-    /// First, so that a table's address is that of its names.
+    /// The first field, so that a table's address is that of its names.
     var members = TextTable()
     var required: UInt64 = 0
     var minimum: UInt32 = 0
     var maximum: UInt32 = .max
-    /// Members known by name.
+    /// The number of members known by name.
     var declared: UInt32 = 0
     var patterns: UInt32 = 0
     var patternCount: UInt32 = 0
-    /// For members neither named nor matched.
+    /// The program for members that are neither named nor matched.
     var additional = Programs.pass
-    /// For each name.
+    /// The program for each name.
     var names = Programs.pass
-    /// Whether there is a schema for other members, even one that passes all.
+    /// True when there is a schema for other members, even one that passes everything.
     var hasAdditional = false
-    /// Nothing is asked of members that are not named here.
+    /// True when members that are not named here are unrestricted.
     var isOpen = true
 }
 
-/// Members whose names match a pattern.
+/// The members whose names match a pattern.
 struct PatternRow: BitwiseCopyable {
     var pattern: UInt32
     var program: UInt32
-    /// Whether a match keeps the member from `additional`.
+    /// True when a match excludes the member from `additional`.
     var covers: Bool
 }
 
 struct ArrayTable: BitwiseCopyable {
     var minimum: UInt32 = 0
     var maximum: UInt32 = .max
-    /// Programs of the first elements.
+    /// The programs of the first elements.
     var prefix: UInt32 = 0
     var prefixCount: UInt32 = 0
-    /// For the other elements.
+    /// The program for the other elements.
     var rest = Programs.pass
     var restWay = MatchStrategy.run
     var contains: UInt32 = 0
     var containsCount: UInt32 = 0
     var isUnique = false
-    /// Whether there is a schema for the elements past the prefix, even one that passes all.
+    /// True when there is a schema for the elements after the prefix, even one that passes everything.
     var hasRest = false
 }
 
@@ -123,17 +125,17 @@ struct ContainsRow: BitwiseCopyable {
     var marks: Bool
 }
 
-/// A branch, with the kinds of value it can pass at all.
+/// A branch, with the kinds of values that can pass it.
 struct Branch: BitwiseCopyable {
     var program: UInt32
     var kinds: KindSet
 }
 
-/// Branches told apart by the string in one member.
+/// Branches that are distinguished by the string in one member.
 struct SwitchTable: BitwiseCopyable {
-    /// First, so that a switch's address is that of its strings.
+    /// The first field, so that a switch's address is that of its strings.
     var values = TextTable()
     var member: UInt32
-    /// For values that are no object.
+    /// The program for values that are not objects.
     var otherwise = Programs.pass
 }

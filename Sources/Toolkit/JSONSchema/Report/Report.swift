@@ -1,10 +1,10 @@
 public import JSON
 
-/// Why a value does not satisfy a schema.
+/// The reasons why a value does not satisfy a schema.
 public struct Report: Sendable, Equatable {
-    /// In the order of the value; those of one place in the order of the schema.
+    /// The violations in the order of the value; those at one place in the order of the schema.
     public var violations: [Violation]
-    /// Whether there is more than is listed: the limit was reached, or a budget ran out.
+    /// True when there are more violations than listed, because the limit was reached or a budget was exhausted.
     public var isTruncated: Bool
 
     public init(violations: [Violation], isTruncated: Bool = false) {
@@ -13,19 +13,19 @@ public struct Report: Sendable, Equatable {
     }
 }
 
-/// One thing that is wrong with a value.
+/// One violation of a schema.
 public struct Violation: Sendable, Equatable {
-    /// Where in the value: `#/items/0/name`.
+    /// The location in the value, as in `#/items/0/name`.
     public var pointer: String
-    /// The keyword that refuses it; empty for the schema `false`.
+    /// The keyword that rejects the value; empty for the schema `false`.
     public var keyword: String
-    /// One sentence without a final stop. Quotes at most 64 characters of the value, and nothing that is redacted.
+    /// One sentence without a full stop. Quotes at most 64 characters of the value, and no redacted values.
     public var detail: String
-    /// What would pass, where that is short.
+    /// A description of valid values, when it is short.
     public var expected: String?
-    /// The way to the keyword through references (2020-12 core 12.3.1).
+    /// The path to the keyword through references (2020-12 core 12.3.1).
     public var keywordLocation: String
-    /// The keyword's own place: the resource's URI and a pointer (2020-12 core 12.3.2).
+    /// The absolute location of the keyword: the resource's URI and a pointer (2020-12 core 12.3.2).
     public var absoluteKeywordLocation: String
 }
 
@@ -35,24 +35,25 @@ extension Violation {
     }
 }
 
-/// What a report may say.
+/// The options of a report.
 public struct ReportOptions: Sendable {
-    /// Violations listed.
+    /// Most violations listed.
     public var limit = 50
-    /// Bytes of their places together; the first is listed whatever it takes. A long name stands in the place of each
-    /// value below it, and would make of a small value a large report.
+    /// Most bytes of all locations together; the first violation is always listed. A long name is part of the location
+    /// of every value below it, and could turn a small value into a large report.
     public var placeBytes = 64 << 10
-    /// Nothing below a member of such a name is quoted. Compared without regard to case.
+    /// Names of members whose content is never quoted. Compared case-insensitively.
     var redacted: Set<String> = ["password", "passwd", "secret", "token", "authorization", "api_key", "apikey"]
-    /// Lists what every branch of `anyOf` and `oneOf` says, not only the one that was probably meant.
+    /// True to list the violations of every branch of `anyOf` and `oneOf`, instead of only the branch that was probably
+    /// meant.
     public var listsEveryBranch = false
 
     public init() {}
 }
 
 extension Schema {
-    /// Why a value fails; no violations when it does not. Meant for values whose verdict is `invalid`: it costs far more than
-    /// the verdict.
+    /// Returns the violations of a value, which are empty for a valid one. Intended for values with the verdict
+    /// `invalid`, because a report costs far more than the verdict.
     ///
     /// - Parameter bytes: as for the verdict.
     public func report(on value: JSONValue, bytes: Int? = nil, limit: Int = 50) -> Report {
@@ -61,7 +62,7 @@ extension Schema {
         return report(on: value, bytes: bytes, options: options)
     }
 
-    /// The same with a say in what is listed.
+    /// As above, with options.
     public func report(on value: JSONValue, bytes: Int? = nil, options: ReportOptions) -> Report {
         var scratch = Scratch()
         switch verdict(on: value, bytes: bytes, scratch: &scratch) {
@@ -71,15 +72,15 @@ extension Schema {
         }
     }
 
-    /// Why a value fails that is known to fail: spares asking for its verdict once more.
+    /// Returns the violations of a value that is known to be invalid, without evaluating it again.
     public func reasons(
         on value: JSONValue, bytes: Int? = nil, options: ReportOptions = ReportOptions()
     ) -> Report {
         placed(collected(on: value, bytes: bytes, options: options))
     }
 
-    /// The same with what is left of a budget that the value shares with others. Without any left the report says only
-    /// that the value fails.
+    /// As above, within the remaining budget that the value shares with others. When nothing remains, the report says
+    /// only that the value is invalid.
     public func reasons(
         on value: JSONValue, bytes: Int? = nil, within budget: inout EvaluationBudget,
         options: ReportOptions = ReportOptions()
@@ -96,7 +97,7 @@ extension Schema {
         report.violations.isEmpty ? Report(violations: [Self.unplaced], isTruncated: true) : report
     }
 
-    /// What the rules say, whatever the plan says: tests hold one against the other.
+    /// Returns the violations according to the rules, independent of the plan. Tests compare the two.
     package func collected(
         on value: JSONValue, bytes: Int? = nil, options: ReportOptions = ReportOptions()
     ) -> Report {
@@ -109,7 +110,7 @@ extension Schema {
     private func collected(on value: JSONValue, by collector: inout ViolationCollector) -> Report {
         let options = collector.options
         let outcome = collector.apply(0, value, ViolationCollector.Place())
-        // Stable: those of one place stay in the order of the schema.
+        // A stable sort, which keeps violations of one place in the order of the schema.
         let sorted = outcome.found.enumerated().sorted { left, right in
             if left.element.order == right.element.order { return left.offset < right.offset }
             return left.element.order.lexicographicallyPrecedes(right.element.order)
@@ -129,7 +130,7 @@ extension Schema {
         return Array(listed)
     }
 
-    /// For a value that is wrong somewhere the report's budget does not reach.
+    /// Reported for an invalid value whose violation the report's budget does not reach.
     private static let unplaced = Violation(
         pointer: "#", keyword: "", detail: "does not match the schema; it is too involved to say where",
         keywordLocation: "", absoluteKeywordLocation: "#")

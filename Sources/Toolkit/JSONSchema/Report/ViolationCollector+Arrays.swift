@@ -1,7 +1,7 @@
 import JSON
 
 extension ViolationCollector {
-    /// What a keyword about elements says of an array; nil when the keyword is about something else.
+    /// Checks a keyword about elements; nil for other keywords.
     mutating func judgeArray(
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome? {

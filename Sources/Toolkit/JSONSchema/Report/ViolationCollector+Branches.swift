@@ -1,7 +1,7 @@
 import JSON
 
 extension ViolationCollector {
-    /// The keywords that apply other rules to the same value.
+    /// Checks the keywords that apply other rules to the same value.
     mutating func judgeBranches(_ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place) -> Outcome {
         switch check.demand {
         case .reference(let target): return apply(target, value, place)
@@ -34,7 +34,7 @@ extension ViolationCollector {
         _ test: Rule.ID, _ then: Rule.ID?, _ otherwise: Rule.ID?, _ value: JSONValue, _ place: Place
     ) -> Outcome {
         var outcome = Outcome()
-        // `then` and `else` stand beside `if`.
+        // `then` and `else` are located beside `if`.
         var beside = place
         beside.path = String(place.path.dropLast("/if".count))
         let tested = apply(test, value, place)
@@ -78,7 +78,7 @@ extension ViolationCollector {
         rules.indices.map { apply(rules[$0], value, place.keyword(String($0))) }
     }
 
-    /// No branch passed. Listing what each has to say would bury the one mistake that was made.
+    /// Explains why no branch passed. Listing the violations of every branch would hide the one actual error.
     private func explain(
         _ rules: [Rule.ID], _ tried: [Outcome], _ check: Check, _ rule: Rule, _ value: JSONValue, _ place: Place
     ) -> Outcome {
@@ -99,7 +99,7 @@ extension ViolationCollector {
         return violation(rule, check.keyword, value, place, "matches none of the \(rules.count) alternatives")
     }
 
-    /// The one branch whose `const` or `enum` for some member takes the value's member.
+    /// The only branch whose `const` or `enum` for some member accepts the value's member.
     private func told(_ branches: [Rule.ID], _ value: JSONValue) -> Int? {
         guard value.kind == .object, branches.count > 1 else { return nil }
         let listed = branches.map { listedMembers(rules[$0]) }
@@ -113,7 +113,7 @@ extension ViolationCollector {
         return nil
     }
 
-    /// The members a rule, or what it refers to, lists values for.
+    /// The members for which a rule, or the rules it refers to, lists values.
     private func listedMembers(_ rule: Rule) -> [Name: [JSONValue]] {
         var listed: [Name: [JSONValue]] = [:]
         var waiting = [rule]
@@ -138,12 +138,12 @@ extension ViolationCollector {
         return listed
     }
 
-    /// The branch that got furthest into the value before it failed, when one got further than the others.
+    /// The branch that got deepest into the value before it failed, if one got deeper than the others.
     private func deepest(_ tried: [Outcome], than depth: Int) -> Int? {
         let reached = tried.map { outcome in outcome.found.map(\.order.count).max() ?? 0 }
         guard let best = reached.max(), best > depth else { return nil }
         let candidates = reached.indices.filter { reached[$0] == best }
-        // Between equals the one with least to complain about.
+        // Among equals, the one with the fewest violations.
         return candidates.min { tried[$0].found.count < tried[$1].found.count }
     }
 }

@@ -1,7 +1,7 @@
 import JSON
 
 extension ViolationCollector {
-    /// What a keyword about members says of an object; nil when the keyword is about something else.
+    /// Checks a keyword about members; nil for other keywords.
     mutating func judgeObject(
         _ check: Check, of rule: Rule, _ value: JSONValue, _ place: Place, _ parts: EvaluatedParts
     ) -> Outcome? {
@@ -32,7 +32,7 @@ extension ViolationCollector {
         }
     }
 
-    /// Names and patterns of the schema that are gone through for an object, however few members it has.
+    /// The number of names and patterns of the schema that are checked for an object, however few members it has.
     private static func names(in demand: KeywordRequirement, for members: Int) -> Int {
         switch demand {
         case .properties(let known): known.count
@@ -83,14 +83,14 @@ extension ViolationCollector {
 
     // MARK: - Names that may be misspelt
 
-    /// The members a schema does not know: only they can be misspellings of one that is missing.
+    /// The members that a schema does not know. Only these can be misspellings of a missing member.
     private mutating func strangers(among members: [(name: String, value: JSONValue)], to rule: Rule) -> NameSuggester {
         guard comparisons > 0 else { return NameSuggester([]) }
         let known = knownNames(rule)
         return NameSuggester(members.lazy.map(\.name).filter { !known.contains(Name($0)) })
     }
 
-    /// The names a schema knows and an object does not have.
+    /// The names that a schema knows and an object lacks.
     private mutating func freeNames(
         of rule: Rule, beside members: [(name: String, value: JSONValue)]
     ) -> NameSuggester {
@@ -99,7 +99,7 @@ extension ViolationCollector {
         return NameSuggester(knownNames(rule).subtracting(given).sorted().lazy.map(\.text))
     }
 
-    /// The names a rule and what it applies in place say something about. Gathering them counts as comparing.
+    /// The names that a rule, and the rules it applies in place, mention. Collecting them counts as comparisons.
     private mutating func knownNames(_ rule: Rule) -> Set<Name> {
         var names: Set<Name> = []
         var waiting = [rule]
@@ -184,9 +184,10 @@ extension ViolationCollector {
         return outcome
     }
 
-    /// A member the schema does not know. Where none is allowed the sentence says so, with the name that was meant.
+    /// Checks a member that the schema does not know. When no such member is allowed, the message says so and suggests
+    /// the name that was probably meant.
     ///
-    /// - Parameter free: what it may be a misspelling of, put together once for the object.
+    /// - Parameter free: the names of which it may be a misspelling, collected once per object.
     private mutating func stranger(
         _ other: Rule.ID, _ check: Check, _ rule: Rule, _ member: (name: String, value: JSONValue), _ position: Int,
         _ members: [(name: String, value: JSONValue)], _ free: inout NameSuggester?, _ place: Place
@@ -206,7 +207,7 @@ extension ViolationCollector {
         var outcome = Outcome()
         for (position, member) in members.enumerated() {
             if isFull(outcome) { break }
-            // A name the parser gave is a string it takes back.
+            // A name from the parser can always be parsed again.
             guard let name = try? JSONDocument(JSONText(string: member.name)) else { continue }
             let below = place.member(member.name, position, redacted: options.redacted)
             var found = apply(names, name.root, below)

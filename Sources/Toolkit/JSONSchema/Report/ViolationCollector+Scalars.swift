@@ -6,7 +6,7 @@ extension ViolationCollector {
         var expected: String?
     }
 
-    /// What a keyword that looks at one value alone has against it; nil when nothing, or when the keyword is of another sort.
+    /// The failure of a keyword that concerns a single value; nil when it passes, and for other keywords.
     mutating func scalarFailure(_ demand: KeywordRequirement, _ value: JSONValue, _ place: Place) -> Failure? {
         switch demand {
         case .kinds(let kinds):
@@ -70,7 +70,7 @@ extension ViolationCollector {
         }
     }
 
-    /// A number as a schema's author would write it.
+    /// A number in the notation of a schema's author.
     static func printed(_ number: JSONValue) -> String {
         if let integer = number.integer { return String(integer) }
         guard let double = number.double else { return "" }
@@ -130,12 +130,12 @@ extension NumberRange {
 }
 
 extension KindSet {
-    /// The kind of a value, telling 1 from 1.0.
+    /// The kind of a value, which distinguishes 1 from 1.0 if `exactly`.
     init(of value: JSONValue, exactly: Bool) {
         self = value.kind == .real ? KindSet(real: value.double ?? 0) : KindSet(of: value)
     }
 
-    /// `string`, `integer or null`.
+    /// The kinds in words, such as `string` or `integer or null`.
     var words: String {
         var words: [String] = []
         for (kinds, word) in [
@@ -165,7 +165,7 @@ extension ViolationCollector {
         return Failure(detail: detail, expected: all.count <= 256 ? all : nil)
     }
 
-    /// A value of the schema, when it is short.
+    /// A value of the schema as text, when it is short.
     private static func quoted(_ value: JSONValue) -> String? {
         switch value.kind {
         case .string: value.string.flatMap { $0.unicodeScalars.count <= 64 ? "\"\($0)\"" : nil }

@@ -1,8 +1,9 @@
 import JSON
 
-/// Says where and why a value fails: walks the rules, which still know their keywords, and gathers every violation.
+/// Determines where and why a value is invalid: walks the rules, which still have their keywords, and collects every
+/// violation.
 ///
-/// Runs only after the plan has said no, so it may take its time, within the same budget of steps.
+/// Runs only after the plan has rejected the value, so speed matters less. Uses the same budget of steps.
 struct ViolationCollector {
     let rules: [Rule]
     let index: SchemaIndex
@@ -11,8 +12,8 @@ struct ViolationCollector {
     let options: ReportOptions
     var steps: Int
     var patternSteps: Int
-    /// Names that may still be compared with misspelt ones: it is the dearest thing a report does, so the first
-    /// violations get it and the others do without.
+    /// Remaining comparisons with misspelled names, the most expensive part of a report. The first violations use them
+    /// up, and later ones have no suggestions.
     var comparisons = 2_000
     private var depth = 0
     var isExhausted = false
@@ -27,10 +28,10 @@ struct ViolationCollector {
         self.patternSteps = patternSteps
     }
 
-    /// Where the walk is: in the value, and on the way to the keyword.
+    /// The current location in the value, and the path to the keyword.
     struct Place {
         var pointer = "#"
-        /// Numbers of the members and elements on the way: what sorts violations by the order of the value.
+        /// The indexes of the members and elements on the path, which sort violations by the order of the value.
         var order: [Int] = []
         var isRedacted = false
         var path = ""
@@ -62,7 +63,7 @@ struct ViolationCollector {
         var order: [Int]
     }
 
-    /// What a rule says of a value, and what it evaluated.
+    /// The violations of a value under a rule, and the parts that were evaluated.
     struct Outcome {
         var isValid = true
         var found: [Found] = []
@@ -74,27 +75,27 @@ struct ViolationCollector {
             parts.formUnion(other.parts)
         }
 
-        /// Without what it evaluated: for values further down.
+        /// Adds the violations of values further down, without the evaluated parts.
         mutating func takeBelow(_ other: Outcome) {
             isValid = isValid && other.isValid
             found += other.found
         }
     }
 
-    /// Calls inside each other; a call takes more room than one of the plan's.
+    /// Most nested calls. A call takes more stack than one of the plan's evaluator.
     private static let nesting = 200
 
-    /// Takes one step of the budget. Out of steps everything passes, and the report is marked as cut short.
+    /// Uses steps of the budget. When none remain, every check passes and the report is marked as truncated.
     mutating func spend(_ count: Int = 1) -> Bool {
         steps -= count
         if steps < 0 { isExhausted = true }
         return !isExhausted
     }
 
-    /// Whether what else there is would not be listed. The answer is known then.
+    /// True when further violations would not be listed. The verdict is known then.
     func isFull(_ outcome: Outcome) -> Bool { outcome.found.count > options.limit }
 
-    /// Which of some names was probably meant; nil also when enough were compared.
+    /// The name that was probably meant; nil if none is similar, or no comparisons remain.
     mutating func nearest(to given: String, among names: NameSuggester) -> String? {
         guard names.count <= comparisons, spend(names.count) else { return nil }
         comparisons -= names.count
@@ -116,7 +117,7 @@ struct ViolationCollector {
             let place = place.keyword(check.keyword)
             outcome.take(judge(check, of: rule, value, place, outcome.parts))
         }
-        // What a failed schema evaluated does not count.
+        // Parts evaluated by a failed schema do not count.
         if !outcome.isValid { outcome.parts = EvaluatedParts() }
         return outcome
     }
@@ -150,7 +151,7 @@ struct ViolationCollector {
     }
 }
 
-/// Which members and elements were evaluated, by their places.
+/// The evaluated members and elements, by index.
 struct EvaluatedParts {
     var all = false
     var below = 0

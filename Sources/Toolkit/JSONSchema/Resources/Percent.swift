@@ -1,11 +1,11 @@
 /// Percent escapes (RFC 3986 section 2.1).
 enum Percent {
-    /// The text behind its escapes; nil when a `%` stands alone or the bytes are no UTF-8.
+    /// Decodes a text. Returns nil for a `%` that starts no escape, and for invalid UTF-8.
     static func decoded(_ text: some StringProtocol) -> String? {
         bytes(of: text).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The bytes behind the escapes; nil when a `%` stands alone.
+    /// Decodes a text into bytes. Returns nil for a `%` that starts no escape.
     static func bytes(of text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8
@@ -21,7 +21,7 @@ enum Percent {
         return bytes
     }
 
-    /// Every byte that `allowed` does not name, escaped.
+    /// Escapes every byte that `allowed` rejects.
     static func encoded(_ text: some StringProtocol, allowed: (UInt8) -> Bool) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {
@@ -30,8 +30,8 @@ enum Percent {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Escapes in upper case, none for what needs none, one for each byte outside ASCII and for a `%` that begins no
-    /// escape. Everything else stays.
+    /// Normalizes escapes: upper case, none where unnecessary, one for each byte outside ASCII and for a `%` that
+    /// starts no escape. Everything else is unchanged.
     static func normalised(_ text: some StringProtocol) -> String {
         var bytes: [UInt8] = []
         var rest = Substring(text).utf8
@@ -48,7 +48,7 @@ enum Percent {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// RFC 3986 section 2.3.
+    /// True for an unreserved character (RFC 3986 section 2.3).
     static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

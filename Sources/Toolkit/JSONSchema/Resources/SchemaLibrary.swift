@@ -1,26 +1,26 @@
 import Glibc
 public import JSON
 
-/// Documents that references may lead to, loaded before any schema is compiled. Nothing is ever fetched: a reference to
-/// a document that is not here, and no metaschema, fails the compile.
+/// Documents that references may name, loaded before any schema is compiled. Nothing is ever fetched: a reference to a
+/// document that is neither here nor a metaschema fails the compilation.
 public struct SchemaLibrary: Sendable {
     private var documents: [String: JSONDocument] = [:]
 
     public init() {}
 
-    /// The identifiers under which documents are found, sorted.
+    /// The identifiers of the documents, sorted.
     public var identifiers: [String] { documents.keys.sorted() }
 
-    /// Adds a document that was, or would be, loaded from `uri`. It is found by that, and by the identifier it gives
-    /// itself at its root.
+    /// Adds a document that was, or would be, loaded from `uri`. It can be found by this URI and by the identifier at
+    /// its root.
     ///
-    /// - Throws: when the URI is not absolute, or either identifier belongs to another document already.
+    /// - Throws: when the URI is not absolute, or one of the identifiers already belongs to another document.
     public mutating func add(_ document: JSONDocument, at uri: String) throws(SchemaLibraryError) {
         guard let (place, fragment) = URIText.resolve(uri, against: ""), URIReference(place).scheme != nil,
             fragment ?? "" == ""
         else { throw SchemaLibraryError("'\(uri)' is not an absolute URI") }
         try take(document, place)
-        // Draft-04's word counts only where the document says that it is of draft-04: elsewhere `id` is anything.
+        // The `id` of draft-04 counts only in a document that declares this dialect; elsewhere `id` may mean anything.
         let isDraft04 = document.root["$schema"]?.string.map { $0.contains("draft-04") } ?? false
         if let name = document.root[isDraft04 ? "id" : "$id"]?.string,
             let (own, _) = URIText.resolve(name, against: place), own != place
@@ -34,13 +34,13 @@ public struct SchemaLibrary: Sendable {
         documents[uri] = document
     }
 
-    /// - Parameter uri: absolute; a fragment is ignored.
+    /// - Parameter uri: an absolute URI; its fragment is ignored.
     func document(at uri: String) -> JSONDocument? { documents[uri] ?? documents[Self.key(uri)] }
 
     private static func key(_ uri: String) -> String { URIReference(uri).withoutFragment.normalised.text }
 }
 
-/// Why a document cannot join a library.
+/// The reason why a document cannot be added to a library.
 public struct SchemaLibraryError: Error, Sendable, Equatable, CustomStringConvertible {
     /// One sentence, with the path or URI.
     public let description: String
@@ -48,28 +48,27 @@ public struct SchemaLibraryError: Error, Sendable, Equatable, CustomStringConver
     init(_ description: String) { self.description = description }
 }
 
-/// What loading a folder may cost.
+/// Limits for loading a folder.
 public struct SchemaFolderLimits: Sendable, Equatable {
-    /// Files and folders looked at, whatever they are.
+    /// Files and folders visited, of any type.
     public var entries = 2_000
     /// Bytes of one document.
     var fileBytes = 256 << 10
     /// Bytes of all documents of the folder.
     public var totalBytes = 16 << 20
-    /// Folders inside folders; what ends a circle of links.
+    /// Nested folders, which also bounds cycles of links.
     public var depth = 16
 
     public init() {}
 }
 
 extension SchemaLibrary {
-    /// Adds each `.json` file of a folder and the folders in it, under `base` and its path in the folder. Names that
-    /// begin with a dot are passed over.
+    /// Adds each `.json` file of a folder and its subfolders, under `base` and its path in the folder. Names that start
+    /// with a dot are skipped.
     ///
-    /// - Parameter base: an absolute URI; a slash is added when it has none at its end. Without it, the folder's
+    /// - Parameter base: an absolute URI, to which a final slash is added if missing. The default is the folder's
     ///   `file:` URI.
-    /// - Throws: for anything that cannot be read, is no JSON, or goes beyond the limits. The library is then
-    ///   unchanged.
+    /// - Throws: for anything that cannot be read, is not JSON, or exceeds the limits. The library is then unchanged.
     public mutating func add(
         folder path: String, base: String? = nil, limits: SchemaFolderLimits = SchemaFolderLimits()
     ) throws(SchemaLibraryError) {
@@ -100,13 +99,13 @@ extension SchemaLibrary {
         Percent.encoded(path) { Percent.isUnreserved($0) || "!$&'()*+,;=:@/".utf8.contains($0) }
     }
 
-    /// Paths inside the folder, sorted, so that a refusal does not depend on the order of the file system.
+    /// The paths inside the folder, sorted so that errors do not depend on the order of the file system.
     private static func files(
         in root: String, _ limits: SchemaFolderLimits
     ) throws(SchemaLibraryError) -> [String] {
         var files: [String] = []
         var folders: [(path: String, depth: Int)] = [("", 0)]
-        // Over all folders: a circle of links branches before it is deep.
+        // Counted over all folders, because a cycle of links branches before it becomes deep.
         var left = limits.entries
         while let (folder, depth) = folders.popLast() {
             guard depth <= limits.depth else { throw SchemaLibraryError("\(root)/\(folder) is nested too deep") }
@@ -131,7 +130,7 @@ extension SchemaLibrary {
         defer { closedir(handle) }
         var names: [String] = []
         while let entry = readdir(handle) {
-            // Not by copying `d_name`: an entry is as long as its name, and the type is longer.
+            // `d_name` is not copied, because an entry is only as long as its name and the declared type is longer.
             let start = MemoryLayout<dirent>.offset(of: \.d_name).map { UnsafeRawPointer(entry) + $0 }
             guard let start else { break }
             let name = String(cString: start.assumingMemoryBound(to: CChar.self))

@@ -1,7 +1,8 @@
-/// A URI or relative reference in its five parts (RFC 3986 section 3). Reads any text: what no part forbids stays where
-/// it stands, so internationalised identifiers pass as well.
+/// A URI or relative reference in its five parts (RFC 3986 section 3). Any text is accepted, and characters that no
+/// part forbids are unchanged, so internationalized identifiers are supported as well.
 ///
-/// Our own because what the platforms offer follows browsers or older papers: they escape, reject or repair.
+/// The libraries of the platforms are not used, because they follow browsers or older RFCs and escape, reject or repair
+/// references.
 struct URIReference: Sendable, Equatable {
     var scheme: String?
     var authority: String?
@@ -9,7 +10,7 @@ struct URIReference: Sendable, Equatable {
     var query: String?
     var fragment: String?
 
-    /// Splits as the expression of RFC 3986 appendix B does.
+    /// Splits a text like the expression in RFC 3986 appendix B.
     init(_ text: some StringProtocol) {
         var rest = Substring(text).utf8
         fragment = Self.cutTail(of: &rest, at: "#")
@@ -38,12 +39,13 @@ struct URIReference: Sendable, Equatable {
         return String(Substring(text[..<colon]))
     }
 
-    /// The parts put together again (RFC 3986 section 5.3).
+    /// The text of the reference (RFC 3986 section 5.3).
     var text: String {
         var text = ""
         if let scheme { text += scheme + ":" }
         if let authority { text += "//" + authority }
-        // Without this the path would be read as an authority (section 3.3); it comes from dots taken out.
+        // Without this prefix the path would be parsed as an authority (section 3.3). Removed dot segments can cause
+        // such a path.
         if authority == nil, path.hasPrefix("//") { text += "/." }
         text += path
         if let query { text += "?" + query }
@@ -57,7 +59,7 @@ struct URIReference: Sendable, Equatable {
         return copy
     }
 
-    /// What this reference means in a document at `base` (RFC 3986 section 5.2.2, strict).
+    /// Resolves this reference against `base` (RFC 3986 section 5.2.2, strict).
     func resolved(against base: URIReference) -> URIReference {
         var target = self
         if scheme != nil || authority != nil {
@@ -75,15 +77,15 @@ struct URIReference: Sendable, Equatable {
         return target
     }
 
-    /// RFC 3986 section 5.2.3.
+    /// Merges a relative path with this path (RFC 3986 section 5.2.3).
     private func merged(with relative: String) -> String {
         if authority != nil, path.isEmpty { return "/" + relative }
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return relative }
         return String(path[...slash]) + relative
     }
 
-    /// RFC 3986 section 5.2.4, by segments. One difference: a path without a leading slash keeps having none, where the
-    /// letter of the section would turn `a/../b` into `/b`.
+    /// Removes dot segments (RFC 3986 section 5.2.4), segment by segment. One difference: a path without a leading
+    /// slash stays without one, whereas the RFC's algorithm turns `a/../b` into `/b`.
     static func withoutDots(_ path: String) -> String {
         var input = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map(Substring.init)
         let isRooted = input.count > 1 && input[0].isEmpty
@@ -93,7 +95,7 @@ struct URIReference: Sendable, Equatable {
             let isDots = segment == "." || segment == ".."
             if segment == ".." { _ = output.popLast() }
             if !isDots { output.append(segment) }
-            // A dot segment at the end leaves the folder: `/a/b/..` is `/a/`.
+            // A final dot segment leaves a folder: `/a/b/..` is `/a/`.
             if isDots, index == input.count - 1, isRooted || !output.isEmpty { output.append("") }
         }
         return (isRooted ? "/" : "") + output.joined(separator: "/")
@@ -106,10 +108,10 @@ extension UInt8 {
 }
 
 extension URIReference {
-    /// The form in which identifiers are compared (RFC 3986 section 6.2.2): scheme and host in lower case, no dot
-    /// segments, escapes in upper case and only where they are needed. Characters outside ASCII are escaped (RFC 3987
-    /// section 3.1), so that texts are equal only when their bytes are. The fragment is left alone; it is no part of
-    /// what is named.
+    /// The normal form in which identifiers are compared (RFC 3986 section 6.2.2): scheme and host in lower case, no
+    /// dot segments, escapes in upper case and only where needed. Characters outside ASCII are escaped (RFC 3987
+    /// section 3.1), so that texts are equal only when their bytes are. The fragment is unchanged, since it is not part
+    /// of the named resource.
     var normalised: URIReference {
         var copy = self
         copy.scheme = scheme.map(Self.lowercased)
@@ -118,13 +120,13 @@ extension URIReference {
             let start = host ?? authority.startIndex
             return Percent.normalised(authority[..<start]) + Self.lowercased(Percent.normalised(authority[start...]))
         }
-        // Dots may have been escaped: `%2E` is a dot.
+        // Dots may be escaped: `%2E` is a dot.
         copy.path = Self.withoutDots(Percent.normalised(path))
         copy.query = query.map { Percent.normalised($0) }
         return copy
     }
 
-    /// ASCII only. The two digits of an escape stay in upper case.
+    /// Converts ASCII letters to lower case. The two digits of an escape stay in upper case.
     private static func lowercased(_ text: String) -> String {
         var escaped = 0
         let bytes = text.utf8.map { byte -> UInt8 in
@@ -135,10 +137,10 @@ extension URIReference {
     }
 }
 
-/// References as the compiler handles them: text in, text out.
+/// References in the form in which the compiler uses them, as texts.
 enum URIText {
-    /// What `reference` names in a document at `base`, in the form identifiers are compared in, and its fragment as
-    /// written. Nil when the text cannot be a reference: a control character or a `%` that begins no escape.
+    /// Resolves `reference` in a document at `base`. Returns the URI in normal form, and the fragment as written. Nil
+    /// for an invalid reference: one with a control character or a `%` that starts no escape.
     static func resolve(_ reference: String, against base: String) -> (uri: String, fragment: String?)? {
         guard !reference.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), Percent.bytes(of: reference) != nil
         else { return nil }
@@ -148,7 +150,7 @@ enum URIText {
 
     static func percentDecoded(_ text: String) -> String? { Percent.decoded(text) }
 
-    /// A JSON Pointer or anchor as a fragment (RFC 3986 section 3.5).
+    /// Encodes a JSON Pointer or anchor as a fragment (RFC 3986 section 3.5).
     static func fragment(_ text: String) -> String {
         Percent.encoded(text) { Percent.isUnreserved($0) || "!$&'()*+,;=:@/?".utf8.contains($0) }
     }

@@ -1,20 +1,20 @@
 import JSON
 
-/// Runs test files in the shape of the official JSON Schema test suite: an array of cases with `description`, `schema` and
-/// `tests`, each of those with `description`, `data` and `valid`.
+/// Runs test files in the format of the official JSON Schema test suite: an array of cases with `description`, `schema`
+/// and `tests`, where each test has `description`, `data` and `valid`.
 public struct SuiteRun: Sendable {
-    /// What went wrong with one test.
+    /// The failure of one test.
     public struct Failure: Sendable, Equatable {
         public enum Sort: String, Sendable {
-            /// The wrong answer.
+            /// The verdict is wrong.
             case verdict
-            /// The schema was refused; every test of the case counts.
+            /// The schema was rejected; every test of the case counts as failed.
             case schemaRefused
             /// A limit stopped the evaluation.
             case exhausted
-            /// The report says nothing although the value is invalid, or the reverse.
+            /// The report is empty although the value is invalid, or the reverse.
             case report
-            /// The file is no test file, or does not parse.
+            /// The file is not a test file, or does not parse.
             case file
         }
 
@@ -35,7 +35,7 @@ public struct SuiteRun: Sendable {
     private let options: SchemaOptions
     private var scratch = ScratchBox()
 
-    /// - Parameter options: with the library the schemas may refer to.
+    /// - Parameter options: include the library to which the schemas may refer.
     public init(options: SchemaOptions) { self.options = options }
 
     /// Runs all cases of one file. Integers outside 64 bits are read as doubles.
@@ -51,7 +51,7 @@ public struct SuiteRun: Sendable {
         for text in cases { run(case: text, file) }
     }
 
-    /// Schema and data are parsed by themselves, as they would be outside a test file.
+    /// Runs one case. Parses schema and data separately, as outside a test file.
     private mutating func run(case text: JSONText, _ file: String) {
         cases += 1
         guard let parts = try? Case(text) else {
@@ -129,9 +129,9 @@ public struct SuiteRun: Sendable {
     }
 }
 
-/// Scratch that can be a part of a copyable value. Used from one thread, like the value.
+/// Scratch memory that can be part of a copyable value. Used from one thread, like that value.
 private final class ScratchBox: @unchecked Sendable {
-    // Not shared: a run is made, used and thrown away in one place.
+    // Not shared: a run is created, used and discarded in one place.
     private var scratch = Scratch()
 
     func verdict(of schema: Schema, on value: JSONValue) -> Verdict { schema.verdict(on: value, scratch: &scratch) }

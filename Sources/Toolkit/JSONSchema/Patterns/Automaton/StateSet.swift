@@ -1,5 +1,5 @@
 extension Pattern {
-    /// What is known about a place between two characters.
+    /// The known properties of a position between two characters.
     struct TextBoundary {
         var isStart = false
         var isEnd = false
@@ -16,21 +16,22 @@ extension Pattern {
         }
     }
 
-    /// The instructions a program may stand at together: each once, whatever the number of ways that lead to it.
+    /// The set of instructions at which a program may be at the same time. Each is contained once, however many paths
+    /// lead to it.
     struct StateSet {
         private let instructions: UnsafePointer<Instruction>
-        /// When an instruction was last visited.
+        /// The generation in which each instruction was last visited.
         private let visits: UnsafeMutablePointer<Int32>
         private let open: UnsafeMutablePointer<Int32>
         private var generation: Int32 = 0
         private let members: UnsafeMutablePointer<Int32>
         private(set) var count = 0
-        /// Whether the end of the program was reached.
+        /// True when the end of the program was reached.
         private(set) var isMatched = false
-        /// Instructions visited so far.
+        /// The number of visited instructions.
         private(set) var work = 0
 
-        /// Room that a frontier needs for a program of so many instructions.
+        /// The memory that a set needs for a program of `count` instructions, in 32-bit words.
         static func room(_ count: Int) -> Int { 3 * count }
 
         init(_ machine: Machine, _ room: UnsafeMutablePointer<Int32>) {
@@ -44,13 +45,14 @@ extension Pattern {
         subscript(index: Int) -> Int { Int(members[index]) }
 
         mutating func clear() {
-            // A text of more characters than this counts to is longer than any document.
+            // The generation overflows only for a text that is longer than any document.
             generation &+= 1
             count = 0
             isMatched = false
         }
 
-        /// Follows what takes no character. With nothing known about the place, edges are members themselves.
+        /// Adds an instruction and follows all instructions that consume no character. Without a boundary, assertions
+        /// become members themselves.
         mutating func add(_ instruction: Int, at moment: TextBoundary?) {
             var height = 0
             push(Int32(instruction), &height)
@@ -92,12 +94,12 @@ extension Pattern {
 }
 
 extension Pattern {
-    /// Follows all ways through a program at once, for patterns whose table would be too large: a state set per
-    /// character, so time is bounded by the text times the program, whatever the pattern.
+    /// Follows all paths through a program simultaneously, for patterns whose table would be too large. There is one
+    /// state set per character, so the time is bounded by the text size times the program size, whatever the pattern.
     struct Simulation {
         let machine: Machine
 
-        /// One step pays for this many visits to an instruction.
+        /// Instruction visits per step of the budget.
         private static let visitsPerStep = 16
 
         func matches(_ text: Text, steps: inout Int) -> PatternVerdict {

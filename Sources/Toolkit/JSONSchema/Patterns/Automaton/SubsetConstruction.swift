@@ -1,5 +1,5 @@
 extension Pattern {
-    /// Turns a program into a table: a state for each set of instructions it may stand at together.
+    /// Converts a program into a table with one state for each set of instructions at which it may be at the same time.
     struct SubsetConstruction {
         struct Table {
             var cells: [UInt16]
@@ -7,7 +7,7 @@ extension Pattern {
             let first: Int
         }
 
-        /// What came before matters to edges, and so belongs to a state.
+        /// The kind of the preceding character, which assertions depend on and which is therefore part of a state.
         private enum Before: Int32 { case start, word, other }
 
         private let machine: Machine
@@ -19,7 +19,7 @@ extension Pattern {
         private var numbers: [[Int32]: Int] = [:]
         private var work = 0
 
-        /// The table, unless it would take more room or time than the limits allow.
+        /// Builds the table. Returns nil when it would exceed the size or work limits.
         static func table(_ machine: Machine, limits: PatternLimits) -> Table? {
             withUnsafeTemporaryAllocation(of: Int32.self, capacity: StateSet.room(machine.count)) { room in
                 guard let base = room.baseAddress else { return nil }
@@ -52,12 +52,12 @@ extension Pattern {
 }
 
 extension Pattern.SubsetConstruction {
-    /// The row of what the frontier holds, as the place of its first cell. A new state gets an empty row.
+    /// The row of the current state set, as the position of its first cell. A new state gets an empty row.
     private mutating func state(_ before: Before) -> Int {
         if frontier.isMatched { return width }
         var members: [Int32] = []
         for index in 0..<frontier.count {
-            // In the middle of a text its start will not be met again.
+            // The start of the text cannot occur again later.
             if before != .start, machine.instructions[frontier[index]].code == .textStart { continue }
             members.append(Int32(frontier[index]))
         }
@@ -72,7 +72,7 @@ extension Pattern.SubsetConstruction {
         return row
     }
 
-    /// Computes the row of a state; false if the table has become too large or took too long.
+    /// Computes the row of a state. Returns false when the table has become too large or took too much work.
     private mutating func fill(_ number: Int) -> Bool {
         let row = (number + 2) * width
         let (before, members) = states[number]
@@ -94,7 +94,8 @@ extension Pattern.SubsetConstruction {
         return true
     }
 
-    /// What may take a character once the edges at this place are settled; nil if the match is complete.
+    /// The instructions that may consume a character after the assertions at this position are resolved; nil when the
+    /// match is complete.
     private mutating func takes(from members: [Int32], _ moment: Pattern.TextBoundary) -> [Int]? {
         frontier.clear()
         for member in members { frontier.add(Int(member), at: moment) }
@@ -112,12 +113,13 @@ extension Pattern.SubsetConstruction {
 }
 
 extension Pattern {
-    /// A table from (state, symbol) to state, complete before the first text arrives, so that threads share it without a
-    /// lock. One pass over the text, two or three loads per byte.
+    /// A table from (state, symbol) to state. It is complete before the first text arrives, so threads share it without
+    /// a lock. Matching is one pass over the text, with two or three loads per byte.
     struct Automaton {
-        /// Rows of cells. A state is the place of its row; the first row is the dead state, the second the accepting one.
+        /// Rows of cells. A state is identified by the position of its row. The first row is the dead state, the second
+        /// the accepting one.
         private let cells: UnsafePointer<UInt16>
-        /// Cells in a row: one for each symbol, and one for the end of the text.
+        /// Cells per row: one for each symbol, and one for the end of the text.
         private let width: Int
         private let first: Int
         private let alphabet: Alphabet

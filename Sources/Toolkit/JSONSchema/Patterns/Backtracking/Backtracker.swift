@@ -1,16 +1,16 @@
 extension Pattern {
-    /// Matches in the order of attempts that ECMA-262 prescribes (22.2.2), with captures, lookaround and back references.
+    /// Matches in the order of attempts of ECMA-262 (22.2.2), with captures, lookaround and back references.
     ///
-    /// The stack of ways not yet tried lies outside the thread's own, so its depth is bounded by the steps alone. For
-    /// some patterns the time is exponential in the text: that is what the steps are for.
+    /// The stack of untried alternatives is separate from the thread's stack, so only the step budget limits its depth.
+    /// Some patterns take time exponential in the text, which the steps bound.
     struct Backtracker {
         let machine: Machine
 
-        /// One step pays for so many instructions.
+        /// Instructions per step of the budget.
         private static let instructionsPerStep = 8
 
         func matches(_ text: Text, steps: inout Int) -> PatternVerdict {
-            // Places are kept as 32 bits. No document is longer; one that were must not be answered wrongly.
+            // Positions are stored in 32 bits. No document is longer, but a longer text must not get a wrong answer.
             guard text.end - text.start < Int(Int32.max) else { return .exhausted }
             let budget = min(steps, Int.max / Self.instructionsPerStep) * Self.instructionsPerStep
             var left = budget
@@ -30,16 +30,17 @@ extension Pattern {
         }
     }
 
-    /// Something to come back to when the way taken fails. Trivial, 16 bytes.
+    /// An alternative to return to when the current path fails. Trivial, 16 bytes.
     struct Attempt {
         enum Kind: Int32 {
-            /// Go on at `target`, at `place`.
+            /// Continue at `target`, at `place`.
             case way
-            /// Slot `target` held `place`.
+            /// Slot `target` contained `place`.
             case slot
-            /// A lookaround began: on failure of its content a negative one goes on at `target`, at `place`.
+            /// A lookaround began. When its content fails, a negative one continues at `target`, at `place`.
             case look, negativeLook
-            /// Give back characters of a run, from `place` to `limit`, or take more of them (a lazy run), at most `limit`.
+            /// Give back characters of a run, from `place` to `limit`; or consume more of them (a lazy run), up to
+            /// `limit`.
             case shorter, longer
         }
 
@@ -50,7 +51,7 @@ extension Pattern {
     }
 }
 
-/// Grows from a few entries on the thread's stack to the heap.
+/// A stack that starts with a few entries on the thread's stack and grows on the heap.
 struct BacktrackStack {
     private var base: UnsafeMutablePointer<Pattern.Attempt>
     private var capacity: Int
@@ -76,14 +77,14 @@ struct BacktrackStack {
 
     mutating func replaceTop(_ attempt: Pattern.Attempt) { base[count - 1] = attempt }
 
-    /// The innermost lookaround under way; there is one.
+    /// The index of the innermost active lookaround, which must exist.
     var indexOfLook: Int {
         var index = count - 1
         while base[index].kind != .look, base[index].kind != .negativeLook { index -= 1 }
         return index
     }
 
-    /// Drops everything from `index` on, except what undoes captures.
+    /// Removes all entries from `index` on, except those that restore captures.
     mutating func commit(from index: Int) {
         var kept = index
         for index in index..<count where base[index].kind == .slot {

@@ -1,12 +1,12 @@
 extension Pattern {
-    /// One search through one text.
+    /// A search in one text.
     struct Search {
         private let machine: Machine
         private let start: UnsafePointer<UInt8>
         private let end: UnsafePointer<UInt8>
         private let slots: UnsafeMutableBufferPointer<Int32>
         var attempts: BacktrackStack
-        /// Where the next instruction stands, and the place in the text.
+        /// The next instruction, and the position in the text.
         private var next = 0
         private var place: UnsafePointer<UInt8>
 
@@ -30,7 +30,7 @@ extension Pattern {
             }
         }
 
-        /// From one place. When it fails, every slot has been put back.
+        /// Attempts a match at one position. A failed attempt restores all slots.
         private mutating func attempt(_ budget: inout Int) -> PatternVerdict {
             while true {
                 budget -= 1
@@ -48,7 +48,7 @@ extension Pattern.Search {
 
     private var offset: Int32 { Int32(truncatingIfNeeded: place - start) }
 
-    /// Carries out one instruction and moves on; false if this way ends here.
+    /// Executes one instruction. Returns false when the current path ends here.
     @inline(__always)
     private mutating func perform(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         next += 1
@@ -85,7 +85,7 @@ extension Pattern.Search {
 
     // MARK: Characters
 
-    /// Takes one character of the instruction's class. Where the place is afterwards counts only on success.
+    /// Consumes one character of the instruction's class. The resulting position matters only on success.
     @inline(__always)
     private mutating func take(_ instruction: Pattern.Instruction) -> Bool {
         let symbol: Int
@@ -104,7 +104,7 @@ extension Pattern.Search {
         }
     }
 
-    /// Takes one character, or stays where it was.
+    /// Consumes one character, or leaves the position unchanged.
     private mutating func takeOne(_ instruction: Pattern.Instruction) -> Bool {
         let before = place
         if take(instruction) { return true }
@@ -112,7 +112,7 @@ extension Pattern.Search {
         return false
     }
 
-    /// A run costs one instruction for each 16 characters besides its own.
+    /// Executes a run, which costs one instruction plus one for each 16 characters.
     private mutating func run(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         var count: Int32 = 0
         defer { budget -= Int(count) / 16 }
@@ -149,7 +149,7 @@ extension Pattern.Search {
 
     // MARK: Groups
 
-    /// A group that took no part matches the empty text.
+    /// Matches a back reference. A group that did not participate matches the empty text.
     private mutating func reference(_ instruction: Pattern.Instruction, _ budget: inout Int) -> Bool {
         let from = slots[Int(instruction.a)]
         let to = slots[Int(instruction.a) + 1]
@@ -171,9 +171,9 @@ extension Pattern.Search {
         return true
     }
 
-    // MARK: Coming back
+    // MARK: Backtracking
 
-    /// The content of a lookaround matched: what it left untried is dropped, and a negative one has failed.
+    /// Ends a lookaround whose content matched: drops its untried alternatives. A negative one has failed.
     private mutating func finishLook() -> Bool {
         let index = attempts.indexOfLook
         let look = attempts[index]
@@ -192,7 +192,7 @@ extension Pattern.Search {
         attempts.pop()
     }
 
-    /// Goes back to the latest place where there is something left to try.
+    /// Returns to the latest position with an untried alternative.
     private mutating func retreat() -> Bool {
         while attempts.count > 0 {
             let attempt = attempts.top

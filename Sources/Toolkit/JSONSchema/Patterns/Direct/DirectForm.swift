@@ -1,7 +1,7 @@
 import Glibc
 
 extension Pattern {
-    /// The shapes that nearly all schemas use, each with a loop of its own. Trivial.
+    /// The pattern forms that nearly all schemas use, each with its own loop. Trivial.
     enum DirectForm {
         /// Every text matches.
         case always
@@ -11,11 +11,11 @@ extension Pattern {
         case suffix(Literal)
         /// `^(a|b|c)$`.
         case words(WordTable)
-        /// From the start, one piece after another, without a choice anywhere; then the end, if `isWhole`.
+        /// From the start, one piece after another without any alternatives; then the end of the text, if `isWhole`.
         case chain(UnsafePointer<Piece>, count: Int, isWhole: Bool)
-        /// So many characters of a class in a row, anywhere.
+        /// A number of consecutive characters of a class, anywhere.
         case streak(Run)
-        /// So many characters of a class at the end.
+        /// A number of characters of a class at the end.
         case tail(Run)
 
         func matches(_ text: Text) -> Bool {
@@ -44,7 +44,7 @@ extension Pattern {
         }
     }
 
-    /// Bytes that must stand as they are.
+    /// Bytes that must occur unchanged.
     struct Literal {
         let bytes: UnsafePointer<UInt8>
         let count: Int
@@ -54,7 +54,8 @@ extension Pattern {
             count = bytes.count
         }
 
-        /// Longer ones are searched for by the automaton: here each place may cost a comparison of this length.
+        /// The longest literal searched for here, because each position may cost a comparison of this length. The
+        /// automaton searches for longer ones.
         static let longestSearched = 32
 
         func occurs(in text: Text) -> Bool {

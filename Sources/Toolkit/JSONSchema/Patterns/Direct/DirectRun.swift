@@ -1,19 +1,19 @@
 extension Pattern {
-    /// From `least` to `most` characters of one class.
+    /// Between `least` and `most` characters of one class.
     struct Run {
         let least: Int
         let most: Int
-        /// For each byte that may begin a character: whether it is in the class.
+        /// For each first byte of a character, its relation to the class.
         private let table: UnsafePointer<UInt8>
         private let alphabet: Alphabet
         private let inside: Int
 
-        /// Marks of the table.
+        /// Entries of the table.
         private static let no: UInt8 = 0
         private static let ascii: UInt8 = 1
-        /// Beyond ASCII, where all characters are in the class.
+        /// A byte outside ASCII, when all these characters are in the class.
         private static let beyond: UInt8 = 2
-        /// Beyond ASCII, where some are.
+        /// A byte outside ASCII, when some of these characters are in the class.
         private static let perhaps: UInt8 = 3
 
         init(_ set: ScalarSet, least: Int, most: Int, limits: PatternLimits, memory: PatternMemory) throws(PatternError)
@@ -31,13 +31,13 @@ extension Pattern {
             self.inside = inside
         }
 
-        /// Takes as many as there are. Nothing that may follow begins with a character of the class, so giving some back
-        /// could not help.
+        /// Consumes as many characters as possible. Nothing that may follow starts with a character of the class, so
+        /// giving some back could not help.
         @inline(__always)
         func take(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
             var count = 0
             while count < most {
-                // Most texts are ASCII: one comparison and one look-up per character.
+                // ASCII text, which is most common, takes one comparison and one lookup per character.
                 let first = place
                 let stop = end - place < most - count ? end : place + (most - count)
                 while place < stop, table[Int(place.pointee)] == Self.ascii { place += 1 }
@@ -75,7 +75,7 @@ extension Pattern {
             return count >= least
         }
 
-        /// Takes one character of the class, or none.
+        /// Consumes one character of the class, or none.
         @inline(__always)
         private func step(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Bool {
             let mark = table[Int(place.pointee)]

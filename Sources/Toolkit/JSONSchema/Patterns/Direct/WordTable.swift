@@ -1,9 +1,9 @@
 import Glibc
 
 extension Pattern {
-    /// A set of words, by length and then in order.
+    /// A set of words, sorted by length and then by content.
     struct WordTable {
-        /// Longer words are left to the other engines.
+        /// The longest word in bytes. Other strategies handle longer ones.
         static let longest = 255
 
         private struct Shelf {
@@ -45,7 +45,7 @@ extension Pattern {
 }
 
 extension Pattern.DirectForm {
-    /// The direct form of a pattern, if it has one.
+    /// Returns the direct form of a pattern; nil when it has none.
     init?(_ root: Pattern.Node, limits: PatternLimits, memory: Pattern.PatternMemory) throws(PatternError) {
         var nodes = root.flattened[...]
         var isAtStart = false
@@ -63,7 +63,7 @@ extension Pattern.DirectForm {
             return
         }
         guard var draft = ChainDraft(nodes) else { return nil }
-        // Where the text may go on, a run need not be longer than it must.
+        // When the text may continue, a run need not be longer than its minimum.
         if !isAtEnd { draft.shortenEnd() }
         if !isAtStart { draft.shortenStart() }
         let ends = (isAtStart, isAtEnd)
@@ -95,7 +95,7 @@ extension Pattern.DirectForm {
     }
 }
 
-/// Literals and runs of classes, one after another.
+/// A sequence of literals and runs of classes.
 private struct ChainDraft {
     enum Part {
         case literal([UInt8], first: UInt32)
@@ -104,7 +104,7 @@ private struct ChainDraft {
 
     private(set) var parts: [Part] = []
 
-    /// More runs than this are left to the other engines, which look up each class once.
+    /// Most runs. Other strategies handle more, with one lookup table per distinct class.
     private static let mostRuns = 32
 
     init?(_ nodes: ArraySlice<Pattern.Node>) {
@@ -126,7 +126,7 @@ private struct ChainDraft {
         if !literal.isEmpty { parts.append(.literal(literal, first: first)) }
     }
 
-    /// All of it, if it is nothing but a literal.
+    /// The whole sequence, if it is a single literal.
     var literal: [UInt8]? {
         if parts.isEmpty { return [] }
         guard parts.count == 1, case .literal(let bytes, _) = parts[0] else { return nil }
@@ -155,8 +155,8 @@ private struct ChainDraft {
 }
 
 extension ChainDraft {
-    /// Whether taking as much as there is, piece by piece, finds a match if there is one: whatever may follow a run that can
-    /// vary begins with no character of it.
+    /// True when consuming as much as possible in each piece finds a match if there is one. This holds when nothing
+    /// that may follow a run of variable length starts with a character of that run.
     var isWithoutChoice: Bool {
         parts.indices.allSatisfy { index in
             guard case .run(let set, let least, let most) = parts[index], least != most else { return true }
@@ -184,7 +184,7 @@ extension ChainDraft.Part {
 }
 
 extension Pattern.Node {
-    /// A row of nodes that match the same texts, with nothing left that only groups.
+    /// The nodes of this sequence without pure grouping; they match the same texts.
     var flattened: [Pattern.Node] {
         switch self {
         case .empty: []
@@ -200,7 +200,7 @@ extension Pattern.Node {
         }
     }
 
-    /// A class, or a repeat of one, grouped or not.
+    /// The class, or the repetition of one, that this node is, grouped or not.
     fileprivate var run: ChainDraft.Part? {
         guard case .loop(let repetition, let content) = self else {
             return members.map { .run($0, least: 1, most: 1) }
@@ -210,7 +210,7 @@ extension Pattern.Node {
         return .run(members, least: repetition.least, most: repetition.most ?? .max)
     }
 
-    /// The words, if it is a choice of literals that a table can hold.
+    /// The words, if this is a choice of literals that fits into a table.
     fileprivate var words: Set<[UInt8]>? {
         guard case .choice(let branches) = self else { return nil }
         var words: Set<[UInt8]> = []

@@ -1,5 +1,6 @@
 extension Pattern {
-    /// A program in the form in which it runs: plain memory, and classes as rows of bits over the symbols of the alphabet.
+    /// A program in executable form: plain memory, and character classes as rows of bits over the symbols of the
+    /// alphabet.
     struct Machine {
         let instructions: UnsafePointer<Instruction>
         let count: Int
@@ -14,7 +15,7 @@ extension Pattern {
         ) throws(PatternError) {
             looksAtWords = program.looksAtWords
             var draft = RowDraft(words: partition.symbolCount / 64 + 1)
-            // The words come first: their row is looked up by its place alone.
+            // The word characters come first, because their row is found by its position alone.
             let places = try draft.add([looksAtWords ? .words : .nothing] + program.sets, partition)
             instructions = memory.keep(program.instructions.map { $0.placed(places) })
             count = program.instructions.count
@@ -24,11 +25,11 @@ extension Pattern {
             rows = Rows(bits: memory.keep(draft.bits), words: draft.words)
         }
 
-        /// Whether a symbol belongs to the class of a `take` or `run`.
+        /// True when a symbol belongs to the class of a `take` or `run` instruction.
         @inline(__always)
         func accepts(_ row: Int32, _ symbol: Int) -> Bool { rows.accepts(Int(row), symbol) }
 
-        /// Whether an instruction takes a character, and this one.
+        /// True when an instruction consumes this character.
         @inline(__always)
         func takes(_ index: Int, _ symbol: Int) -> Bool {
             let instruction = instructions[index]
@@ -39,7 +40,7 @@ extension Pattern {
             }
         }
 
-        /// Whether a symbol is a word character; only meaningful if `looksAtWords`.
+        /// True when a symbol is a word character. Only meaningful if `looksAtWords`.
         @inline(__always)
         func isWord(_ symbol: Int) -> Bool { rows.accepts(0, symbol) }
     }
@@ -55,7 +56,7 @@ extension Pattern {
     }
 }
 
-/// Where the class of an instruction is found.
+/// The location of an instruction's character class.
 private enum Place {
     case symbol(Int32)
     case row(Int32)
@@ -65,12 +66,13 @@ private struct RowDraft {
     let words: Int
     var bits: [UInt64] = []
 
-    /// No honest pattern comes near these 4 MB.
+    /// The size limit, 4 MB; realistic patterns are far below it.
     private static let limit = 500_000
 
     init(words: Int) { self.words = words }
 
-    /// Rows for the classes, except that a class of one symbol needs none. The first is always a row and has no place.
+    /// Adds rows for the classes. A class of one symbol needs none. The first class always gets a row and has no
+    /// location.
     mutating func add(
         _ sets: [Pattern.ScalarSet], _ partition: Pattern.Partition
     ) throws(PatternError) -> [Place] {

@@ -1,60 +1,60 @@
 extension Pattern {
-    /// One thing to do. Trivial, 16 bytes.
+    /// An instruction. Trivial, 16 bytes.
     struct Instruction {
         enum Code: UInt8 {
             case match
-            /// Take one character of set `a`; `takeSymbol` likewise, where `a` is the only symbol of the set.
+            /// Consume one character of set `a`; `takeSymbol` likewise, where `a` is the only symbol of the set.
             case take, takeSymbol
-            /// Take from `b` to `c` characters of set `a` (backtracking only); `runSymbol` likewise.
+            /// Consume between `b` and `c` characters of set `a` (backtracking only); `runSymbol` likewise.
             case run, runSymbol
-            /// Go on at `a`, and should that fail, at `b`.
+            /// Continue at `a`, or, if that fails, at `b`.
             case split
             case jump
-            /// Note the place in slot `a`.
+            /// Store the position in slot `a`.
             case save
-            /// Forget the slots from `a` up to `b`.
+            /// Clear the slots from `a` up to `b`.
             case forget
-            /// Fail if nothing was taken since slot `a` was saved.
+            /// Fail if nothing was consumed since slot `a` was stored.
             case progress
             case textStart, textEnd, wordEdge, noWordEdge
-            /// Try what follows up to `lookEnd` without taking anything, then go on at `a`.
+            /// Try the instructions up to `lookEnd` without consuming anything, then continue at `a`.
             case look
             case lookEnd
-            /// The text of the group whose slots begin at `a`.
+            /// Match the text of the group whose slots start at `a`.
             case reference
         }
 
         var code: Code
-        /// Of `take`, `run` and `reference`: to the left, inside a lookbehind.
+        /// For `take`, `run` and `reference`: true to match to the left, inside a lookbehind.
         var isBackward = false
-        /// Of `run`: prefer more. Of `look`: must not match.
+        /// For `run`: true to prefer more. For `look`: true when the content must not match.
         var flag = false
         var a: Int32 = 0
         var b: Int32 = 0
         var c: Int32 = 0
     }
 
-    /// A pattern as a list of instructions, with its character classes apart.
+    /// A pattern as a list of instructions with a separate list of character classes.
     struct Program {
         var instructions: [Instruction] = []
         var sets: [ScalarSet] = []
-        /// Two for each group that is referred to, and one for each loop that must get on.
+        /// The number of slots: two for each referenced group, and one for each loop that must make progress.
         var slotCount = 0
-        /// A match can only begin at the start of the text.
+        /// True when a match can only begin at the start of the text.
         var isAnchored = false
 
         var looksAtWords: Bool {
             instructions.contains { $0.code == .wordEdge || $0.code == .noWordEdge }
         }
 
-        /// The classes that the symbols of the alphabet must tell apart.
+        /// The classes that the symbols of the alphabet must distinguish.
         var distinctions: [ScalarSet] { looksAtWords ? sets + [.words] : sets }
     }
 }
 
 extension Pattern.Program {
-    /// Whether a match could begin in the middle of a text: some way into the program takes a character, or ends, without
-    /// asking for the start first.
+    /// True when a match could begin in the middle of a text: some path consumes a character, or ends, without
+    /// requiring the start first.
     func isReachableWithoutTextStart() -> Bool {
         var seen = [Bool](repeating: false, count: instructions.count)
         var open = [0]
@@ -67,7 +67,7 @@ extension Pattern.Program {
             case .jump: open.append(Int(instruction.a))
             case .split: open += [Int(instruction.a), Int(instruction.b)]
             case .save, .forget, .progress, .wordEdge, .noWordEdge: open.append(index + 1)
-            // Whatever a lookaround finds, the match goes on behind it; its own content decides nothing here.
+            // The match continues after a lookaround whatever it finds; its content is irrelevant here.
             case .look: open.append(Int(instruction.a))
             default: return true
             }

@@ -1,10 +1,10 @@
 extension Pattern {
-    /// Writes a tree as a program.
+    /// Translates a syntax tree into a program.
     ///
-    /// For automaton and simulation only what may be matched counts, so captures, their resetting, and the rule that a
-    /// round of a loop must take something are left out: none of them changes which texts match.
+    /// Automaton and simulation only determine which texts match. For them, captures, the resetting of captures, and
+    /// the rule that a loop iteration must consume something are omitted, because none of these changes the result.
     ///
-    /// What is still to be written stands on a list, not on the stack of the thread.
+    /// Pending work is kept in a list instead of on the thread's stack.
     struct ProgramWriter {
         private typealias Label = Int32
 
@@ -13,9 +13,9 @@ extension Pattern {
             /// `a` and `b` of `split`, `jump` and `look` are labels until the end.
             case add(Instruction)
             case place(Label)
-            /// Whether what follows is matched to the left.
+            /// True when the following nodes are matched to the left.
             case turn(Bool)
-            /// A round of a repeat has been written, from the label to here, of so many.
+            /// An iteration of a repetition has been written, from the label to here; there are `copies` of them.
             case check(Label, copies: Int)
         }
 
@@ -159,7 +159,7 @@ extension Pattern.ProgramWriter {
         if backtracks, try run(repetition, node) { return }
         let savesGroups = keepsGroups && repetition.groups != nil
         if node.isVoid, !savesGroups { return }
-        // Whatever is not void takes an instruction at least.
+        // Every non-empty node takes at least one instruction.
         let copies = repetition.most ?? repetition.least
         guard max(copies, repetition.least) <= limits.statesPerRepeat else { throw Self.tooLarge }
         var tasks: [Task] = []
@@ -172,7 +172,7 @@ extension Pattern.ProgramWriter {
             let out = label()
             tasks += last.tasks + [split(repetition, last.start, out), .place(out)]
         } else {
-            // A round that may be empty the first time must not be so later: `x+` is written as `x x*`.
+            // An iteration that may be empty the first time must not be empty later: `x+` is written as `x x*`.
             for _ in 0..<repetition.least { tasks += required(repetition, node, copies).tasks }
             tasks += star(repetition, node)
         }
@@ -192,7 +192,7 @@ extension Pattern.ProgramWriter {
             + round(repetition, node, mustTake: true) + [.add(Instruction(code: .jump, a: start)), .place(out)]
     }
 
-    /// Rounds that need not be: each may leave for the end.
+    /// Writes optional iterations, each of which may skip to the end.
     private mutating func optional(
         _ repetition: Pattern.Repetition, _ node: Pattern.Node, rounds: Int, _ copies: Int
     ) -> [Task] {
@@ -222,13 +222,13 @@ extension Pattern.ProgramWriter {
         ]
     }
 
-    /// A choice between another round and leaving, in the order of the repetition's greed.
+    /// A choice between another iteration and leaving the loop, ordered by the greediness of the repetition.
     private func split(_ repetition: Pattern.Repetition, _ round: Label, _ out: Label) -> Task {
         let isGreedy = repetition.isGreedy
         return .add(Instruction(code: .split, a: isGreedy ? round : out, b: isGreedy ? out : round))
     }
 
-    /// A repeat of one class is a single instruction to the backtracker.
+    /// Writes the repetition of one class as a single instruction of the backtracker.
     private mutating func run(_ repetition: Pattern.Repetition, _ node: Pattern.Node) throws(PatternError) -> Bool {
         let set: Int32
         switch node {
@@ -256,7 +256,7 @@ extension Pattern.Edge {
 }
 
 extension Pattern {
-    /// The classes of a pattern, each once, and looked up once.
+    /// The distinct classes of a pattern, each looked up once.
     struct ClassList {
         private(set) var sets: [ScalarSet] = []
         private var numbers: [ScalarSet: Int32] = [:]

@@ -1,12 +1,12 @@
 extension Pattern {
-    /// The letters a pattern can tell apart: code points that belong to the same classes share a number.
+    /// The symbols that a pattern can distinguish. Code points that belong to the same classes share a symbol.
     ///
-    /// An automaton over these is far smaller than one over bytes (`\p{L}{1,64}` has 65 states instead of thousands). ASCII
-    /// is one look-up; above it a code point is decoded and found in three steps of six bits.
+    /// An automaton over symbols is far smaller than one over bytes (`\p{L}{1,64}` has 65 states instead of thousands).
+    /// ASCII takes one lookup. Other code points are decoded and found in three steps of six bits.
     struct Alphabet {
         let symbolCount: Int
         private let ascii: UnsafePointer<UInt8>
-        /// The symbol of all other code points, if it is one and the same; else -1.
+        /// The symbol of all other code points if they share one, otherwise -1.
         private let other: Int
         private let planes: UnsafePointer<UInt16>
         private let blocks: UnsafePointer<UInt16>
@@ -31,7 +31,7 @@ extension Pattern {
         @inline(__always)
         func symbol(ascii byte: UInt8) -> Int { Int(ascii[Int(byte)]) }
 
-        /// The symbol of the character at `place`, which is moved behind it.
+        /// Returns the symbol of the character at `place`, and moves `place` after it.
         @inline(__always)
         func next(_ place: inout UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int {
             let byte = place.pointee
@@ -56,7 +56,8 @@ extension Pattern {
 }
 
 extension Pattern.Alphabet {
-    /// The three steps. Parts of a single symbol, by far the most, are stored once; of the others hardly two are equal.
+    /// The three lookup steps. Parts with a single symbol, by far the most, are stored once. Of the other parts hardly
+    /// any two are equal.
     private struct Tree {
         var planes: [UInt16] = []
         var blocks: [UInt16] = []

@@ -1,10 +1,10 @@
 extension Pattern {
-    /// All code points, cut wherever a class of the pattern begins or ends, and the pieces numbered by the classes they
-    /// belong to.
+    /// All code points, divided into pieces at the start and end of every class of the pattern. Pieces that belong to
+    /// the same classes share a symbol number.
     struct Partition {
-        /// Where each piece begins; the first at zero.
+        /// The start of each piece; the first is zero.
         private let starts: [UInt32]
-        /// The symbol of each piece. Numbered by first appearance, so those of ASCII are below 128.
+        /// The symbol of each piece. Symbols are numbered by first appearance, so those of ASCII are below 128.
         private let symbols: [Int]
         let symbolCount: Int
 
@@ -19,8 +19,8 @@ extension Pattern {
             cuts.sort()
             starts = cuts.indices.filter { $0 == 0 || cuts[$0] != cuts[$0 - 1] }.map { cuts[$0] }
             var symbols = [Int](repeating: 0, count: starts.count)
-            // For each symbol, what its part inside the class at hand is called from now on: a class splits every symbol
-            // it meets.
+            // For each symbol, the new symbol of its part inside the current class. A class splits every symbol that it
+            // overlaps.
             var inside = [(set: -1, symbol: 0)]
             var work = 0
             for (number, set) in sets.enumerated() {
@@ -55,7 +55,7 @@ extension Pattern {
             return (renumbered, count)
         }
 
-        /// The pieces that make up a class, which is cut at its own ends.
+        /// The pieces of a class. Pieces never cross the ends of a class.
         private static func pieces(of set: ScalarSet, _ starts: [UInt32]) -> [Int] {
             var pieces: [Int] = []
             for range in set.ranges {
@@ -68,7 +68,7 @@ extension Pattern {
             return pieces
         }
 
-        /// The last piece that begins at or before a code point.
+        /// The last piece that starts at or before a code point.
         private static func place(of scalar: UInt32, _ starts: [UInt32]) -> Int {
             var low = 0
             var high = starts.count
@@ -79,14 +79,14 @@ extension Pattern {
             return low
         }
 
-        /// The symbols of a class, in order and once each.
+        /// The distinct symbols of a class in ascending order.
         func symbols(of set: ScalarSet) -> [Int] {
             Array(Set(Self.pieces(of: set, starts).map { symbols[$0] })).sorted()
         }
 
         func symbol(of scalar: UInt32) -> Int { symbols[Self.place(of: scalar, starts)] }
 
-        /// The symbol of each code point of a stretch.
+        /// The symbol of each code point in a range.
         func symbols(in stretch: ClosedRange<UInt32>) -> [UInt16] {
             var piece = Self.place(of: stretch.lowerBound, starts)
             return stretch.map { scalar in
@@ -95,7 +95,7 @@ extension Pattern {
             }
         }
 
-        /// The symbol of a stretch, if it has just one.
+        /// The symbol of a range, if it has only one.
         func onlySymbol(_ stretch: ClosedRange<UInt32>) -> Int? {
             var piece = Self.place(of: stretch.lowerBound, starts)
             let symbol = symbols[piece]

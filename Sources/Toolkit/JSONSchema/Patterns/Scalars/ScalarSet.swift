@@ -1,5 +1,5 @@
 extension Pattern {
-    /// A set of code points: ranges in order that neither overlap nor touch.
+    /// A set of code points, as ascending ranges that neither overlap nor touch.
     struct ScalarSet: Hashable {
         private(set) var ranges: [ClosedRange<UInt32>]
 
@@ -7,14 +7,14 @@ extension Pattern {
         static let everything = ScalarSet([0...last])
         static let nothing = ScalarSet([])
         static let digits = ScalarSet([0x30...0x39])
-        /// `\w`, and what `\b` looks at: ASCII alone, since the `i` flag does not exist here.
+        /// The characters of `\w`, which `\b` uses as well: ASCII only, since the `i` flag is not supported.
         static let words = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
-        /// `\s`: WhiteSpace and LineTerminator (ECMA-262, 12.2 and 12.3).
+        /// The characters of `\s`: WhiteSpace and LineTerminator (ECMA-262, 12.2 and 12.3).
         static let apps = ScalarSet([
             0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029, 0x202F...0x202F,
             0x205F...0x205F, 0x3000...0x3000, 0xFEFF...0xFEFF,
         ])
-        /// What `.` does not match.
+        /// The characters that `.` does not match.
         static let lineEnds = ScalarSet([0x0A...0x0A, 0x0D...0x0D, 0x2028...0x2029])
 
         init(_ unordered: [ClosedRange<UInt32>]) {
@@ -30,7 +30,7 @@ extension Pattern {
 
         var isEmpty: Bool { ranges.isEmpty }
 
-        /// The one member, if there is just one.
+        /// The only member; nil unless there is exactly one.
         var single: UInt32? {
             ranges.count == 1 && ranges[0].lowerBound == ranges[0].upperBound ? ranges[0].lowerBound : nil
         }
@@ -75,8 +75,8 @@ extension Pattern {
 }
 
 extension Pattern {
-    /// A character class as it is written. Its members are looked up only when a plan is made: most texts that are asked
-    /// for their syntax (`format: regex`) never need them.
+    /// A character class as written. Its members are looked up only when a plan is made, because most syntax checks
+    /// (`format: regex`) never need them.
     struct CharacterClass: Hashable {
         enum Item: Hashable {
             case range(UInt32, UInt32)

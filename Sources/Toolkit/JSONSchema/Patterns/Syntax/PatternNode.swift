@@ -1,5 +1,5 @@
 extension Pattern {
-    /// A pattern as a tree; no deeper than `PatternLimits.nesting` groups.
+    /// A pattern as a syntax tree, with at most `PatternLimits.nesting` nested groups.
     indirect enum Node {
         case empty
         case scalar(UInt32)
@@ -7,26 +7,26 @@ extension Pattern {
         case sequence([Node])
         case choice([Node])
         case loop(Repetition, Node)
-        /// A capturing group, counted from 1.
+        /// A capturing group, numbered from 1.
         case group(Int, Node)
         case backReference(Int)
-        /// `\k<name>`: the place in `Syntax.references`, since the group may still follow.
+        /// `\k<name>`: the index in `Syntax.references`, because the group may follow later.
         case namedReference(Int)
         case edge(Edge)
         case look(Lookaround, Node)
     }
 
-    /// How often something is repeated.
+    /// The bounds of a repetition.
     struct Repetition {
         var least = 0
-        /// nil: without end.
+        /// The upper bound; nil for none.
         var most: Int?
         var isGreedy = true
-        /// Capturing groups inside; each round forgets them (ECMA-262, 22.2.2.3.1).
+        /// The capturing groups inside, which each iteration clears (ECMA-262, 22.2.2.3.1).
         var groups: ClosedRange<Int>?
     }
 
-    /// What asks about a place and takes no character.
+    /// An assertion about a position, which consumes no character.
     enum Edge {
         case textStart, textEnd, wordEdge, noWordEdge
     }
@@ -36,17 +36,17 @@ extension Pattern {
         var isNegated: Bool
     }
 
-    /// What the parser hands on.
+    /// The result of the parser.
     struct Syntax {
         let root: Node
         let groupCount: Int
-        /// The groups that the names after `\k` mean.
+        /// The groups that the names after `\k` refer to.
         let references: [Int]
     }
 }
 
 extension Pattern.Node {
-    /// Whether it may match without taking a character.
+    /// True when the node may match without consuming a character.
     var canBeEmpty: Bool {
         switch self {
         case .scalar, .set: false
@@ -58,7 +58,7 @@ extension Pattern.Node {
         }
     }
 
-    /// Whether there is nothing to match or to ask.
+    /// True when the node neither matches nor asserts anything.
     var isVoid: Bool {
         switch self {
         case .empty: true
@@ -68,7 +68,7 @@ extension Pattern.Node {
         }
     }
 
-    /// Whether an automaton cannot serve it.
+    /// True when an automaton cannot handle the node.
     var needsBacktracking: Bool {
         switch self {
         case .look, .backReference, .namedReference: true
@@ -87,7 +87,7 @@ extension Pattern.Node {
         }
     }
 
-    /// The members, if it takes exactly one character.
+    /// The matched characters, if the node consumes exactly one character.
     var members: Pattern.ScalarSet? {
         switch self {
         case .scalar(let scalar): Pattern.ScalarSet([scalar...scalar])

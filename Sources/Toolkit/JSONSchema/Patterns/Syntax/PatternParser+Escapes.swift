@@ -1,5 +1,5 @@
 extension Pattern.Parser {
-    /// An escape outside a class; a backslash stands here.
+    /// Parses an escape outside a class. The next character is the backslash.
     mutating func atomEscape() throws(PatternError) -> Pattern.Node {
         let start = offset
         offset += 1
@@ -9,7 +9,7 @@ extension Pattern.Parser {
         return .scalar(try characterEscape(start))
     }
 
-    /// `\d \D \s \S \w \W \p{…} \P{…}`; the backslash has been read.
+    /// Parses `\d \D \s \S \w \W \p{…} \P{…}`. The backslash has been read.
     mutating func classEscape() throws(PatternError) -> Pattern.CharacterClass.Item? {
         if take("d") { return .digits(negated: false) }
         if take("D") { return .digits(negated: true) }
@@ -21,7 +21,7 @@ extension Pattern.Parser {
         return take("P") ? .property(try property(), negated: true) : nil
     }
 
-    /// An escape that stands for one character; the backslash at `start` has been read.
+    /// Parses an escape that represents one character. The backslash at `start` has been read.
     mutating func characterEscape(_ start: Int) throws(PatternError) -> UInt32 {
         guard let byte = peek else { throw PatternError(message: "the pattern ends in a backslash", offset: start) }
         offset += 1
@@ -50,7 +50,7 @@ extension Pattern.Parser {
         }
     }
 
-    /// `\uXXXX`, a surrogate pair of them, or `\u{…}`; `\u` has been read.
+    /// Parses `\uXXXX`, a surrogate pair of them, or `\u{…}`. The `\u` has been read.
     mutating func unicodeEscape() throws(PatternError) -> UInt32 {
         if take("{") { return try bracedEscape() }
         guard let lead = hexDigits(4) else { throw failure("\\u needs four hexadecimal digits, or braces") }
@@ -86,7 +86,7 @@ extension Pattern.Parser {
         return value
     }
 
-    /// `{name}` or `{name=value}`; `\p` or `\P` has been read.
+    /// Parses `{name}` or `{name=value}`. The `\p` or `\P` has been read.
     private mutating func property() throws(PatternError) -> UnicodeProperty {
         guard take("{") else { throw failure("\\p needs a property in braces") }
         let start = offset
@@ -114,7 +114,7 @@ private func hexValue(_ byte: UInt8) -> UInt32? {
     return (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(letter) ? UInt32(letter - UInt8(ascii: "a") + 10) : nil
 }
 
-/// What `IdentityEscape` takes with the `u` flag: `SyntaxCharacter` and the slash.
+/// The characters of `IdentityEscape` with the `u` flag: `SyntaxCharacter` and the slash.
 private func isSyntaxCharacter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "\\"), UInt8(ascii: "."), UInt8(ascii: "*"),

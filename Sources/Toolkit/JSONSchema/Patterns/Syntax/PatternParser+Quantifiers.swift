@@ -1,5 +1,5 @@
 extension Pattern.Parser {
-    /// `*`, `+`, `?` or `{…}` with an optional `?` behind.
+    /// Parses `*`, `+`, `?` or `{…}`, optionally followed by `?`.
     mutating func quantifier() throws(PatternError) -> Pattern.Repetition? {
         var repetition = Pattern.Repetition()
         if take("+") {
@@ -28,7 +28,7 @@ extension Pattern.Parser {
         return Pattern.Repetition(least: number(least), most: most.map(number))
     }
 
-    /// Where a run of digits stands, without leading zeros.
+    /// Parses a sequence of digits. Returns its range without leading zeros.
     private mutating func digits() -> Range<Int>? {
         let start = offset
         while let byte = peek, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { offset += 1 }
@@ -38,19 +38,19 @@ extension Pattern.Parser {
         return first..<offset
     }
 
-    /// Counts may be longer than an integer, and are compared all the same.
+    /// Compares two counts, which may be too long for an integer.
     private func isGreater(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         if left.count != right.count { return left.count > right.count }
         return source[right].lexicographicallyPrecedes(source[left])
     }
 
-    /// The value, or a number beyond every limit.
+    /// The value of the digits, or a number above every limit.
     func number(_ digits: Range<Int>) -> Int {
         guard digits.count <= 9 else { return 1_000_000_000 }
         return source[digits].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// `\1`, `\2`…: the backslash has been read, a digit other than zero stands here.
+    /// Parses `\1`, `\2`…. The backslash has been read, and the next character is a digit other than zero.
     mutating func backReference() -> Pattern.Node {
         let start = offset
         let value = digits().map(number) ?? 0

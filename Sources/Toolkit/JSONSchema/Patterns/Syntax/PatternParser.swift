@@ -1,13 +1,13 @@
 extension Pattern {
-    /// Reads the grammar of ECMA-262, 22.2.1 with the parameters `[+UnicodeMode, +NamedCaptureGroups]`, and its early
-    /// errors. Nothing of annex B is taken: `\-`, `{` or `]` on their own are refused, as with the `u` flag.
+    /// Parses the grammar of ECMA-262, 22.2.1 with the parameters `[+UnicodeMode, +NamedCaptureGroups]`, and checks its
+    /// early errors. Annex B is not supported: `\-`, `{` or `]` alone are rejected, as with the `u` flag.
     ///
-    /// Open groups stand on a stack of its own, so that parentheses cannot exhaust that of the thread.
+    /// Open groups are kept on a separate stack, so that parentheses cannot exhaust the thread's stack.
     struct Parser {
-        /// A group that has been opened and not yet closed; the first is the whole pattern.
+        /// An open group; the first is the whole pattern.
         fileprivate struct Level {
             var kind = Kind.plain
-            /// Where it opens, and how many capturing groups came before.
+            /// The position where it opens, and the number of preceding capturing groups.
             var start = 0
             var groupsBefore = 0
             var branches: [Node] = []
@@ -26,9 +26,9 @@ extension Pattern {
         private var groupCount = 0
         private var open = [Level()]
         var groupNames: [[UInt32]: Int] = [:]
-        /// `\k<name>` as met; the group may follow later.
+        /// The `\k<name>` references found so far; the group may follow later.
         var namedReferences: [(name: [UInt32], offset: Int)] = []
-        /// The greatest `\1`, `\2`… as met.
+        /// The greatest number of `\1`, `\2`… found so far.
         var greatestReference = (number: 0, offset: 0)
 
         init(_ source: UnsafeBufferPointer<UInt8>, limits: PatternLimits) {
@@ -67,7 +67,7 @@ extension Pattern.Parser.Level {
         return characters.map { .set($0) } ?? .choice(branches)
     }
 
-    /// `a|b|c` as a class, which all engines handle better than a choice.
+    /// The alternatives `a|b|c` as a class, which every strategy handles better than a choice.
     private var characters: Pattern.CharacterClass? {
         var characters = Pattern.CharacterClass()
         for branch in branches {
@@ -79,7 +79,7 @@ extension Pattern.Parser.Level {
 }
 
 extension Pattern.Parser {
-    /// The groups that references mean, now that all are known.
+    /// Resolves the named references, when all groups are known.
     private func references() throws(PatternError) -> [Int] {
         if greatestReference.number > groupCount {
             throw PatternError(message: "there is no such group", offset: greatestReference.offset)
@@ -130,7 +130,7 @@ extension Pattern.Parser {
         switch level.kind {
         case .plain: try append(content, groupsBefore: level.groupsBefore)
         case .capture(let number): try append(.group(number, content), groupsBefore: level.groupsBefore)
-        // Lookarounds cannot be repeated in this mode: a quantifier behind one has nothing to repeat.
+        // Lookarounds cannot be repeated in this mode, so a quantifier after one is an error.
         case .look(let look): open[open.count - 1].terms.append(.look(look, content))
         }
     }
@@ -145,7 +145,7 @@ extension Pattern.Parser {
         }
     }
 
-    /// Adds a node, repeated as the quantifier says that may follow.
+    /// Adds a node with the quantifier that may follow.
     private mutating func append(_ node: Pattern.Node, groupsBefore: Int) throws(PatternError) {
         guard var repetition = try quantifier() else {
             open[open.count - 1].terms.append(node)
@@ -182,7 +182,7 @@ extension Pattern.Parser {
 extension Pattern.Parser {
     var peek: UInt8? { offset < source.count ? source[offset] : nil }
 
-    /// Steps over a word, if it stands here.
+    /// Skips a word, if it is next.
     mutating func take(_ word: StaticString) -> Bool {
         let count = word.utf8CodeUnitCount
         guard source.count - offset >= count else { return false }
@@ -191,7 +191,7 @@ extension Pattern.Parser {
         return true
     }
 
-    /// The character here; there is one.
+    /// Reads the next character, which must exist.
     mutating func nextScalar() -> UInt32 {
         let text = Pattern.Text(source)
         var place = text.start + offset
@@ -204,7 +204,7 @@ extension Pattern.Parser {
 }
 
 extension Pattern.Parser {
-    /// `[…]`; the bracket stands here.
+    /// Parses `[…]`. The next character is the bracket.
     mutating func characterClass() throws(PatternError) -> Pattern.CharacterClass {
         let start = offset
         offset += 1
@@ -221,7 +221,7 @@ extension Pattern.Parser {
         let start = offset
         let first = try classAtom()
         let dash = offset
-        // A dash before the closing bracket is itself.
+        // A dash before the closing bracket represents itself.
         guard take("-"), let next = peek, next != UInt8(ascii: "]") else {
             offset = dash
             return first
@@ -246,7 +246,7 @@ extension Pattern.Parser {
 }
 
 extension Pattern.Parser {
-    /// The name of a group; `(?<` has been read.
+    /// Parses the name of a group. The `(?<` has been read.
     mutating func nameGroup(_ number: Int) throws(PatternError) {
         let start = offset
         let name = try groupName()
@@ -255,7 +255,7 @@ extension Pattern.Parser {
         }
     }
 
-    /// `\k<name>`; `\k` has been read.
+    /// Parses `\k<name>`. The `\k` has been read.
     mutating func namedReference() throws(PatternError) -> Pattern.Node {
         guard take("<") else { throw failure("\\k needs the name of a group in angle brackets") }
         let start = offset
@@ -263,7 +263,7 @@ extension Pattern.Parser {
         return .namedReference(namedReferences.count - 1)
     }
 
-    /// An identifier up to `>`, as its code points.
+    /// Parses an identifier up to `>` and returns its code points.
     private mutating func groupName() throws(PatternError) -> [UInt32] {
         var name: [UInt32] = []
         while !take(">") {

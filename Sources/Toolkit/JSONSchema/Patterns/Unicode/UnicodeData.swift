@@ -1,13 +1,13 @@
-/// The tables of Unicode, unpacked when the first pattern asks (about 100 KB).
+/// The Unicode tables, unpacked when the first pattern needs them (about 100 KB).
 enum UnicodeData {
-    /// What a code point may be: there are about 250 kinds.
+    /// The properties of a code point. There are about 250 different records.
     struct Record: Sendable {
         let category: UInt8
-        /// Bit n: the n-th of `UnicodeTables.binaries`.
+        /// Bit n represents the n-th entry of `UnicodeTables.binaries`.
         let binaries: UInt64
     }
 
-    /// Neighbouring code points with the same value, up to the start of the next run.
+    /// Adjacent code points with the same value, up to the start of the next run.
     struct Run: Sendable {
         let start: UInt32
         let value: UInt16
@@ -22,7 +22,7 @@ enum UnicodeData {
         return records
     }()
 
-    /// Sets of scripts, by number; the first is empty and stands for "its own script".
+    /// Sets of scripts, by number. The first set is empty and means "its own script".
     static let extensions: [[UInt16]] = {
         var numbers = UnicodeNumbers(UnicodeTables.extensions)
         var sets: [[UInt16]] = []
@@ -47,7 +47,7 @@ enum UnicodeData {
         return runs
     }
 
-    /// The code points whose value passes.
+    /// The code points whose value satisfies `isMember`.
     static func members(of runs: [Run], where isMember: (Int) -> Bool) -> Pattern.ScalarSet {
         var ranges: [ClosedRange<UInt32>] = []
         for (index, run) in runs.enumerated() where isMember(Int(run.value)) {

@@ -1,11 +1,11 @@
-/// A property of code points, as `\p{…}` names it (ECMA-262, tables 65 to 67).
+/// A property of code points in `\p{…}` (ECMA-262, tables 65 to 67).
 enum UnicodeProperty: Hashable, Sendable {
     case any, ascii, assigned
-    /// General_Category in one of these: bit n is the n-th of `UnicodeTables.categories`.
+    /// One of several values of General_Category: bit n represents the n-th entry of `UnicodeTables.categories`.
     case categories(UInt32)
-    /// The n-th of `UnicodeTables.binaries`.
+    /// The n-th entry of `UnicodeTables.binaries`.
     case binary(Int)
-    /// The n-th of `UnicodeTables.scripts`.
+    /// The n-th entry of `UnicodeTables.scripts`.
     case script(Int)
     case scriptExtensions(Int)
 
@@ -63,7 +63,7 @@ enum UnicodeProperty: Hashable, Sendable {
 
     private static let unassigned = UnicodeProperty.categories(mask(["Cn"]))
 
-    /// Categories that stand for several, in the order of `unionNames`.
+    /// Categories that represent several others, in the order of `unionNames`.
     private static let unions: [UInt32] = [
         mask(["Lu", "Ll", "Lt"]), mask(["Lu", "Ll", "Lt", "Lm", "Lo"]), mask(["Mn", "Mc", "Me"]),
         mask(["Nd", "Nl", "No"]), mask(["Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po"]), mask(["Sm", "Sc", "Sk", "So"]),
@@ -88,7 +88,7 @@ enum UnicodeProperty: Hashable, Sendable {
 }
 
 extension UnicodeProperty {
-    /// Whether a code point may begin the name of a group (ID_Start), or go on with it (ID_Continue).
+    /// True for a code point that may start the name of a group (ID_Start), or continue it (ID_Continue).
     static func isIdentifierStart(_ scalar: UInt32) -> Bool { has(scalar, identifierStart) }
     static func isIdentifierPart(_ scalar: UInt32) -> Bool { has(scalar, identifierPart) }
 
@@ -105,8 +105,8 @@ extension UnicodeProperty {
     }
 }
 
-/// The numbers in a text of `UnicodeTables`: groups of five bits, low group first, a sixth bit says that more follow. The
-/// digits are the characters from `#` on without the backslash.
+/// The numbers in a text of `UnicodeTables`: groups of five bits, low group first; a sixth bit means that more follow.
+/// The digits are the characters from `#` on without the backslash.
 struct UnicodeNumbers: Sequence, IteratorProtocol {
     private var place: UnsafePointer<UInt8>
     private let end: UnsafePointer<UInt8>
@@ -132,9 +132,9 @@ struct UnicodeNumbers: Sequence, IteratorProtocol {
     }
 }
 
-/// A list of names in `UnicodeTables`: entries end with a comma, aliases are parted by a space.
+/// A list of names in `UnicodeTables`: entries end with a comma, and aliases are separated by spaces.
 enum UnicodeNames {
-    /// The place of the entry that holds this name. Names are compared exactly, as ECMA-262 demands.
+    /// The index of the entry with this name. Names are compared exactly, as ECMA-262 requires.
     static func index(of name: UnsafeBufferPointer<UInt8>, in list: StaticString) -> Int? {
         let text = UnsafeBufferPointer(start: list.utf8Start, count: list.utf8CodeUnitCount)
         var entry = 0
