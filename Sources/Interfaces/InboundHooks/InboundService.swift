@@ -11,6 +11,7 @@ public final class InboundService: Sendable {
     /// The receiver of posts.
     public let gate: PostReceiver
 
+    /// Creates the service. Call `run` before using it.
     public init(service: ChatService, logger: Logger) {
         registry = SourceRegistry(service: service, logger: logger)
         gate = PostReceiver(registry: registry, logger: logger)

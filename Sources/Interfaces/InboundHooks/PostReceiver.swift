@@ -162,6 +162,7 @@ extension PostReceiver {
         return source
     }
 
+    /// The reason for rejecting a post with a `Content-Encoding` to a source whose signatures cover the body.
     public static let encodingRefusal =
         "posts to this source are signed as they are sent, so their bodies come without a Content-Encoding"
 

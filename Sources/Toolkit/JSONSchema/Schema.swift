@@ -11,8 +11,8 @@ public import JSON
 /// 3. *Rules* (`Compile/RuleBuilder`): turns each reachable subschema into a rule, a list of requirements with every
 ///    reference resolved. The target of a dynamic reference depends on the path by which it is reached. Instead of
 ///    tracking this during evaluation, a subschema gets one rule for each such path (`DynamicScope`).
-/// 4. *Plan* (`Compile/Planner`, `Plan/`): merges all rules that a value must satisfy together, and translates them into a
-///    program of small instructions with tables, as plain bytes in one block.
+/// 4. *Plan* (`Compile/Planner`, `Plan/`): merges all rules that a value must satisfy together, and translates them
+///    into a program of small instructions with tables, as plain bytes in one block.
 /// 5. *Verdict* (`Evaluate/`): runs the plan on a parsed value. The result is yes or no, without allocation and in a
 ///    bounded number of steps.
 /// 6. *Report* (`Report/`): for an invalid value, walks the rules (not the plan) again to determine where and why it is
@@ -133,6 +133,7 @@ public struct SchemaError: Error, Sendable, CustomStringConvertible {
 
     /// One problem of a schema.
     public struct Problem: Sendable, Equatable {
+        /// The kind of a problem.
         public enum Reason: String, Sendable {
             /// The metaschema rejects the document.
             case invalid
@@ -150,6 +151,7 @@ public struct SchemaError: Error, Sendable, CustomStringConvertible {
             case limit
         }
 
+        /// The kind of the problem.
         public var reason: Reason
         /// The location in the schema document, as in `#/properties/a`. A location in another document starts with its
         /// URI.
@@ -158,9 +160,11 @@ public struct SchemaError: Error, Sendable, CustomStringConvertible {
         public var detail: String
         /// For `invalid`: the keyword of the metaschema that rejects the document, by path and by URI.
         public var keywordLocation: String?
+        /// The absolute location of that keyword.
         public var absoluteKeywordLocation: String?
     }
 
+    /// All problems, one per line.
     public var description: String {
         problems.map { "\($0.pointer): \($0.detail)" }.joined(separator: "\n")
     }

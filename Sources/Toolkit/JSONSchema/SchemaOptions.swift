@@ -18,6 +18,7 @@ public struct SchemaLimits: Sendable, Equatable {
     public var schemaDepth = 100
     /// Instructions and table rows of a plan.
     public var planInstructions = 200_000
+    /// Bytes of a plan with its tables.
     public var planBytes = 16 * 1024 * 1024
     /// Bytes of the tables of all patterns.
     public var patternBytes = 8 * 1024 * 1024
@@ -26,7 +27,7 @@ public struct SchemaLimits: Sendable, Equatable {
     public var placeBytes = 4 * 1024 * 1024
     /// Copies of subschemas for dynamic references: one for each binding with which they are reached.
     public var bindings = 1_000
-    /// CPU time of a compilation.
+    /// CPU time of a compilation, in milliseconds.
     public var compileMilliseconds = 200
     /// Values in all `enum`s together.
     public var enumValues = 10_000
@@ -43,6 +44,7 @@ public struct SchemaLimits: Sendable, Equatable {
     /// Steps of all backtracking patterns on one value.
     public var patternSteps = 100_000
 
+    /// Creates the default limits.
     public init() {}
 }
 
@@ -50,7 +52,9 @@ public struct SchemaLimits: Sendable, Equatable {
 public struct SchemaOptions: Sendable {
     /// The dialect of schemas without `$schema`.
     public var dialect = Dialect.draft202012
+    /// The treatment of `format`.
     public var formats = FormatPolicy.assert
+    /// The limits for compiling and evaluating.
     public var limits = SchemaLimits()
     /// Documents that references may name, in addition to the metaschemas.
     public var library: SchemaLibrary

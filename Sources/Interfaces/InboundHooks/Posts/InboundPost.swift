@@ -5,6 +5,7 @@ public import Signing
 
 /// A request to a source, as received.
 public struct InboundPost: Sendable {
+    /// A header, query parameter or form field.
     public typealias Field = (name: String, value: String)
 
     /// The headers in the order received. A name may repeat, in any case.
@@ -15,6 +16,7 @@ public struct InboundPost: Sendable {
     public var body: [UInt8]
     /// The URL that the sender posts to, from the configuration; for schemes that sign it.
     public var url: String?
+    /// The HTTP method.
     public var method = "POST"
 
     public init(
@@ -49,6 +51,7 @@ public struct InboundReceipt: Sendable {
 public struct MappingTestResult: Sendable {
     /// One event of the mapping.
     public struct Outcome: Sendable {
+        /// The event that the mapping produced.
         public var emission: Emission
         /// The event as it would be logged, which determines its recipients; nil when it would be rejected.
         public var draft: EventDraft?
@@ -56,6 +59,7 @@ public struct MappingTestResult: Sendable {
         public var refusal: ChatError?
     }
 
+    /// True when the signature is valid.
     public var isVerified: Bool
     /// The index of the secret that signed the post, from 0; nil when none did or nothing is verified.
     public var secretIndex: Int?
@@ -65,6 +69,7 @@ public struct MappingTestResult: Sendable {
     public var handshake: HandshakeResponse?
     /// The version of the tested mapping; nil for a draft.
     public var mappingVersion: Int?
+    /// The events of the mapping, in its order.
     public var outcomes: [Outcome] = []
     /// The number of places where a condition of the mapping excluded an event.
     public var dropped = 0

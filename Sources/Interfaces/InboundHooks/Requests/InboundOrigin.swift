@@ -1,5 +1,6 @@
 /// The post from which an event originates. The event's `cause` holds it, so it is known as long as the event exists.
 public struct InboundOrigin: Sendable, Equatable {
+    /// The id of the source.
     public let source: String
     /// The id of the post in the source's log, which keeps only the latest posts.
     public let request: String

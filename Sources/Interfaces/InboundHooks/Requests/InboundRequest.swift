@@ -3,6 +3,7 @@ import Signing
 
 /// A logged request to a source, with secrets masked, and its outcome.
 public struct InboundRequest: Sendable {
+    /// The outcome of a request.
     public enum Outcome: String, Sendable, CaseIterable {
         /// At least one event is new.
         case accepted
@@ -20,26 +21,35 @@ public struct InboundRequest: Sendable {
         case failed
     }
 
+    /// The id of the request, unique in the log.
     public var id: String
+    /// The time of its arrival.
     public var at: Timetoken
+    /// The HTTP method.
     public var method: String
+    /// The headers, at most 64, with secrets masked and values truncated to 1024 bytes.
     public var headers: [InboundPost.Field]
+    /// The query parameters, masked and truncated in the same way.
     public var query: [InboundPost.Field]
     /// The body: complete for a verified post that was not accepted, otherwise its first 16 KiB.
     public var body: [UInt8]
     /// The length of the whole body.
     public var bodyBytes: Int
+    /// True when only a part of the body is kept.
     public var isTruncated: Bool { body.count < bodyBytes }
+    /// The outcome.
     public var outcome = Outcome.failed
     /// The reason why it was not accepted, for the source's owner. The sender learns less.
     public var reason: String?
+    /// The faults of a request that was not accepted, at most 20.
     public var faults: [ChatError.FieldError] = []
     /// The ids of its events, at most 20.
     public var events: [String] = []
     /// The index of the secret that signed it, from 0; nil when it was not verified or the source verifies nothing.
     public var secretIndex: Int?
+    /// The version of the mapping that was used.
     public var mappingVersion: Int
-    /// The id of the request that this one replays.
+    /// The id of the request that this one replays; nil for an original request.
     public var replayOf: String?
     /// The sender's identity of the delivery, for replays; nil when the request was not verified.
     var identity: DeliveryIdentity?

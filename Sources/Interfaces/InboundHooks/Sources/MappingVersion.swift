@@ -7,7 +7,9 @@ public import JSON
 public struct MappingVersion: Sendable {
     static let most = 20
 
+    /// The number of the version, from 1.
     public var version: Int
+    /// The text of the mapping.
     public var mapping: JSONText
     /// The time at which the mapping was set.
     public var created: Timetoken

@@ -7,13 +7,16 @@ import Signing
 public struct Source: Sendable {
     /// The id, chosen by the owner and unique in its app.
     public var id: String
+    /// The app that owns the source.
     public var app: AppID
+    /// The settings that the owner chooses.
     public var settings: SourceSettings
     /// The channels and types that it may emit: those of the credential that last wrote the source.
     var channels: [NamePattern]
     var types: [NamePattern]
     /// The number of the current mapping, increased with each change; see `MappingVersion`.
     public var mappingVersion = 1
+    /// The time of its creation.
     public var created: Timetoken
     /// The time of the last change. Like `etag`, set by the directory.
     public var updated: Timetoken

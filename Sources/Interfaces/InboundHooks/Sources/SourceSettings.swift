@@ -57,16 +57,20 @@ public enum SourceHandshake: String, Sendable, CaseIterable {
 
 /// The settings of a source that its owner chooses.
 public struct SourceSettings: Sendable {
+    /// The scheme by which posts are verified.
     public var scheme: SourceScheme
     /// The options of the scheme, including the time window.
     public var options: SchemeSettings
     /// The accepted secrets: the current one, and previous ones during a rotation. Never returned by the API.
     var secrets: [String]
     var secretCount: Int { secrets.count }
+    /// The handshake of the provider.
     public var handshake: SourceHandshake
     /// The token of Meta's handshake. Never returned by the API.
     var verifyToken: String?
+    /// The rules by which posts become events.
     public var mapping: Mapping
+    /// A description for people, at most 1000 bytes.
     public var description: String
 
     /// The member names of a settings document.

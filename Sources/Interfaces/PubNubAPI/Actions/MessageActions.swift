@@ -160,7 +160,7 @@ extension WireError {
 }
 
 extension Response {
-    /// An answer of objects and actions, with members of its own.
+    /// A successful response of objects and message actions with additional members.
     static func structured(_ print: (inout JSONWriter) -> Void) -> Response {
         .wire { writer in
             writer.beginObject()

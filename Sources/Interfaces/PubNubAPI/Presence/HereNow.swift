@@ -5,7 +5,7 @@ import JSON
 
 /// Here-now calls of the PubNub API.
 extension PubNubAPI {
-    /// `GET /v2/presence/sub-key/{s}/channel/{C}`
+    /// `GET /v2/presence/sub-key/{s}/channel/{C}`: lists the occupants of one or more channels.
     func getHereNow(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)

@@ -48,7 +48,7 @@ struct PresencePayload {
         "presence.joined": "join", "presence.left": "leave", "presence.timed_out": "timeout",
         "presence.state_changed": "state-change", "presence.interval": "interval",
     ]
-    /// Maps the members of the stored event to the names that SDKs read, which differ from PubNub's documentation.
+    /// Maps the members of the stored event to the names that SDKs read, whatever other documentation says.
     private static let lists = [("joined", "join"), ("left", "leave"), ("timed_out", "timeout")]
 
     static func shows(_ event: Event) -> Bool { actions[event.type] != nil }

@@ -4,7 +4,7 @@ import HTTPServer
 public import JSON
 
 extension PubNubAPI {
-    /// `GET /publish/{p}/{s}/0/{c}/0/{json}`
+    /// `GET /publish/{p}/{s}/0/{c}/0/{json}`: publishes a message.
     func getPublish(_ request: WireRequest) async throws -> Response {
         guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
         return try await publish(Array(text.utf8), request)
@@ -30,7 +30,7 @@ extension PubNubAPI {
         return try await sent(emission, keyset, request)
     }
 
-    /// `GET /signal/{p}/{s}/0/{c}/0/{json}`
+    /// `GET /signal/{p}/{s}/0/{c}/0/{json}`: publishes a signal.
     func getSignal(_ request: WireRequest) async throws -> Response {
         guard let text = request.rest(from: 6) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request)

@@ -95,8 +95,8 @@ private final class SubscribeFormatter: PollFormatter {
     /// True while the app still has the presented key and the token is valid.
     func isInForce(_ order: PollRequest) -> Bool { app != nil && tokenFault == nil }
 
-    /// True when the app requires tokens in the meantime and the poll presented none. A signed poll must repeat its
-    /// request too, and is accepted again.
+    /// True when the app has begun to require tokens and the poll presented none. A signed poll must repeat its request
+    /// too, and is accepted again.
     var isToBeAskedAgain: Bool { shown == nil && app?.demandsTokens == true }
 
     private var app: AppRecord? {

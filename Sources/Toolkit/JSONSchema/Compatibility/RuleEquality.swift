@@ -1,15 +1,16 @@
 import JSON
 
-/// Whether rules of two versions say the same: keyword by keyword, in any order, references followed.
+/// Compares rules of two versions for equality: keyword by keyword in any order, following references.
 ///
-/// What cannot be compared otherwise (`not`, `unevaluatedItems`, a dynamic reference planned away) is compatible at least
-/// with itself. A pair that is met inside itself is taken for equal; if the outer pair fails, so do those that leaned on it.
+/// Keywords that cannot be compared in other ways (`not`, `unevaluatedItems`, a dynamic reference that planning has
+/// removed) are thus at least compatible with themselves. A pair that recurs inside itself is assumed equal. If the
+/// outer pair turns out to differ, the results that depend on it are discarded.
 struct RuleEquality {
     private let pair: VersionPair
     private var verdicts: [Pair: Bool] = [:]
     private var assumed: [Pair] = []
     private var depth = 0
-    /// What may still be compared; beyond it nothing is equal, which is always a safe answer.
+    /// The remaining steps. When none are left, nothing is equal, which is always a safe result.
     private var steps = 100_000
 
     private struct Pair: Hashable {
@@ -17,7 +18,7 @@ struct RuleEquality {
         let right: RuleRef
     }
 
-    /// Nested schemas, each of which costs a few calls.
+    /// Most nested schemas, each of which takes several calls.
     private static let depthLimit = 200
 
     init(_ pair: VersionPair) { self.pair = pair }
@@ -48,7 +49,7 @@ struct RuleEquality {
         return isSame
     }
 
-    /// Whether two keywords say the same.
+    /// True when two keywords have the same requirement.
     mutating func areSame(_ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side) -> Bool {
         switch (left, right) {
         case (.kinds(let left), .kinds(let right)): return left == right
@@ -75,7 +76,7 @@ struct RuleEquality {
         }
     }
 
-    /// The keywords that apply other rules.
+    /// Compares keywords that apply other rules.
     private mutating func areSameApplied(
         _ left: KeywordRequirement, _ one: Side, _ right: KeywordRequirement, _ other: Side
     ) -> Bool {
@@ -141,7 +142,7 @@ struct RuleEquality {
             }
     }
 
-    /// In any order, each branch with one of its own.
+    /// Compares branches in any order: each needs a different equal branch on the other side.
     private mutating func areSame(set left: [Rule.ID], _ one: Side, _ right: [Rule.ID], _ other: Side) -> Bool {
         var free = right
         for rule in left {

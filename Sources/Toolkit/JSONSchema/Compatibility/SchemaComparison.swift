@@ -39,6 +39,7 @@ public struct SchemaComparison: Sendable {
         public var undecided: [Direction]
     }
 
+    /// The result for the requested mode.
     public let verdict: Compatibility
     /// The changes in the order of the schemas, narrower ones first. Their number is limited. Changes that do not
     /// affect what is accepted (titles, examples, order) are not listed.

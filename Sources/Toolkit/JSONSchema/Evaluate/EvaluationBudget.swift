@@ -14,6 +14,7 @@ public struct EvaluationBudget: Sendable, Equatable {
     /// Remaining steps of reports. Each takes about a microsecond, a hundred times as long as an evaluation step.
     public var reportSteps: Int
 
+    /// Creates a budget.
     public init(steps: Int, bytes: Int, patternSteps: Int, reportSteps: Int) {
         self.steps = steps
         self.bytes = bytes

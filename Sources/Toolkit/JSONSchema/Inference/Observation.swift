@@ -159,10 +159,11 @@ public struct InferenceOptions: Sendable, Equatable {
     public var closesObjects: Bool
     /// Most different strings that become an `enum`; 0 for never.
     public var enumLimit: Int
-    /// Least number of strings at a place that is required for an `enum`, in addition to four times the number of
-    /// different ones.
+    /// Least number of strings at a place before an `enum` is concluded. There must also be at least four times as many
+    /// as different strings.
     var enumEvidence: Int
 
+    /// Creates thresholds.
     public init(closesObjects: Bool = false, enumLimit: Int = 8, enumEvidence: Int = 20) {
         self.closesObjects = closesObjects
         self.enumLimit = enumLimit

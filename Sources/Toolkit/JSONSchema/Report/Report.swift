@@ -7,6 +7,7 @@ public struct Report: Sendable, Equatable {
     /// True when there are more violations than listed, because the limit was reached or a budget was exhausted.
     public var isTruncated: Bool
 
+    /// Creates a report.
     public init(violations: [Violation], isTruncated: Bool = false) {
         self.violations = violations
         self.isTruncated = isTruncated

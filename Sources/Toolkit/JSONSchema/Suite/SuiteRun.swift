@@ -5,6 +5,7 @@ import JSON
 public struct SuiteRun: Sendable {
     /// The failure of one test.
     public struct Failure: Sendable, Equatable {
+        /// The cause of a failure.
         public enum Sort: String, Sendable {
             /// The verdict is wrong.
             case verdict
@@ -18,18 +19,29 @@ public struct SuiteRun: Sendable {
             case file
         }
 
+        /// The cause.
         public var sort: Sort
+        /// The test file.
         public var file: String
+        /// The description of the case; empty when the file or the case cannot be read.
         public var caseName: String
+        /// The description of the test; empty when the file or the case cannot be read.
         public var test: String
+        /// The expected result.
         public var expected: String
+        /// The actual result.
         public var got: String
     }
 
+    /// The number of files run so far.
     public private(set) var files = 0
+    /// The number of cases run so far.
     public private(set) var cases = 0
+    /// The number of tests run so far.
     public private(set) var tests = 0
+    /// The number of tests passed so far.
     public private(set) var passed = 0
+    /// The failures so far, in the order in which they occurred.
     public private(set) var failures: [Failure] = []
 
     private let options: SchemaOptions

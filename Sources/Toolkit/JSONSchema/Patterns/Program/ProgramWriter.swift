@@ -15,7 +15,7 @@ extension Pattern {
             case place(Label)
             /// True when the following nodes are matched to the left.
             case turn(Bool)
-            /// An iteration of a repetition has been written, from the label to here; there are `copies` of them.
+            /// An iteration of a repetition has been written, from the label to here; there are `copies` iterations.
             case check(Label, copies: Int)
         }
 
