@@ -37,7 +37,8 @@ final class SubscribePrinter: Sendable {
     }
 
     private let last = Lock<Last?>(nil)
-    /// Each entry has its own lock, for which the holder of the outer lock never waits.
+    /// The last entry, with a lock of its own. A caller takes the entry out before locking it, and so never waits for
+    /// that lock.
     private let seen = Lock<Lock<Seen>?>(nil)
 
     /// The event as PubNub readers see it; nil for an event that they do not see.
