@@ -1,8 +1,8 @@
 public import ChatModel
 
-// The calls of the library's older generation, each forwarded to what it is called now.
+// The calls of the library's older generation. Each forwards to its successor.
 
-/// How a custom event of the older generation is sent.
+/// The method by which the older generation sends a custom event.
 @available(*, deprecated, message: "custom events are published; see Channel.emitCustomEvent")
 public enum EmitEventMethod: Sendable { case publish, signal }
 
@@ -39,7 +39,7 @@ extension Typing {
 extension Chat {
     /// Sends a custom event without a type.
     ///
-    /// - Parameter mergePayloadWith: further members of the payload.
+    /// - Parameter mergePayloadWith: additional members of the payload.
     @available(*, deprecated, message: "use Channel.emitCustomEvent, or Channel.signal for what nobody keeps")
     @discardableResult
     public func emitEvent(
@@ -52,9 +52,9 @@ extension Chat {
         }
     }
 
-    /// Calls back with each event of a content on a channel.
+    /// Calls back with each event of one content type on a channel.
     ///
-    /// - Parameter customMethod: how custom events that are wanted were sent.
+    /// - Parameter customMethod: the method by which the wanted custom events were sent.
     @available(*, deprecated, message: "use the on… of Channel, User, Message and Membership")
     public func listenForEvents<Content: EventContent>(
         type: Content.Type = Content.self, channelId: String, customMethod: EmitEventMethod = .publish,

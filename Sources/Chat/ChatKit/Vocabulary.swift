@@ -1,2 +1,2 @@
-// Programs that use the library name timetokens, errors and records without a second import.
+// Re-exported so that programs can name timetokens, errors and records without a second import.
 @_exported public import ChatModel

@@ -1,12 +1,12 @@
 public import ChatModel
 import JSON
 
-/// The request to a gateway that an error comes from.
+/// The request to a gateway that caused an error.
 public struct FailedRequest: Sendable, Equatable {
     public let method: String
-    /// Without the query.
+    /// The path, without the query.
     public let path: String
-    /// The `X-Request-Id` that was sent, and that the gateway has in its log.
+    /// The `X-Request-Id` that was sent. The gateway's log contains it.
     public let id: String
 
     public init(method: String, path: String, id: String) {
@@ -19,14 +19,15 @@ public struct FailedRequest: Sendable, Equatable {
 extension ChatError {
     private static let names = (method: "request_method", path: "request_path", id: "request_id")
 
-    /// The request that failed; nil for an error that no request to a gateway caused.
+    /// The request that failed, or nil when no request to a gateway caused the error.
     public var request: FailedRequest? {
         guard let method = text(Self.names.method), let path = text(Self.names.path), let id = text(Self.names.id)
         else { return nil }
         return FailedRequest(method: method, path: path, id: id)
     }
 
-    /// The same error with the request it comes from, in its message as well. An error that names one keeps it.
+    /// Returns the error with the request added, also to its message. An error that already names a request keeps that
+    /// one.
     package func caused(by request: FailedRequest) -> ChatError {
         guard self.request == nil else { return self }
         var error = self

@@ -1,11 +1,11 @@
 public import ChatModel
 public import JSON
 
-/// Messages of a ``ChatBackend`` and what becomes of them.
+/// The operations of a ``ChatBackend`` on messages, reactions, actions and reports.
 public protocol MessageBackend: Sendable {
-    /// Sends a message that may quote, reply or mention.
+    /// Sends a message, with its quote, thread and mentions.
     func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken
-    /// Nil when there is none.
+    /// Returns a message, or nil when it does not exist.
     func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState?
     func messages(_ query: EventQuery) async throws(ChatError) -> Page<MessageState>
     func replies(
@@ -17,15 +17,15 @@ public protocol MessageBackend: Sendable {
     func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError)
     func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError)
     func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError)
-    /// A page of who reacted with what.
+    /// Returns a page of a message's reactions with their users.
     func reactions(
         to timetoken: Timetoken, in channel: String, cursor: String?
     ) async throws(ChatError) -> Page<Reaction>
-    /// Attaches something of the app's own.
+    /// Attaches an action of the app's own to a message.
     func addAction(
         _ type: String, _ value: String, to timetoken: Timetoken, in channel: String
     ) async throws(ChatError) -> MessageAction
-    /// Takes an action back, an edit or a soft deletion too.
+    /// Removes an action from a message. Removing an edit or a soft deletion undoes it.
     ///
     /// - Parameter place: the action's own timetoken.
     func removeAction(_ place: Timetoken, from timetoken: Timetoken, in channel: String) async throws(ChatError)
@@ -34,29 +34,29 @@ public protocol MessageBackend: Sendable {
     func unpin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
     func forward(_ timetoken: Timetoken, in channel: String, to target: String) async throws(ChatError) -> Timetoken
     func report(_ timetoken: Timetoken, in channel: String, reason: String) async throws(ChatError)
-    /// The reports of a channel's messages.
+    /// Returns a page of the reports of a channel's messages.
     func reports(_ query: EventQuery) async throws(ChatError) -> Page<Event>
 }
 
-/// What a message has to do with others.
+/// The relations of a message to other messages and to users.
 public struct MessageReferences: Sendable, Equatable {
-    /// The message it quotes.
+    /// The message that this one quotes.
     public var quote: Timetoken?
-    /// The message it replies to.
+    /// The message that this one replies to.
     public var threadOf: Timetoken?
-    /// The users it mentions.
+    /// The users that this message mentions.
     public var mentions: [String] = []
-    /// Whether it mentions everybody in the channel, and not single users.
+    /// True when the message mentions every user of the channel instead of single users.
     public var mentionsEverybody = false
 
     public init() {}
 }
 
-/// What a message is to say from now on.
+/// The new content of an edited message.
 public enum EditedContent: Sendable {
-    /// Whatever the payload has beside its text stays.
+    /// Replaces the text. The other members of the payload stay.
     case text(String)
-    /// The whole payload.
+    /// Replaces the whole payload.
     case all(AnyJSON)
 }
 
@@ -64,7 +64,7 @@ public enum EditedContent: Sendable {
 public struct Reaction: Sendable, Equatable {
     public let value: String
     public let userId: String
-    /// The reaction's own place.
+    /// The reaction's own timetoken.
     public let timetoken: Timetoken
 
     public init(value: String, userId: String, timetoken: Timetoken) {
@@ -74,12 +74,12 @@ public struct Reaction: Sendable, Equatable {
     }
 }
 
-/// What a user attached to a message beside reactions: something of the app's own.
+/// An action of the app's own that a user attached to a message. Reactions are not among them.
 public struct MessageAction: Sendable, Equatable {
     public let type: String
     public let value: String
     public let userId: String
-    /// The action's own place.
+    /// The action's own timetoken.
     public let timetoken: Timetoken
 
     public init(type: String, value: String, userId: String, timetoken: Timetoken) {
@@ -90,16 +90,16 @@ public struct MessageAction: Sendable, Equatable {
     }
 }
 
-/// Something to be put into a channel.
+/// An event to publish in a channel.
 public struct OutgoingMessage: Sendable {
     public enum Form: Sendable, Equatable {
         /// A chat message: any JSON.
         case message
-        /// An event of a type of one's own; `custom` without one.
+        /// An event of the app's own type; `custom` when the type is nil.
         case event(type: String?)
-        /// Small and ephemeral.
+        /// A small event that is not stored.
         case signal
-        /// For webhooks alone: no subscriber sees it, and history does not have it.
+        /// An event for webhooks only: subscribers do not receive it, and history does not store it.
         case fire
     }
 
@@ -107,11 +107,11 @@ public struct OutgoingMessage: Sendable {
     public var form: Form
     public var data: JSONText
     public var meta: JSONText?
-    /// A label of a message or signal.
+    /// The label of a message or signal.
     public var customType: String?
-    /// Whether history keeps it. Signals and fires never are.
+    /// True when history stores the event. Signals and fires are never stored.
     public var isStored = true
-    /// Shortens how long it is kept.
+    /// The number of hours for which the event is stored, when shorter than the app's retention.
     public var hours: Int?
 
     public init(_ form: Form, on channel: String, data: JSONText) {

@@ -1,24 +1,24 @@
 public import ChatModel
 public import JSON
 
-/// A message as it is now: what was sent, and what became of it.
+/// The current state of a message: its original fields and the later changes.
 public struct MessageState: Sendable {
     public var timetoken: Timetoken
     public var channel: String
     public var user: String?
-    /// The newest payload; null once it is deleted.
+    /// The newest payload; null when the message is deleted.
     public var data: AnyJSON
     public var meta: AnyJSON?
     public var customType: String?
     public var edited: Timetoken?
     public var deleted: Timetoken?
-    /// The message it replies to.
+    /// The message that this one replies to.
     public var threadOf: Timetoken?
     public var replies: Int
-    /// How many users reacted with each value.
+    /// The number of users who reacted with each value.
     public var reactions: [String: Int]
 
-    /// Reads a message as the native API prints it; nil for something else.
+    /// Reads a message as the native API prints it. Returns nil for other JSON.
     public init?(_ text: JSONText) {
         let message = AnyJSON(text)
         guard let timetoken = message.timetoken("timetoken"), let channel = message.text("channel") else { return nil }
@@ -37,7 +37,7 @@ public struct MessageState: Sendable {
         }
     }
 
-    /// A message as it was sent.
+    /// Creates the state of a message as it was sent.
     init(_ event: Event) {
         timetoken = event.timetoken
         channel = event.channel.name

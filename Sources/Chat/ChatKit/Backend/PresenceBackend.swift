@@ -1,39 +1,39 @@
 public import ChatModel
 
-/// Who is where on a ``ChatBackend``, and who types. What is said, is said of the backend's user.
+/// The presence and typing operations of a ``ChatBackend``. Operations that set something do so for the backend's user.
 public protocol PresenceBackend: Sendable {
     func setTyping(_ isTyping: Bool, in channel: String) async throws(ChatError)
-    /// The ids of the users who type now; the page's total is their number.
+    /// Returns a page of the ids of the users who are typing. The page's total is the number of all of them.
     func typists(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
 
-    /// A sign of life.
+    /// Marks the backend's user as present in a channel.
     ///
     /// - Parameters:
-    ///   - seconds: how long it counts; nil: as long as the gateway says.
-    ///   - state: what the user shows there; nil leaves it.
+    ///   - seconds: how long the call counts; nil selects the gateway's default.
+    ///   - state: the user's state in the channel; nil keeps the current one.
     func appear(in channel: String, for seconds: Int?, state: AnyJSON?) async throws(ChatError)
     func disappear(from channel: String) async throws(ChatError)
     func show(_ state: AnyJSON, in channel: String) async throws(ChatError)
-    /// Who is present, by name; the page's total is how many there are.
+    /// Returns a page of the present users, ordered by id. The page's total is the number of all of them.
     func present(in channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<PresentUser>
-    /// Nil when the user is not there.
+    /// Returns the presence of a user, or nil when the user is not present.
     func presence(of user: String, in channel: String) async throws(ChatError) -> PresentUser?
-    /// The channels a user is present on.
+    /// Returns the channels in which a user is present.
     func presentChannels(of user: String) async throws(ChatError) -> [String]
 
-    /// Goes into an open channel.
+    /// Enters an open channel.
     ///
-    /// - Returns: how many are inside now.
+    /// - Returns: the number of users who are now in the channel.
     func enter(_ channel: String) async throws(ChatError) -> Int
     func exit(_ channel: String) async throws(ChatError)
-    /// Who is inside an open channel, by name; the page's total is how many there are.
+    /// Returns a page of the users in an open channel, ordered by id. The page's total is the number of all of them.
     func participants(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
 }
 
-/// A user who is present on a channel.
+/// A user who is present in a channel.
 public struct PresentUser: Sendable, Equatable {
     public let userId: String
-    /// What the user shows there; an empty object is nothing.
+    /// The user's state in the channel; an empty object when the user has set none.
     public let state: AnyJSON
 
     public init(userId: String, state: AnyJSON) {
@@ -42,65 +42,67 @@ public struct PresentUser: Sendable, Equatable {
     }
 }
 
-/// Where a ``Chat`` does its work: in this process on an engine, or on a gateway over HTTP.
+/// The service behind a ``Chat``: an engine in this process, or a gateway over HTTP.
 ///
-/// Written with the nouns of `ChatModel`; everything a user of the library touches stands on these verbs, so that both
-/// ways behave alike.
+/// The protocol uses the types of `ChatModel`. Every public call of the library goes through it, so that both backends
+/// behave alike.
 public protocol ChatBackend: RecordBackend, MessageBackend, ModerationBackend, PresenceBackend, ReceiptBackend,
     ValueBackend, GroupBackend
 {
-    /// Who acts. Every verb is done in this user's name.
+    /// The id of the acting user. Every operation is done in this user's name.
     var user: String { get }
 
-    /// The same place, seen by another user. Closing either closes both.
+    /// Returns the same service for another user. Closing either closes both.
     func acting(as user: String) -> any ChatBackend
 
-    /// Puts something into a channel; it is durable when this returns, or, passing, visible.
+    /// Publishes an event in a channel. A stored event is durable when this returns; an ephemeral one has been
+    /// delivered to the live streams.
     func post(_ posting: OutgoingMessage) async throws(ChatError) -> Timetoken
 
-    /// A page of a channel's kept events.
+    /// Returns a page of a channel's stored events.
     func history(_ query: EventQuery) async throws(ChatError) -> Page<Event>
 
-    /// How many kept events `history` would give in all.
+    /// Returns the number of stored events that `history` would return over all pages.
     func count(_ query: EventQuery) async throws(ChatError) -> Int
 
-    /// What happens from now on, or from a position on.
+    /// Returns the live events of a selection, from now on or from a position on.
     func events(_ selection: EventSelection) -> LiveEvents
 
-    /// Ends everything that is open. Idempotent.
+    /// Closes everything that is open. Idempotent.
     func close() async
 }
 
-/// Which kept events of a channel are asked for.
+/// A selection of stored events of a channel.
 public struct EventQuery: Sendable {
     public var channel: String
-    /// Both bounds exclusive.
+    /// The lower bound. Both bounds are exclusive.
     public var after = Timetoken.zero
     public var before = Timetoken.distantFuture
     public var order = HistoryRequest.Order.newestFirst
     public var limit = 50
-    /// Names and patterns; empty: every type.
+    /// The names and patterns of event types; empty selects every type.
     public var types: [String] = []
 
     public init(channel: String) { self.channel = channel }
 }
 
-/// Which live events are wanted.
+/// A selection of live events.
 public struct EventSelection: Sendable, Hashable {
-    /// Names and patterns (`a.*`). Empty together with `groups`: for a device, what concerns its user; otherwise everything
-    /// that can be read.
+    /// The names and patterns (`a.*`) of channels. When `groups` is empty too, a device receives the events that
+    /// concern its user, and any other reader receives everything it may read.
     public var channels: [String] = []
-    /// Channel groups, whose channels are followed as they change.
+    /// Channel groups. Changes of a group's channels take effect while the selection is followed.
     public var groups: [String] = []
-    /// Names and patterns; empty: every type.
+    /// The names and patterns of event types; empty selects every type.
     public var types: [String] = []
-    /// An expression in the language of filters: `data.amount > 100`.
+    /// An expression in the filter language (docs/filters.md): `data.amount > 100`.
     public var filter: String?
-    /// Whether `presence.*` is among it.
+    /// True when the `presence.*` events are included.
     public var hasPresence = false
-    /// Starts behind this position; nil: from now on.
+    /// The position behind which the events start; nil starts with new events.
     public var since: Timetoken?
-    /// Whether it is followed as a device of the user, which hears what each event's audience admits.
+    /// True when the reader is a device of the user. A device receives only the events whose audience includes its
+    /// user.
     public var isDevice = false
 
     public init(channels: [String] = [], types: [String] = []) {
@@ -109,30 +111,32 @@ public struct EventSelection: Sendable, Hashable {
     }
 }
 
-/// Channel groups of a ``ChatBackend``.
+/// The channel group operations of a ``ChatBackend``.
 public protocol GroupBackend: Sendable {
-    /// Nil when there is none.
+    /// Returns a group, or nil when it does not exist.
     func group(_ id: String) async throws(ChatError) -> GroupRecord?
-    /// The names of all groups, in their order.
+    /// Returns a page of the names of all groups, in order.
     func groups(limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
-    /// Takes channels in and out; the group is made by it where there is none.
+    /// Adds channels to a group and removes others. A missing group is created.
     func change(group id: String, adding: [String], removing: [String]) async throws(ChatError)
     func delete(group id: String) async throws(ChatError)
 }
 
-/// What comes out of a followed selection.
+/// An update from a followed selection.
 public enum LiveUpdate: Sendable {
-    /// Everything behind the position comes from now on. With a gap, events before it are lost.
+    /// The connection is open: every event behind the position follows. When `hasGap` is true, earlier events are lost.
     case connected(at: Timetoken, hasGap: Bool)
-    /// At least one event; following could continue behind the cursor.
+    /// At least one event. A later selection can continue behind the cursor.
     case events([Event], cursor: Timetoken)
-    /// The connection is lost and will be made again, from where it was lost.
+    /// The connection is lost. It is made again, from the position where it was lost.
     case interrupted(ChatError)
 }
 
-/// A followed selection: opened when its iterator is made or at the first `next`, closed when its iterator goes.
+/// The live events of a selection. The connection opens when the iterator is made or at the first `next`, and closes
+/// when the iterator is released.
 ///
-/// Ends when the chat is closed; throws when following is over for good, for instance because the channel may not be read.
+/// The sequence ends when the chat is closed. It throws when the selection cannot be followed at all, for example
+/// because the user may not read the channel.
 public struct LiveEvents: AsyncSequence, Sendable {
     public typealias Element = LiveUpdate
     public typealias Failure = ChatError
@@ -140,7 +144,7 @@ public struct LiveEvents: AsyncSequence, Sendable {
 
     private let open: @Sendable () -> Next
 
-    /// - Parameter open: called once per iterator; what it returns gives the news one by one.
+    /// - Parameter open: called once per iterator. The returned function returns one update at each call.
     public init(_ open: @escaping @Sendable () -> Next) { self.open = open }
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(nextNews: open()) }
@@ -154,54 +158,56 @@ public struct LiveEvents: AsyncSequence, Sendable {
     }
 }
 
-/// What moderators of a ``ChatBackend`` do, and what each user keeps away.
+/// The moderation operations of a ``ChatBackend``, and each user's block list.
 public protocol ModerationBackend: Sendable {
-    /// Puts a restriction upon a user in the place of what was; neither ban nor mute lifts it.
+    /// Bans, mutes or clears a user in a channel. The new restriction replaces the current one; neither a ban nor a
+    /// mute lifts the restriction.
     ///
-    /// - Parameter until: when it ends by itself; nil: it does not.
+    /// - Parameter until: the time at which the restriction ends; nil sets no end.
     func restrict(
         _ user: String, in channel: String, ban: Bool, mute: Bool, reason: String?, until: Timetoken?
     ) async throws(ChatError)
-    /// Nil when there is none.
+    /// Returns the restriction of a user in a channel, or nil when there is none.
     func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord?
     func restrictions(
         in channel: String, limit: Int, cursor: String?
     ) async throws(ChatError) -> Page<RestrictionRecord>
     func restrictions(of user: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<RestrictionRecord>
-    /// Lets only moderators write, or everybody again.
+    /// Freezes or unfreezes a channel. Only moderators may write in a frozen channel.
     func freeze(_ channel: String, _ isFrozen: Bool) async throws(ChatError)
-    /// Makes a user a moderator, or one no more.
+    /// Gives a user a role in a channel: moderator or plain member.
     func appoint(_ user: String, in channel: String, _ role: MemberRole) async throws(ChatError)
 
-    /// The backend's user hears nothing of the other from now on.
+    /// Blocks a user: the backend's user receives no further events from that user.
     func block(_ user: String) async throws(ChatError)
     func unblock(_ user: String) async throws(ChatError)
-    /// Whom the backend's user has blocked.
+    /// Returns a page of the users whom the backend's user has blocked.
     func blocks(limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
 }
 
-/// What users of a ``ChatBackend`` have read, and what they have not.
+/// The read and delivery marks of a ``ChatBackend``, and the counts of unread messages.
 public protocol ReceiptBackend: Sendable {
-    /// Moves a member's mark forward; nobody does that for others.
+    /// Moves the backend user's own mark in a channel forward.
     ///
-    /// - Parameter timetoken: up to which message; nil: the newest.
+    /// - Parameter timetoken: the newest message that the mark covers; nil selects the channel's newest message.
     func mark(
         _ mark: ReceiptMark, of user: String, in channel: String, at timetoken: Timetoken?
     ) async throws(ChatError)
-    /// Marks everything read, and says in which channels there was something.
+    /// Marks all channels as read. Returns the channels that had unread messages.
     func markAllRead() async throws(ChatError) -> [String]
     func unread(of user: String, in channel: String) async throws(ChatError) -> Int
-    /// Of the backend's user, in all channels.
+    /// Returns the unread count of the backend's user over all channels.
     func unread() async throws(ChatError) -> UnreadCount
 }
 
-/// The two marks of a member: up to which message a device of the user has got, and up to which the user has read.
+/// The two marks of a member: the newest message that a device of the user received, and the newest one that the user
+/// read.
 public enum ReceiptMark: Sendable { case delivered, read }
 
-/// How many messages a user has not read.
+/// The number of messages that a user has not read.
 public struct UnreadCount: Sendable, Equatable {
     public let total: Int
-    /// By the channels' custom types; those of channels without one are in the total alone.
+    /// The counts by the channels' custom types. Channels without a custom type count only in the total.
     public let byCustomType: [String: Int]
 
     public init(total: Int, byCustomType: [String: Int]) {
@@ -210,28 +216,29 @@ public struct UnreadCount: Sendable, Equatable {
     }
 }
 
-/// Texts and counters that an app keeps with channels of a ``ChatBackend``. What writes answers with what it wrote.
+/// The texts (metadata) and counters that an app stores with channels of a ``ChatBackend``. Each writing operation
+/// returns the values it wrote.
 public protocol ValueBackend: Sendable {
     func metadata(of channel: String) async throws(ChatError) -> [String: String]
-    /// - Throws: `.conflict` when there is one of the keys already.
+    /// - Throws: `.conflict` when one of the keys exists already.
     func create(metadata: [String: String], of channel: String) async throws(ChatError) -> [String: String]
-    /// - Parameter adding: makes the keys that are not there; they are left out otherwise.
+    /// - Parameter adding: true adds missing keys; false leaves them out.
     func update(
         metadata: [String: String], adding: Bool, of channel: String
     ) async throws(ChatError) -> [String: String]
-    /// - Parameter key: nil: all.
+    /// - Parameter key: the key to delete; nil deletes all keys.
     func delete(metadata key: String?, of channel: String) async throws(ChatError)
 
     func counters(of channel: String) async throws(ChatError) -> [String: Int]
-    /// - Throws: `.conflict` when there is one of the keys already.
+    /// - Throws: `.conflict` when one of the keys exists already.
     func create(counters: [String: Int], of channel: String) async throws(ChatError) -> [String: Int]
-    /// - Parameter adding: makes the keys that are not there, counting from 0; they are left out otherwise.
+    /// - Parameter adding: true adds missing keys, counting from 0; false leaves them out.
     func update(
         counters: [String: Int], _ change: CounterChange, adding: Bool, of channel: String
     ) async throws(ChatError) -> [String: Int]
-    /// - Parameter key: nil: all.
+    /// - Parameter key: the key to delete; nil deletes all keys.
     func delete(counter key: String?, of channel: String) async throws(ChatError)
 }
 
-/// What becomes of a counter with the number that is given.
+/// The operation that changes a counter by a number.
 public enum CounterChange: Sendable { case set, increase, decrease }

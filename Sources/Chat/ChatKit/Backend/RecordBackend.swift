@@ -1,25 +1,25 @@
 public import ChatModel
 
-/// Users, channels and memberships of a ``ChatBackend``.
+/// The user, channel and membership operations of a ``ChatBackend``.
 public protocol RecordBackend: Sendable {
-    /// Nil when there is none.
+    /// Returns a user, or nil when the user has no record.
     func user(_ id: String) async throws(ChatError) -> UserRecord?
     func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord>
-    /// - Throws: `.conflict` when there is one.
+    /// - Throws: `.conflict` when the record exists already.
     func create(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord
-    /// - Parameter eTag: the version that must be there, if any; `.stale` is thrown for another.
+    /// - Parameter eTag: the expected version, or nil. `.stale` is thrown when the record has another one.
     func update(user id: String, _ fields: UserFields, eTag: String?) async throws(ChatError) -> UserRecord
     func delete(user id: String) async throws(ChatError)
 
-    /// Nil when it has no record.
+    /// Returns a channel, or nil when it has no record.
     func channel(_ id: String) async throws(ChatError) -> ChannelRecord?
     func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelRecord>
-    /// Makes a channel whose first members are its maker and `users`, who are invited. A direct channel that is there
-    /// already is the answer.
+    /// Creates a channel. Its first members are its creator and `users`, who are invited. When the direct channel
+    /// exists already, it is returned.
     ///
     /// - Parameters:
-    ///   - id: nil makes one up; a direct channel's is made of its users.
-    ///   - isDistinct: whether a distinct channel that the same users have is the answer; for groups.
+    ///   - id: nil generates an id. The id of a direct channel is derived from its users.
+    ///   - isDistinct: true returns an existing distinct channel of the same users; for groups.
     func create(
         channel id: String?, kind: ChannelKind, _ fields: ChannelFields, users: [String], isDistinct: Bool
     ) async throws(ChatError) -> ChannelRecord
@@ -28,7 +28,7 @@ public protocol RecordBackend: Sendable {
     ) async throws(ChatError) -> ChannelRecord
     func delete(channel id: String) async throws(ChatError)
 
-    /// The membership of the backend's user.
+    /// Makes the backend's user a member of a channel.
     func join(_ channel: String, _ fields: MembershipFields) async throws(ChatError) -> MembershipRecord
     func leave(_ channel: String) async throws(ChatError)
     func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord]
@@ -36,37 +36,37 @@ public protocol RecordBackend: Sendable {
     func update(
         member user: String, of channel: String, _ fields: MembershipFields, eTag: String?
     ) async throws(ChatError) -> MembershipRecord
-    /// Ends somebody's membership; nothing happens when there is none.
+    /// Removes a member from a channel. Does nothing when the user is no member.
     ///
-    /// - Parameter reason: why, in a moderator's words.
+    /// - Parameter reason: the moderator's reason.
     func remove(member user: String, from channel: String, reason: String?) async throws(ChatError)
-    /// Takes the channel off the list of the backend's user.
+    /// Hides a channel from the list of the backend's user.
     ///
     /// - Parameters:
-    ///   - hidesHistory: older messages are not shown again when the channel comes back.
-    ///   - endsWithMessage: the next message brings it back.
+    ///   - hidesHistory: true keeps older messages hidden when the channel comes back.
+    ///   - endsWithMessage: true shows the channel again at its next message.
     func hide(_ channel: String, hidesHistory: Bool, endsWithMessage: Bool) async throws(ChatError)
     func unhide(_ channel: String) async throws(ChatError)
-    /// Nil when the user is no member.
+    /// Returns a membership, or nil when the user is no member.
     func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord?
     func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord>
     func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord>
 }
 
-/// A page of a list.
+/// The filter, order and position of a page of a list.
 public struct RecordList: Sendable {
-    /// An expression over fields: `name LIKE 'An*'`.
+    /// A filter expression over fields: `name LIKE 'An*'`.
     public var filter: String?
     /// `field:asc` or `field:desc`.
     public var sort: [String] = []
     public var limit = 50
-    /// From the page before.
+    /// The cursor that the page before returned.
     public var cursor: String?
 
     public init() {}
 }
 
-/// What is to be set of a user; what is nil stays as it is.
+/// The fields of a user to set. A nil field stays as it is.
 public struct UserFields: Sendable {
     public var name: String?
     public var externalID: String?
@@ -79,7 +79,7 @@ public struct UserFields: Sendable {
     public init() {}
 }
 
-/// What is to be set of a channel; what is nil stays as it is.
+/// The fields of a channel to set. A nil field stays as it is.
 public struct ChannelFields: Sendable {
     public var name: String?
     public var description: String?
@@ -92,7 +92,7 @@ public struct ChannelFields: Sendable {
     public init() {}
 }
 
-/// What is to be set of a membership; what is nil stays as it is.
+/// The fields of a membership to set. A nil field stays as it is.
 public struct MembershipFields: Sendable {
     public var custom: AnyJSON?
     public var status: String?

@@ -1,7 +1,7 @@
 public import ChatModel
 
-/// Is told what happens in the channels of the chat's user, as the user's device hears it. Every method does nothing
-/// unless it is written; they are called in the order of the events, one at a time.
+/// Receives the events in the channels of the chat's user, as the user's device receives them. Every method does
+/// nothing by default. The methods are called in the order of the events, one at a time.
 public protocol ChannelDelegate: AnyObject, Sendable {
     func channel(_ channel: Channel, didReceive message: Message)
     func channel(_ channel: Channel, didUpdate message: Message)
@@ -72,13 +72,13 @@ extension ChannelDelegate {
     public func channelDidChangeParticipantCount(_ channels: [Channel]) {}
 }
 
-/// A reaction was added to a message, or taken back.
+/// A reaction was added to a message, or removed.
 public struct ReactionEvent: Sendable, Equatable {
     public let messageTimetoken: Timetoken
     /// The reaction: a key or an emoji.
     public let key: String
     public let isAdded: Bool
-    /// Whose reaction it is; empty when that is not said.
+    /// The user who reacted; empty when the event does not name one.
     public let userId: String
 
     init(_ event: Event, _ data: AnyJSON) {
@@ -91,10 +91,10 @@ public struct ReactionEvent: Sendable, Equatable {
 
 /// A reply to a message was created or deleted.
 public struct ThreadEvent: Sendable, Equatable {
-    /// The message replied to.
+    /// The message that was replied to.
     public let parentTimetoken: Timetoken
     public let isReplyCreated: Bool
-    /// Replies there are now.
+    /// The number of replies after the change.
     public let replyCount: Int
 
     init(_ data: AnyJSON) {

@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
 
-/// One event, turned into the calls of a ``ChannelDelegate``.
+/// One event, translated into calls of a ``ChannelDelegate``.
 struct DelegateEvent: Sendable {
     let chat: Chat
     let event: Event
@@ -97,14 +97,15 @@ struct DelegateEvent: Sendable {
         }
     }
 
-    /// The invitation is told on the channel and, for who is invited, on the user's own: one of them is enough.
+    /// True for the second copy of an invitation. An invitation arrives on the channel and on the invited user's own
+    /// channel; only one of the two is delivered.
     private var isCopy: Bool { data["channel"]?.text("id").map { $0 != event.channel.name } ?? false }
 
-    /// The message as it is now; nil when it is gone.
+    /// The current message, or nil when it no longer exists.
     private var message: Message? {
         get async {
             guard let shown = data["message"], let timetoken = shown.timetoken("timetoken") else { return nil }
-            // One that cannot be read now has nothing to show.
+            // A message that cannot be read now is not shown.
             return try? await chat.channel(shown.text("channel") ?? channel.id).getMessage(timetoken: timetoken)
         }
     }
@@ -129,7 +130,8 @@ struct DelegateEvent: Sendable {
 }
 
 extension Event {
-    /// Whether the gateway made the payload. A sender may put anything into a message, a signal or an event of its own.
+    /// True when the gateway made the payload. The payload of a message, signal or custom event comes from its sender
+    /// and may hold anything.
     fileprivate var isGateways: Bool {
         BuiltInTypes.isReserved(type) && type != BuiltInTypes.messageCreated && type != BuiltInTypes.signalSent
     }
@@ -148,7 +150,7 @@ extension AnyJSON {
 }
 
 extension User {
-    /// A user as events show one; nil when it is none.
+    /// Creates a user from the fields that an event shows. Returns nil when they are no user.
     init?(chat: Chat, shown: AnyJSON) {
         guard let id = shown.text("id") else { return nil }
         var record = UserRecord(id: id)
@@ -159,7 +161,8 @@ extension User {
 }
 
 extension Channel {
-    /// A channel as the gateway's events show it; by its id alone where they do not. The id is always the envelope's.
+    /// Creates a channel from the fields that an event shows, or from its id only when the event shows none. The id is
+    /// always that of the event's envelope.
     init(chat: Chat, id: String, shown: JSONText?) {
         guard let shown, let root = try? JSONDocument(shown).root, var record = ChannelRecord(id: id, root, shown)
         else {

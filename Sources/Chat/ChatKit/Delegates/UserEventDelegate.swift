@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// Is told when the number of messages that the chat's user has not read changes.
+/// Receives changes of the number of messages that the chat's user has not read.
 public protocol UserEventDelegate: AnyObject, Sendable {
     func didUpdateTotalUnreadMessageCount(_ total: Int, totalCountByCustomType: [String: Int])
 }
@@ -10,14 +10,14 @@ extension UserEventDelegate {
     public func didUpdateTotalUnreadMessageCount(_ total: Int, totalCountByCustomType: [String: Int]) {}
 }
 
-/// Is told when the connection of the chat's live events is lost and made again.
+/// Receives the losses and recoveries of the connection for live events.
 public protocol ConnectionDelegate: AnyObject, Sendable {
-    /// The connection is lost, and is being made again.
+    /// The connection was lost and is being made again.
     func didStartReconnection()
     func didSucceedReconnection()
-    /// It cannot be made again.
+    /// The connection cannot be made again.
     func didFailReconnection()
-    /// The chat was closed meanwhile.
+    /// The chat was closed during the reconnection.
     func didCancelReconnection()
 }
 
@@ -29,10 +29,11 @@ extension ConnectionDelegate {
 }
 
 extension Chat {
-    /// Tells a delegate what happens in the user's channels from now on. One that has the identifier already is replaced
-    /// between two events; the others go on.
+    /// Adds a delegate that receives the new events in the user's channels. A delegate with the same identifier is
+    /// replaced between two events; the other delegates are not affected.
     ///
-    /// - Returns: the listener of the identifier, whose `ready()` waits for the connection; it need not be kept.
+    /// - Returns: the listener of the identifier, whose `ready()` waits for the connection. The caller need not keep
+    ///   it.
     @discardableResult
     public func addChannelDelegate(_ delegate: any ChannelDelegate, identifier: String) -> AutoCloseable {
         delegates.add(delegate, as: "channel", identifier) { slot in
@@ -46,7 +47,7 @@ extension Chat {
 
     public func removeChannelDelegate(forIdentifier identifier: String) { delegates.remove("channel", identifier) }
 
-    /// Tells a delegate of the user's own affairs from now on; identifiers as for channels.
+    /// Adds a delegate that receives new events about the user. Identifiers work as for channel delegates.
     @discardableResult
     public func addUserEventDelegate(_ delegate: any UserEventDelegate, identifier: String) -> AutoCloseable {
         delegates.add(delegate, as: "user", identifier) { slot in
@@ -60,7 +61,7 @@ extension Chat {
 
     public func removeUserEventDelegate(forIdentifier identifier: String) { delegates.remove("user", identifier) }
 
-    /// Tells a delegate of the connection from now on; identifiers as for channels.
+    /// Adds a delegate that receives changes of the connection. Identifiers work as for channel delegates.
     @discardableResult
     public func addConnectionDelegate(_ delegate: any ConnectionDelegate, identifier: String) -> AutoCloseable {
         let isBroken = Lock(false)
@@ -86,7 +87,7 @@ extension Chat {
     }
 }
 
-/// Where a delegate stands that may be replaced. It does not keep the delegate.
+/// A weak, replaceable reference to a delegate.
 final class DelegateSlot: Sendable {
     private struct Reference: Sendable { weak let delegate: (any AnyObject & Sendable)? }
 
@@ -101,7 +102,7 @@ final class DelegateSlot: Sendable {
     }
 }
 
-/// The delegates of a chat by kind and identifier. The chat keeps what drives them, and not the delegates themselves.
+/// The delegates of a chat by kind and identifier. The chat keeps the listeners but does not retain the delegates.
 final class Delegates: Sendable {
     private struct Name: Hashable {
         var kind: String
@@ -110,7 +111,7 @@ final class Delegates: Sendable {
 
     private let entries = Lock<[Name: (slot: DelegateSlot, listener: AutoCloseable)]>([:])
 
-    /// - Parameter listen: makes the listener of a slot that is not there yet, or whose listener is over.
+    /// - Parameter listen: creates the listener of an identifier that has none yet, or whose listener has ended.
     func add(
         _ delegate: any AnyObject & Sendable, as kind: String, _ identifier: String,
         _ listen: (DelegateSlot) -> AutoCloseable

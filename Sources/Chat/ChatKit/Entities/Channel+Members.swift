@@ -1,8 +1,8 @@
 public import ChatModel
 
 extension Channel {
-    /// Becomes a member: of a public channel, or of one that the user was invited to. Once more changes nothing but what
-    /// is given.
+    /// Joins a public channel, or a channel that the user was invited to. For a member, it only changes the given
+    /// fields.
     @discardableResult
     public func join(
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
@@ -14,10 +14,10 @@ extension Channel {
         return Membership(chat: chat, try await chat.backend.join(id, fields))
     }
 
-    /// Ends the user's membership; nothing happens when there is none.
+    /// Ends the user's membership. Does nothing when the user is no member.
     public func leave() async throws(ChatError) { try await chat.backend.leave(id) }
 
-    /// Invites a user; one who is a member already is left alone.
+    /// Invites a user. Does nothing for a user who is already a member.
     @discardableResult
     public func invite(_ user: User) async throws(ChatError) -> Membership {
         guard let membership = try await inviteMultiple([user]).first else {
@@ -26,16 +26,16 @@ extension Channel {
         return membership
     }
 
-    /// Invites users, all or none.
+    /// Invites several users: either all of them or none.
     @discardableResult
     public func inviteMultiple(_ users: [User]) async throws(ChatError) -> [Membership] {
         try await chat.backend.invite(users.map(\.id), to: id).map { Membership(chat: chat, $0) }
     }
 
-    /// Declines an invitation of the user.
+    /// Declines the user's invitation.
     public func declineInvite() async throws(ChatError) { try await chat.backend.declineInvite(to: id) }
 
-    /// The channel's members, invited ones too, a page at a time.
+    /// Returns a page of the channel's members, including invited ones.
     public func getMembers(
         limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = []
     ) async throws(ChatError) -> (members: [Membership], page: String?) {
@@ -44,22 +44,22 @@ extension Channel {
         return (found.items.map { Membership(chat: chat, $0) }, found.cursor)
     }
 
-    /// A user's membership; nil when there is none.
+    /// Returns a user's membership, or nil when there is none.
     public func getMembership(userId: String) async throws(ChatError) -> Membership? {
         try await chat.backend.member(userId, of: id).map { Membership(chat: chat, $0) }
     }
 
-    /// Takes the channel off the user's own list. The user stays a member.
+    /// Hides the channel from the user's own list. The user stays a member.
     ///
     /// - Parameters:
-    ///   - hidePreviousMessages: they are not shown again when the channel comes back.
-    ///   - allowAutoUnhide: the next message brings it back.
+    ///   - hidePreviousMessages: true keeps the older messages hidden when the channel comes back.
+    ///   - allowAutoUnhide: true shows the channel again at its next message.
     public func hide(
         hidePreviousMessages: Bool = false, allowAutoUnhide: Bool = true
     ) async throws(ChatError) {
         try await chat.backend.hide(id, hidesHistory: hidePreviousMessages, endsWithMessage: allowAutoUnhide)
     }
 
-    /// Puts a hidden channel back on the list.
+    /// Shows a hidden channel in the user's list again.
     public func unhide() async throws(ChatError) { try await chat.backend.unhide(id) }
 }

@@ -1,15 +1,15 @@
 public import ChatModel
 
 extension Channel {
-    /// Sends a text.
+    /// Sends a text message.
     ///
     /// - Parameters:
-    ///   - meta: facts about the message that filters can read.
-    ///   - usersToMention: they are told on their own channels.
-    ///   - mentionsEverybody: everybody in the channel is told, instead of single users.
-    ///   - quoting: the message it quotes.
-    ///   - storeInHistory: whether history keeps it.
-    ///   - ttlHours: how long; nil: as long as the app keeps events.
+    ///   - meta: metadata of the message that filters can read.
+    ///   - usersToMention: users who receive a mention on their own channels.
+    ///   - mentionsEverybody: true mentions every user of the channel instead of single users.
+    ///   - quoting: the message to quote.
+    ///   - storeInHistory: true when history stores the message.
+    ///   - ttlHours: the number of hours for which it is stored; nil selects the app's retention.
     @discardableResult
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = [],
@@ -27,11 +27,11 @@ extension Channel {
         return try await chat.backend.send(posting, ties)
     }
 
-    /// The newest messages between the bounds, oldest first.
+    /// Returns the newest messages between the bounds, oldest first.
     ///
     /// - Parameters:
-    ///   - startTimetoken: only older messages; exclusive.
-    ///   - endTimetoken: only this and newer messages; inclusive.
+    ///   - startTimetoken: the upper bound, exclusive: only older messages.
+    ///   - endTimetoken: the lower bound, inclusive: only this and newer messages.
     public func getHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws(ChatError) -> (messages: [Message], isMore: Bool) {
@@ -41,19 +41,19 @@ extension Channel {
         return (page.items.reversed().map { Message(chat: chat, $0) }, page.hasMore)
     }
 
-    /// A message; nil when there is none.
+    /// Returns a message, or nil when it does not exist.
     public func getMessage(timetoken: Timetoken) async throws(ChatError) -> Message? {
         try await chat.backend.message(timetoken, in: id).map { Message(chat: chat, $0) }
     }
 
-    /// The message that is shown first; nil when none is pinned.
+    /// Returns the pinned message, or nil when none is pinned.
     public func getPinnedMessage() async throws(ChatError) -> Message? {
         guard let timetoken = try await chat.getChannel(channelId: id)?.pinnedMessageTimetoken else { return nil }
         return try await getMessage(timetoken: timetoken)
     }
 
-    /// Reports of the channel's messages, oldest first; for those who moderate it. Bounds as in
-    /// ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
+    /// Returns reports of the channel's messages, oldest first. Requires a moderator of the channel. The bounds work as
+    /// in ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
     public func getMessageReportsHistory(
         startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 25
     ) async throws(ChatError) -> (events: [EventWrapper<Report>], isMore: Bool) {
@@ -65,7 +65,7 @@ extension Channel {
 }
 
 extension OutgoingMessage {
-    /// A text as every reader of messages understands it.
+    /// Creates a message with a text, in the form that every reader of messages understands.
     init(text: String, on channel: String) {
         self.init(.message, on: channel, data: AnyJSON.object(["text": .string(text)]).text)
     }

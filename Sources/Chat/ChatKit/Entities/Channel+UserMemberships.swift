@@ -1,14 +1,14 @@
 public import ChatModel
 
 extension Channel {
-    /// Says that the user types, for ten seconds or until ``stopTyping()``. Say it with every key: once more tells nobody
-    /// anything.
+    /// Shows the user as typing for ten seconds or until ``stopTyping()``. Call it at every keystroke: a repeated call
+    /// sends no further event.
     public func startTyping() async throws(ChatError) { try await chat.backend.setTyping(true, in: id) }
 
-    /// The user types no more.
+    /// Shows the user as no longer typing.
     public func stopTyping() async throws(ChatError) { try await chat.backend.setTyping(false, in: id) }
 
-    /// Returns a page of the users who type now, by id, and how many there are in all.
+    /// Returns a page of the ids of the users who are typing, and the number of all of them.
     public func getTypingUsers(
         limit: Int = 250, page: String? = nil
     ) async throws(ChatError) -> (userIds: [String], count: Int, page: String?) {
@@ -20,19 +20,19 @@ extension Channel {
 // MARK: - Presence
 
 extension Channel {
-    /// A sign of life: the user is present on the channel, until it is too old or ``disappear()``.
+    /// Marks the user as present in the channel until the time has passed or ``disappear()`` is called.
     ///
     /// - Parameters:
-    ///   - state: what the user shows there from now on; nil leaves it as it is.
-    ///   - seconds: how long it counts, 2 to 86400; nil: as long as the gateway says.
+    ///   - state: the user's new state in the channel; nil keeps the current one.
+    ///   - seconds: how long the call counts, from 2 to 86400; nil selects the gateway's default.
     public func appear(state: [String: any JSONCodable]? = nil, for seconds: Int? = nil) async throws(ChatError) {
         try await chat.backend.appear(in: id, for: seconds, state: state?.object)
     }
 
-    /// The user is not there any more, on whatever device.
+    /// Ends the user's presence in the channel on every device.
     public func disappear() async throws(ChatError) { try await chat.backend.disappear(from: id) }
 
-    /// Who is present, by name, a page at a time; and how many there are in all.
+    /// Returns a page of the present users, ordered by id, and the number of all of them.
     public func whoIsPresent(
         limit: Int = 250, page: String? = nil
     ) async throws(ChatError) -> (userIds: [String], count: Int, page: String?) {
@@ -44,20 +44,19 @@ extension Channel {
         try await chat.backend.presence(of: userId, in: id) != nil
     }
 
-    /// What the user shows on the channel from now on, in the place of what was there. Nobody shows anything where they
-    /// are not present.
+    /// Replaces the user's state in the channel. Only a user who is present has a state.
     public func setState(_ state: [String: any JSONCodable]) async throws(ChatError) {
         try await chat.backend.show(state.object, in: id)
     }
 
-    /// What a user shows on the channel; nil when the user is not there.
+    /// Returns a user's state in the channel, or nil when the user is not present.
     public func getState(userId: String) async throws(ChatError) -> [String: any JSONCodable]? {
         try await chat.backend.presence(of: userId, in: id)?.state.members
     }
 }
 
 extension User {
-    /// The channels on which the user is present.
+    /// Returns the channels in which the user is present.
     public func wherePresent() async throws(ChatError) -> [String] { try await chat.backend.presentChannels(of: id) }
 
     public func isPresentOn(channelId: String) async throws(ChatError) -> Bool {
@@ -68,17 +67,17 @@ extension User {
 // MARK: - Open channels
 
 extension Channel {
-    /// Goes into an open channel. The user stays inside while a delegate or another stream of theirs lasts; without one,
-    /// for five minutes from each call.
+    /// Enters an open channel. The user stays in it as long as a delegate or another of the user's device streams is
+    /// connected. Without one, each call lasts five minutes.
     ///
-    /// - Returns: how many are inside now.
+    /// - Returns: the number of users who are now in the channel.
     @discardableResult
     public func enter() async throws(ChatError) -> Int { try await chat.backend.enter(id) }
 
-    /// Goes out of it, with all devices; nothing happens when the user is not inside.
+    /// Leaves the open channel with all devices. Does nothing when the user is not in it.
     public func exit() async throws(ChatError) { try await chat.backend.exit(id) }
 
-    /// Who is inside an open channel, by name, a page at a time; and how many there are in all.
+    /// Returns a page of the users in an open channel, ordered by id, and the number of all of them.
     public func getParticipants(
         limit: Int = 250, page: String? = nil
     ) async throws(ChatError) -> (userIds: [String], count: Int, page: String?) {

@@ -1,20 +1,20 @@
 public import ChatModel
 
 extension Channel {
-    /// The texts that the app keeps with the channel, by their keys.
+    /// Returns the texts that the app stores with the channel, by key.
     public func getMetaData() async throws(ChatError) -> [String: String] { try await chat.backend.metadata(of: id) }
 
-    /// Adds texts; for those who moderate the channel, as all that changes them.
+    /// Adds texts. Requires a moderator of the channel, as does every change of the texts.
     ///
-    /// - Throws: `.conflict` when there is one of the keys already.
+    /// - Throws: `.conflict` when one of the keys exists already.
     @discardableResult
     public func createMetaData(_ metaData: [String: String]) async throws(ChatError) -> [String: String] {
         try await chat.backend.create(metadata: metaData, of: id)
     }
 
-    /// Changes texts, and returns those that were changed or added.
+    /// Changes texts and returns those that were changed or added. Requires a moderator of the channel.
     ///
-    /// - Parameter upsert: whether keys that are not there are added; they are left out otherwise.
+    /// - Parameter upsert: true adds missing keys; false leaves them out.
     @discardableResult
     public func updateMetaData(
         _ metaData: [String: String], upsert: Bool = true
@@ -22,7 +22,7 @@ extension Channel {
         try await chat.backend.update(metadata: metaData, adding: upsert, of: id)
     }
 
-    /// Removes a text; nothing happens when there is none.
+    /// Removes a text. Does nothing when the key does not exist.
     public func deleteMetaData(key: String) async throws(ChatError) {
         try await chat.backend.delete(metadata: key, of: id)
     }
@@ -31,20 +31,20 @@ extension Channel {
 }
 
 extension Channel {
-    /// The counters that the app keeps with the channel, by their keys.
+    /// Returns the counters that the app stores with the channel, by key.
     public func getMetaCounters() async throws(ChatError) -> [String: Int] { try await chat.backend.counters(of: id) }
 
-    /// Adds counters; for those who moderate the channel.
+    /// Adds counters. Requires a moderator of the channel.
     ///
-    /// - Throws: `.conflict` when there is one of the keys already.
+    /// - Throws: `.conflict` when one of the keys exists already.
     @discardableResult
     public func createMetaCounters(_ counters: [String: Int]) async throws(ChatError) -> [String: Int] {
         try await chat.backend.create(counters: counters, of: id)
     }
 
-    /// Sets counters, and returns those that were set or added; for those who moderate the channel.
+    /// Sets counters and returns those that were set or added. Requires a moderator of the channel.
     ///
-    /// - Parameter upsert: whether keys that are not there are added; they are left out otherwise.
+    /// - Parameter upsert: true adds missing keys; false leaves them out.
     @discardableResult
     public func updateMetaCounters(
         _ counters: [String: Int], upsert: Bool = true
@@ -52,20 +52,20 @@ extension Channel {
         try await chat.backend.update(counters: counters, .set, adding: upsert, of: id)
     }
 
-    /// Counts up in one step, so that nothing is lost however many do it at once; for everybody who may write. Returns
-    /// the counters as they are then.
+    /// Increases counters atomically and returns their new values. Concurrent calls lose no increment. Allowed for
+    /// every user who may write in the channel.
     @discardableResult
     public func increaseMetaCounters(_ counters: [String: Int]) async throws(ChatError) -> [String: Int] {
         try await chat.backend.update(counters: counters, .increase, adding: false, of: id)
     }
 
-    /// Counts down; as ``increaseMetaCounters(_:)``.
+    /// Decreases counters; otherwise like ``increaseMetaCounters(_:)``.
     @discardableResult
     public func decreaseMetaCounters(_ counters: [String: Int]) async throws(ChatError) -> [String: Int] {
         try await chat.backend.update(counters: counters, .decrease, adding: false, of: id)
     }
 
-    /// Removes a counter; nothing happens when there is none.
+    /// Removes a counter. Does nothing when the key does not exist.
     public func deleteMetaCounter(key: String) async throws(ChatError) {
         try await chat.backend.delete(counter: key, of: id)
     }

@@ -1,28 +1,29 @@
 public import ChatModel
 
-/// A channel as one user of the chat sees it. A value: what is done to the channel shows in the next one that is read.
+/// A channel as one user of the chat sees it. It is a value: a change of the channel shows only in a value that is read
+/// later.
 public struct Channel: Sendable, Identifiable {
     public let chat: Chat
     public let id: String
     public let name: String?
     public let description: String?
-    /// Values of the app's own.
+    /// Fields of the app's own.
     public let custom: [String: any JSONCodable]
     public let status: String?
-    /// `unknown` when the channel has no record, or none was asked for.
+    /// The type; `unknown` when the channel has no record or the record was not read.
     public let type: ChannelType
     public let coverUrl: String?
-    /// A value of any kind that the app keeps with the channel.
+    /// A value of any kind that the app stores with the channel.
     public let data: AnyJSON?
     public let customType: String?
     public let isFrozen: Bool
-    /// Whether creating a distinct conversation of its members returns this one.
+    /// True when creating a distinct conversation of the channel's members returns this channel.
     public let isDistinct: Bool
-    /// The users who moderate it.
+    /// The users who moderate the channel.
     public let operators: [String]
-    /// The message that is shown first, if one is pinned.
+    /// The pinned message, if there is one.
     public let pinnedMessageTimetoken: Timetoken?
-    /// When it changed last; zero without a record.
+    /// The time of the last change; zero for a channel without a record.
     public let updated: Timetoken
     public let eTag: String
 
@@ -49,12 +50,12 @@ public struct Channel: Sendable, Identifiable {
         eTag = record?.etag ?? ""
     }
 
-    /// Sequences of what happens in the channel; for each there is an `on…` with a closure.
+    /// The sequences of the channel's events. For each of them there is also an `on…` method that takes a closure.
     public var stream: ChannelStreams { ChannelStreams(channel: self) }
 }
 
 extension Channel {
-    /// Changes what is given, keeps the rest, and returns the channel as it is then.
+    /// Changes the given fields, keeps the others, and returns the changed channel.
     public func update(
         name: String? = nil, custom: [String: any JSONCodable]? = nil, description: String? = nil,
         status: String? = nil, coverUrl: String? = nil, customType: String? = nil
@@ -65,7 +66,7 @@ extension Channel {
         return Channel(chat: chat, try await chat.backend.update(channel: id, fields, eTag: nil))
     }
 
-    /// Deletes the channel's record and its memberships. Its events stay.
+    /// Deletes the channel's record and its memberships. The channel's events stay.
     public func delete() async throws(ChatError) { try await chat.backend.delete(channel: id) }
 }
 

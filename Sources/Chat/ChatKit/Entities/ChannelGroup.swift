@@ -1,31 +1,32 @@
 public import ChatModel
 
-/// Channels under one name, to be followed together by ``Chat/subscription(channels:groups:presence:filter:since:)``.
+/// A named group of channels, for ``Chat/subscription(channels:groups:presence:filter:since:)``.
 public struct ChannelGroup: Sendable, Identifiable {
     public let chat: Chat
     public let id: String
 
-    /// Its channels in the order they were added, without their records; none when there is no such group.
+    /// Returns the group's channels in the order in which they were added, without their records. Empty when the group
+    /// does not exist.
     public func listChannels() async throws(ChatError) -> [Channel] {
         (try await chat.backend.group(id)?.channels ?? []).map { chat.channel($0) }
     }
 
-    /// Takes channels in. The group is made by it where there is none.
+    /// Adds channels to the group. Creates the group when it does not exist.
     public func addChannels(_ channels: [Channel]) async throws(ChatError) {
         try await chat.backend.change(group: id, adding: channels.map(\.id), removing: [])
     }
 
-    /// Takes channels out. The group stays when it is empty.
+    /// Removes channels from the group. An empty group continues to exist.
     public func removeChannels(_ channels: [Channel]) async throws(ChatError) {
         try await chat.backend.change(group: id, adding: [], removing: channels.map(\.id))
     }
 }
 
 extension Chat {
-    /// A channel group by its id, without asking whether there is one.
+    /// Returns a channel group by its id, without checking that it exists.
     public func channelGroup(_ id: String) -> ChannelGroup { ChannelGroup(chat: self, id: id) }
 
-    /// The groups there are, by their names, a page at a time.
+    /// Returns a page of the groups, ordered by name.
     public func getChannelGroups(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (groups: [ChannelGroup], page: String?) {
@@ -33,29 +34,29 @@ extension Chat {
         return (found.items.map { channelGroup($0) }, found.cursor)
     }
 
-    /// Deletes a group; nothing happens when there is none. Its channels stay.
+    /// Deletes a group. Its channels stay. Does nothing when the group does not exist.
     public func removeChannelGroup(id: String) async throws(ChatError) { try await backend.delete(group: id) }
 }
 
 extension Channel {
-    /// Bans or mutes a user in the channel, in the place of what was upon the user before; neither of them lifts it. For
-    /// those who moderate the channel.
+    /// Bans or mutes a user in the channel. The new restriction replaces the current one; neither a ban nor a mute
+    /// lifts it. Requires a moderator of the channel.
     ///
     /// - Parameters:
-    ///   - reason: in the moderator's words; the user hears them.
-    ///   - until: when it ends by itself; nil: when it is lifted.
+    ///   - reason: the moderator's reason, which the user receives.
+    ///   - until: the time at which the restriction ends; nil keeps it until it is lifted.
     public func setRestrictions(
         user: User, ban: Bool = false, mute: Bool = false, reason: String? = nil, until: Timetoken? = nil
     ) async throws(ChatError) {
         try await chat.backend.restrict(user.id, in: id, ban: ban, mute: mute, reason: reason, until: until)
     }
 
-    /// What is upon a user in the channel; nil when nothing is.
+    /// Returns the restriction of a user in the channel, or nil when there is none.
     public func getUserRestrictions(user: User) async throws(ChatError) -> Restriction? {
         try await chat.backend.restriction(of: user.id, in: id).map { Restriction($0) }
     }
 
-    /// Everybody upon whom something is in the channel, a page at a time.
+    /// Returns a page of all restrictions in the channel.
     public func getUsersRestrictions(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (restrictions: [Restriction], page: String?) {
@@ -63,18 +64,18 @@ extension Channel {
         return (found.items.map { Restriction($0) }, found.cursor)
     }
 
-    /// Lets only those who moderate the channel write.
+    /// Freezes the channel: only its moderators may write.
     public func freeze() async throws(ChatError) { try await chat.backend.freeze(id, true) }
 
-    /// Lets everybody write again.
+    /// Unfreezes the channel: every member may write again.
     public func unfreeze() async throws(ChatError) { try await chat.backend.freeze(id, false) }
 
-    /// Has a user moderate the channel; for those who do already.
+    /// Makes a user a moderator of the channel. Requires a moderator of the channel.
     public func addOperator(_ user: User) async throws(ChatError) {
         try await chat.backend.appoint(user.id, in: id, .operator)
     }
 
-    /// Ends that. The user stays a member.
+    /// Ends a user's moderator role. The user stays a member.
     public func removeOperator(_ user: User) async throws(ChatError) {
         try await chat.backend.appoint(user.id, in: id, .member)
     }
@@ -88,12 +89,12 @@ extension User {
         try await channel.setRestrictions(user: self, ban: ban, mute: mute, reason: reason, until: until)
     }
 
-    /// What is upon the user in a channel; nil when nothing is.
+    /// Returns the restriction of the user in a channel, or nil when there is none.
     public func getChannelRestrictions(channel: Channel) async throws(ChatError) -> Restriction? {
         try await channel.getUserRestrictions(user: self)
     }
 
-    /// What is upon the user in all channels, a page at a time.
+    /// Returns a page of the user's restrictions in all channels.
     public func getChannelsRestrictions(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (restrictions: [Restriction], page: String?) {
@@ -116,10 +117,10 @@ extension Channel {
     /// Sends any JSON as a message.
     ///
     /// - Parameters:
-    ///   - meta: facts about the message that filters can read.
-    ///   - customMessageType: a label, 1 to 64 bytes.
-    ///   - shouldStore: whether history keeps it.
-    ///   - storeTTL: how many hours history keeps it; nil: as long as the app keeps events.
+    ///   - meta: metadata of the message that filters can read.
+    ///   - customMessageType: a label of 1 to 64 bytes.
+    ///   - shouldStore: true when history stores the message.
+    ///   - storeTTL: the number of hours for which it is stored; nil selects the app's retention.
     @discardableResult
     public func publish(
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil, customMessageType: String? = nil,
@@ -133,7 +134,7 @@ extension Channel {
         return try await chat.backend.post(posting)
     }
 
-    /// Sends something small (64 bytes of JSON by default) that nobody keeps.
+    /// Sends a small event (64 bytes of JSON by default) that is not stored.
     @discardableResult
     public func signal(
         _ message: any JSONCodable, customMessageType: String? = nil
@@ -143,7 +144,7 @@ extension Channel {
         return try await chat.backend.post(posting)
     }
 
-    /// Tells webhooks alone: no subscriber hears it and history does not keep it.
+    /// Sends an event to webhooks only: subscribers do not receive it, and history does not store it.
     @discardableResult
     public func fire(
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil

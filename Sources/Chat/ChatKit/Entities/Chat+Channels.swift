@@ -1,12 +1,12 @@
 public import ChatModel
 
 extension Chat {
-    /// A channel's record; nil when it has none, whether or not it is used.
+    /// Returns a channel, or nil when it has no record. A channel without a record may still be in use.
     public func getChannel(channelId: String) async throws(ChatError) -> Channel? {
         try await backend.channel(channelId).map { Channel(chat: self, $0) }
     }
 
-    /// Channels that have a record, a page at a time; see ``getUsers(filter:sort:limit:page:)``.
+    /// Returns a page of the channels that have a record; see ``getUsers(filter:sort:limit:page:)``.
     public func getChannels(
         filter: String? = nil, sort: [String] = [], limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (channels: [Channel], page: String?) {
@@ -14,13 +14,14 @@ extension Chat {
         return (found.items.map { Channel(chat: self, $0) }, found.cursor)
     }
 
-    /// Makes a channel's record. Who makes it moderates it and, where it has members, is one.
+    /// Creates a channel's record. The creator becomes a moderator of the channel and, where the channel has members, a
+    /// member.
     ///
     /// - Parameters:
-    ///   - id: nil makes one up.
-    ///   - type: `group`, `public` or `open`; direct ones are made by
+    ///   - id: nil generates an id.
+    ///   - type: `group`, `public` or `open`; direct channels are created by
     ///     ``createDirectConversation(invitedUser:name:custom:)``.
-    /// - Throws: `.conflict` when there is one.
+    /// - Throws: `.conflict` when the record exists already.
     public func createChannel(
         id: String? = nil, name: String? = nil, type: ChannelType = .public,
         custom: [String: any JSONCodable]? = nil, description: String? = nil, status: String? = nil,
@@ -34,17 +35,17 @@ extension Chat {
         )
     }
 
-    /// The conversation of two users: made once, and the same from then on.
+    /// Returns the direct conversation of two users, and creates it when it does not exist.
     public func createDirectConversation(
         invitedUser: User, name: String? = nil, custom: [String: any JSONCodable]? = nil
     ) async throws(ChatError) -> Conversation {
         try await converse(nil, .direct, name, custom, with: [invitedUser])
     }
 
-    /// A conversation of several users, who are invited.
+    /// Creates a conversation of several users, who are invited.
     ///
-    /// - Parameter isDistinct: Whether to return the distinct conversation that the same users have already, in place of a second
-    ///   one. It is distinct until its set of members changes.
+    /// - Parameter isDistinct: true returns an existing distinct conversation of the same users instead of creating a
+    ///   second one. A conversation is distinct until its set of members changes.
     public func createGroupConversation(
         invitedUsers: [User], channelId: String? = nil, name: String? = nil,
         custom: [String: any JSONCodable]? = nil, isDistinct: Bool = false
@@ -68,14 +69,14 @@ extension Chat {
     }
 }
 
-/// A new conversation.
+/// A conversation and its memberships.
 public struct Conversation: Sendable {
     public let channel: Channel
-    /// Of the user who made it; nil when that user has left since.
+    /// The membership of the conversation's creator; nil when that user has left since.
     public let hostMembership: Membership?
     public let inviteeMemberships: [Membership]
 
-    /// Of the one who was invited to a direct conversation.
+    /// The membership of the user who was invited to a direct conversation.
     public var inviteeMembership: Membership? { inviteeMemberships.first }
 }
 

@@ -1,6 +1,6 @@
 public import ChatModel
 
-/// The chat of one user: where everything begins.
+/// The chat of one user: the entry point of the library.
 ///
 /// ```swift
 /// let chat = try await Chat(url: "https://chat.example.com", key: "parley_…", user: "ana")
@@ -8,8 +8,8 @@ public import ChatModel
 /// await chat.close()
 /// ```
 ///
-/// `ChatRemote` makes one on a gateway, `ChatKitInProcess` one on an engine in the program's own process. Everything else
-/// is the same for both.
+/// `ChatRemote` creates a chat on a gateway; `ChatKitInProcess` creates one on an engine in the program's own process.
+/// Everything else is the same for both.
 public final class Chat: Sendable {
     let backend: any ChatBackend
     let states = ConnectionStates()
@@ -18,7 +18,7 @@ public final class Chat: Sendable {
 
     private let ownRecord: UserRecord
 
-    /// A chat over any backend, which it closes when this fails. A user without a record gets one.
+    /// Creates a chat on a backend. When this fails, it closes the backend. A user without a record gets one.
     public init(_ backend: any ChatBackend) async throws(ChatError) {
         self.backend = backend
         do throws(ChatError) {
@@ -29,28 +29,28 @@ public final class Chat: Sendable {
         }
     }
 
-    /// The id of the user whose chat it is.
+    /// The id of the chat's user.
     public var userId: String { backend.user }
 
-    /// The user whose chat it is, as it was when the chat began.
+    /// The chat's user, as the record was when the chat was created.
     public var currentUser: User { User(chat: self, ownRecord) }
 
-    /// The same chat as another user has it. Closing either closes both.
+    /// Returns the same chat for another user. Closing either closes both.
     public func acting(as user: String) async throws(ChatError) -> Chat {
         try Names.check(user: user)
         return try await Chat(backend.acting(as: user))
     }
 
-    /// Ends every listener and stream, and the chat itself. Idempotent.
+    /// Closes the chat with all of its listeners and streams. Idempotent.
     public func close() async {
         await backend.close()
         states.close()
     }
 
-    /// A channel by its id, without asking whether it has a record: a channel exists by being used.
+    /// Returns a channel by its id, without reading its record. A channel needs no record.
     public func channel(_ id: String) -> Channel { Channel(chat: self, id: id) }
 
-    /// A user by its id, without asking whether it has a record.
+    /// Returns a user by its id, without reading the record.
     public func user(_ id: String) -> User { User(chat: self, UserRecord(id: id)) }
 
     /// Calls back when the connection of the chat's listeners is made, lost, made again, or cannot be made.
@@ -70,8 +70,8 @@ extension ChatBackend {
         do throws(ChatError) {
             return try await create(user: user, UserFields())
         } catch {
-            // Made by another device of the user in this moment; or a credential that may not make records, which is no
-            // reason to keep its user out.
+            // The user's record was created by another device in the meantime, or the credential may not create
+            // records. Neither is a reason to reject the user.
             guard error.code == .conflict || error.code == .forbidden else { throw error }
             return try await self.user(user) ?? UserRecord(id: user)
         }
@@ -79,13 +79,13 @@ extension ChatBackend {
 }
 
 extension Chat {
-    /// The user hears nothing of another one from now on; once more changes nothing.
+    /// Blocks a user: the chat's user receives no further events from that user. A repeated call changes nothing.
     public func blockUser(_ user: User) async throws(ChatError) { try await backend.block(user.id) }
 
-    /// Ends that; nothing happens when the user was not blocked.
+    /// Unblocks a user. Does nothing when the user was not blocked.
     public func unblockUser(_ user: User) async throws(ChatError) { try await backend.unblock(user.id) }
 
-    /// Whom the user has blocked, by name, without their records, a page at a time.
+    /// Returns a page of the users whom the chat's user has blocked, ordered by id, without their records.
     public func getBlockedUsers(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (users: [User], page: String?) {
@@ -95,16 +95,16 @@ extension Chat {
 }
 
 extension Chat {
-    /// A user's record; nil when there is none.
+    /// Returns a user, or nil when the user has no record.
     public func getUser(userId: String) async throws(ChatError) -> User? {
         try await backend.user(userId).map { User(chat: self, $0) }
     }
 
-    /// Users of the app, a page at a time.
+    /// Returns a page of the app's users.
     ///
     /// - Parameters:
     ///   - filter: an expression over fields: `name LIKE 'An*'`.
-    ///   - sort: `name:asc`, `updated_at:desc`.
+    ///   - sort: the order: `name:asc`, `updated_at:desc`.
     public func getUsers(
         filter: String? = nil, sort: [String] = [], limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (users: [User], page: String?) {
@@ -112,9 +112,9 @@ extension Chat {
         return (found.items.map { User(chat: self, $0) }, found.cursor)
     }
 
-    /// Makes a user's record.
+    /// Creates a user's record.
     ///
-    /// - Throws: `.conflict` when there is one.
+    /// - Throws: `.conflict` when the record exists already.
     public func createUser(
         id: String, name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil

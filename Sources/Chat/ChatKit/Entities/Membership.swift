@@ -1,24 +1,25 @@
 public import ChatModel
 
-/// A user in a channel, as it was when it was read.
+/// The membership of a user in a channel, as it was when it was read.
 public struct Membership: Sendable {
     public let chat: Chat
     public let userId: String
     public let channelId: String
-    /// `invited` until the invitation is accepted.
+    /// The state; `invited` until the invitation is accepted.
     public let state: MemberState
     public let role: MemberRole
-    /// Values of the app's own.
+    /// Fields of the app's own.
     public let custom: [String: any JSONCodable]
     public let status: String?
     public let type: String?
-    /// The newest message the user has read; zero for none.
+    /// The newest message that the user has read; zero for none.
     public let lastReadMessageTimetoken: Timetoken
-    /// The newest message that has reached a device of the user; zero for none.
+    /// The newest message that a device of the user has received; zero for none.
     public let lastDeliveredMessageTimetoken: Timetoken
-    /// Whether the channel does not stand in the user's list.
+    /// True when the channel is hidden from the user's list.
     public let isHidden: Bool
-    /// Which messages the user wants push notifications of. A gateway shows it to the user alone: of others it is `all`.
+    /// The messages for which the user wants push notifications. A gateway shows it to the user only: for other users
+    /// it is `all`.
     public let pushPreference: PushPreference
     public let updated: Timetoken
     public let eTag: String
@@ -43,12 +44,12 @@ public struct Membership: Sendable {
     /// The channel, without its record.
     public var channel: Channel { chat.channel(channelId) }
 
-    /// Sequences of what happens to the membership; for each there is an `on…` with a closure.
+    /// The sequences of the membership's events. For each of them there is also an `on…` method that takes a closure.
     public var stream: MembershipStreams { MembershipStreams(membership: self) }
 }
 
 extension Membership {
-    /// Changes what is given, keeps the rest, and returns the membership as it is then.
+    /// Changes the given fields, keeps the others, and returns the changed membership.
     public func update(
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil,
         pushPreference: PushPreference? = nil
@@ -62,10 +63,10 @@ extension Membership {
             chat: chat, try await chat.backend.update(member: userId, of: channelId, fields, eTag: nil))
     }
 
-    /// Ends the membership: the user leaves, or is removed by one who moderates the channel. Nothing happens when it has
-    /// ended already.
+    /// Ends the membership: the user leaves, or a moderator of the channel removes the user. Does nothing when the
+    /// membership has ended already.
     ///
-    /// - Parameter reason: why, in a moderator's words.
+    /// - Parameter reason: the moderator's reason.
     public func delete(reason: String? = nil) async throws(ChatError) {
         try await chat.backend.remove(member: userId, from: channelId, reason: reason)
     }

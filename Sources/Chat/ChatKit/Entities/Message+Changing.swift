@@ -1,24 +1,24 @@
 public import ChatModel
 
 extension Message {
-    /// Replaces the text; for its author and for those who moderate the channel.
+    /// Replaces the text. Allowed for the message's author and the channel's moderators.
     public func editText(_ newText: String) async throws(ChatError) -> Message {
         Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .text(newText)))
     }
 
-    /// Replaces the whole payload; for whom ``editText(_:)`` is.
+    /// Replaces the whole payload. Allowed for the same users as ``editText(_:)``.
     public func edit(content: any JSONCodable) async throws(ChatError) -> Message {
         Message(chat: chat, try await chat.backend.edit(timetoken, in: channelId, .all(content.json)))
     }
 
-    /// Deletes the message; for its author and for those who moderate the channel.
+    /// Deletes the message. Allowed for the message's author and the channel's moderators.
     ///
-    /// - Parameter soft: marks it as deleted and keeps that there was one; otherwise it is gone from history.
+    /// - Parameter soft: true marks the message as deleted and keeps it in history; false removes it from history.
     public func delete(soft: Bool = false) async throws(ChatError) {
         try await chat.backend.delete(timetoken, in: channelId, isHard: !soft)
     }
 
-    /// Reacts with a value, or takes the user's reaction back when it is there. Returns the message as it is then.
+    /// Adds the user's reaction with a value, or removes it when it exists. Returns the changed message.
     @discardableResult
     public func toggleReaction(_ reaction: String) async throws(ChatError) -> Message {
         if try await hasUserReaction(reaction) {
@@ -29,7 +29,7 @@ extension Message {
         return try await refreshed()
     }
 
-    /// Whether the user of this chat has reacted with a value.
+    /// Returns true when the chat's user has reacted with a value.
     public func hasUserReaction(_ reaction: String) async throws(ChatError) -> Bool {
         var cursor: String?
         repeat {
@@ -40,7 +40,7 @@ extension Message {
         return false
     }
 
-    /// All reactions with their users, read a page at a time.
+    /// Returns all reactions with their users, read page by page.
     public func getReactions() async throws(ChatError) -> [Reaction] {
         var reactions: [Reaction] = []
         var cursor: String?
@@ -52,24 +52,24 @@ extension Message {
         return reactions
     }
 
-    /// Shows the message first in its channel, in the place of the one that was; for those who moderate it.
+    /// Pins the message in its channel in place of the currently pinned one. Requires a moderator of the channel.
     public func pin() async throws(ChatError) { try await chat.backend.pin(timetoken, in: channelId) }
 
-    /// Ends that.
+    /// Unpins the message.
     public func unpin() async throws(ChatError) { try await chat.backend.unpin(timetoken, in: channelId) }
 
-    /// Sends the message again in another channel; its `meta` says where it came from.
+    /// Sends the message to another channel. The copy's `meta` names the origin.
     @discardableResult
     public func forward(to channelId: String) async throws(ChatError) -> Timetoken {
         try await chat.backend.forward(timetoken, in: self.channelId, to: channelId)
     }
 
-    /// Tells those who moderate the channel.
+    /// Reports the message to the channel's moderators.
     public func report(reason: String) async throws(ChatError) {
         try await chat.backend.report(timetoken, in: channelId, reason: reason)
     }
 
-    /// The replies to this message. There is nothing to be made: a thread begins with its first reply.
+    /// Returns the thread of replies to this message. It needs no creation: a thread begins with its first reply.
     public func createThread() -> ThreadChannel { ThreadChannel(parentMessage: self) }
 
     func refreshed() async throws(ChatError) -> Message {
@@ -80,7 +80,7 @@ extension Message {
     }
 }
 
-/// The replies to a message. They are messages of its channel.
+/// The replies to a message. They are messages of the same channel.
 public struct ThreadChannel: Sendable {
     public let parentMessage: Message
 
@@ -97,7 +97,7 @@ public struct ThreadChannel: Sendable {
         return try await parentMessage.chat.backend.send(posting, ties)
     }
 
-    /// The replies, oldest first, a page at a time.
+    /// Returns a page of the replies, oldest first.
     public func getHistory(
         limit: Int = 50, page: String? = nil
     ) async throws(ChatError) -> (messages: [Message], page: String?) {
@@ -109,27 +109,27 @@ public struct ThreadChannel: Sendable {
 }
 
 extension Message {
-    /// Attaches something of the app's own to the message: a type and a value. Reactions have a call of their own.
+    /// Attaches an action of the app's own to the message: a type and a value. Reactions have a method of their own.
     ///
-    /// - Throws: `.conflict` when the user has attached the same before.
+    /// - Throws: `.conflict` when the user has attached the same action before.
     @discardableResult
     public func addAction(type: String, value: String) async throws(ChatError) -> MessageAction {
         try await chat.backend.addAction(type, value, to: timetoken, in: channelId)
     }
 
-    /// Takes an action back; for whose it is and for those who moderate the channel.
+    /// Removes an action. Allowed for the action's user and the channel's moderators.
     public func removeAction(_ action: MessageAction) async throws(ChatError) {
         try await chat.backend.removeAction(action.timetoken, from: timetoken, in: channelId)
     }
 
-    /// What is attached to the message, reactions too; the first 250.
+    /// Returns the first 250 actions of the message, including reactions.
     public func getActions() async throws(ChatError) -> [MessageAction] {
         try await chat.backend.actions(of: timetoken, in: channelId)
     }
 
-    /// Takes a soft deletion back: the message says again what it said, with its replies and reactions.
+    /// Undoes a soft deletion: the message has its content, replies and reactions again.
     ///
-    /// - Throws: `.conflict` when it is not deleted; `.notFound` when it is gone from history.
+    /// - Throws: `.conflict` when the message is not deleted; `.notFound` when it has left history.
     public func restore() async throws(ChatError) -> Message {
         guard let now = try await chat.backend.message(timetoken, in: channelId) else {
             throw ChatError(.notFound, "the message is gone")

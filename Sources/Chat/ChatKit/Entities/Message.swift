@@ -13,35 +13,35 @@ public struct Message: Sendable, Identifiable {
     public var id: Timetoken { state.timetoken }
     public var timetoken: Timetoken { state.timetoken }
     public var channelId: String { state.channel }
-    /// Empty when the gateway or an operator sent it.
+    /// The author's id; empty when the gateway or an operator sent the message.
     public var userId: String { state.user ?? "" }
-    /// The newest text; empty when it is deleted or no text.
+    /// The newest text; empty when the message is deleted or has no text.
     public var text: String { state.data.messageText }
-    /// The newest payload; null once it is deleted.
+    /// The newest payload; null when the message is deleted.
     public var content: AnyJSON { state.data }
     public var meta: [String: any JSONCodable]? { state.meta?.members }
-    /// The label it was sent with.
+    /// The label with which the message was sent.
     public var customMessageType: String? { state.customType }
     public var isEdited: Bool { state.edited != nil }
     public var isDeleted: Bool { state.deleted != nil }
-    /// Whether it has replies.
+    /// True when the message has replies.
     public var hasThread: Bool { state.replies > 0 }
     public var replyCount: Int { state.replies }
-    /// The message it replies to; nil when it is no reply.
+    /// The message that this one replies to; nil when it is no reply.
     public var parentTimetoken: Timetoken? { state.threadOf }
-    /// How many users reacted with each value.
+    /// The number of users who reacted with each value.
     public var reactions: [String: Int] { state.reactions }
-    /// The quoted message as it was: its `timetoken`, `text` and `userId`.
+    /// The quoted message as it was when it was quoted: its `timetoken`, `text` and `userId`.
     public var quotedMessage: QuotedMessage? { state.meta?["quotedMessage"].flatMap { QuotedMessage($0) } }
 
     /// The channel, without its record.
     public var channel: Channel { chat.channel(channelId) }
 
-    /// Sequences of what becomes of the message; for each there is an `on…` with a closure.
+    /// The sequences of the message's events. For each of them there is also an `on…` method that takes a closure.
     public var stream: MessageStreams { MessageStreams(message: self) }
 }
 
-/// A message that another one quotes, as it was then.
+/// A message as it was when another one quoted it.
 public struct QuotedMessage: Sendable, Equatable {
     public let timetoken: Timetoken
     public let text: String

@@ -1,17 +1,17 @@
 public import ChatModel
 
-// What the user has read, and what is left to read.
+// Read marks and unread counts.
 
 extension Membership {
-    /// Marks what the user has read, up to a message. The mark only goes forward.
+    /// Moves the user's read mark to a message. The mark moves forward only.
     ///
-    /// - Returns: the membership as it is then.
+    /// - Returns: the changed membership.
     @discardableResult
     public func setLastReadMessage(_ message: Message) async throws(ChatError) -> Membership {
         try await setLastReadMessageTimetoken(message.timetoken)
     }
 
-    /// The same by the message's timetoken.
+    /// Moves the user's read mark to the message with a timetoken; like ``setLastReadMessage(_:)``.
     @discardableResult
     public func setLastReadMessageTimetoken(_ timetoken: Timetoken) async throws(ChatError) -> Membership {
         try await chat.backend.mark(.read, of: userId, in: channelId, at: timetoken)
@@ -21,33 +21,33 @@ extension Membership {
         return marked
     }
 
-    /// How many messages of others the user has not read in the channel.
+    /// Returns the number of messages of other users that the user has not read in the channel.
     public func getUnreadMessagesCount() async throws(ChatError) -> Int {
         try await chat.backend.unread(of: userId, in: channelId)
     }
 }
 
 extension Channel {
-    /// Marks everything in the channel read by the user, who is a member.
+    /// Marks the whole channel as read. The user must be a member.
     public func markAsRead() async throws(ChatError) {
         try await chat.backend.mark(.read, of: chat.userId, in: id, at: nil)
     }
 
-    /// Says that messages have reached a device of the user.
+    /// Moves the user's delivery mark: messages have reached a device of the user.
     ///
-    /// - Parameter timetoken: up to which; nil: the newest.
+    /// - Parameter timetoken: the newest message that the mark covers; nil selects the channel's newest message.
     public func markAsDelivered(timetoken: Timetoken? = nil) async throws(ChatError) {
         try await chat.backend.mark(.delivered, of: chat.userId, in: id, at: timetoken)
     }
 }
 
 extension Chat {
-    /// Marks everything read in all channels of the user.
+    /// Marks all channels of the user as read.
     ///
-    /// - Returns: the channels in which something was unread.
+    /// - Returns: the channels that had unread messages.
     @discardableResult
     public func markAllMessagesAsRead() async throws(ChatError) -> [String] { try await backend.markAllRead() }
 
-    /// How many messages the user has not read, in all channels.
+    /// Returns the number of messages that the user has not read in all channels.
     public func getTotalUnreadMessageCount() async throws(ChatError) -> UnreadCount { try await backend.unread() }
 }

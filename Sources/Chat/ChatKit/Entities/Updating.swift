@@ -1,10 +1,10 @@
 public import ChatModel
 
-// Changes that depend on what is there. Each is made against the version it has seen, and made anew on the next one when
-// somebody else was faster: nobody's change is lost.
+// Changes that depend on the current state. Each one is made against the version that was read. When another client
+// changed the record first, the change is repeated on the new version, so that no client's change is lost.
 
 extension Channel {
-    /// Changes the channel by what it is.
+    /// Changes the channel on the basis of its current state.
     ///
     /// ```swift
     /// let counted = try await crew.update { now, fields in
@@ -12,8 +12,8 @@ extension Channel {
     /// }
     /// ```
     ///
-    /// - Parameter change: gets the channel as it is now and sets what is to be changed; called again when somebody else
-    ///   was faster.
+    /// - Parameter change: receives the current channel and sets the fields to change. It is called again when another
+    ///   client changed the channel first.
     public func update(
         _ change: @Sendable (_ now: Channel, _ fields: inout ChannelFields) -> Void
     ) async throws(ChatError) -> Channel {
@@ -29,7 +29,7 @@ extension Channel {
 }
 
 extension User {
-    /// Changes the user by what it is; see ``Channel/update(_:)``.
+    /// Changes the user on the basis of its current state; see ``Channel/update(_:)``.
     public func update(
         _ change: @Sendable (_ now: User, _ fields: inout UserFields) -> Void
     ) async throws(ChatError) -> User {
@@ -45,7 +45,7 @@ extension User {
 }
 
 extension Membership {
-    /// Changes the membership by what it is; see ``Channel/update(_:)``.
+    /// Changes the membership on the basis of its current state; see ``Channel/update(_:)``.
     public func update(
         _ change: @Sendable (_ now: Membership, _ fields: inout MembershipFields) -> Void
     ) async throws(ChatError) -> Membership {
@@ -61,7 +61,7 @@ extension Membership {
     }
 }
 
-/// Tries again, a few times, what somebody else was faster with.
+/// Repeats an update a few times when another client changed the record first.
 private func retrying<Value>(_ work: () async throws(ChatError) -> Value) async throws(ChatError) -> Value {
     var tries = 1
     while true {

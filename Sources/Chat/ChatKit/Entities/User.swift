@@ -8,11 +8,11 @@ public struct User: Sendable, Identifiable {
     public let externalId: String?
     public let profileUrl: String?
     public let email: String?
-    /// Values of the app's own.
+    /// Fields of the app's own.
     public let custom: [String: any JSONCodable]
     public let status: String?
     public let type: String?
-    /// When it changed last; zero for a user without a record.
+    /// The time of the last change; zero for a user without a record.
     public let updated: Timetoken
     public let eTag: String
 
@@ -30,12 +30,12 @@ public struct User: Sendable, Identifiable {
         eTag = record.etag
     }
 
-    /// Sequences of what happens to the user; for each there is an `on…` with a closure.
+    /// The sequences of the user's events. For each of them there is also an `on…` method that takes a closure.
     public var stream: UserStreams { UserStreams(user: self) }
 }
 
 extension User {
-    /// Changes what is given, keeps the rest, and returns the user as it is then.
+    /// Changes the given fields, keeps the others, and returns the changed user.
     public func update(
         name: String? = nil, externalId: String? = nil, profileUrl: String? = nil, email: String? = nil,
         custom: [String: any JSONCodable]? = nil, status: String? = nil, type: String? = nil
@@ -46,10 +46,10 @@ extension User {
         return User(chat: chat, try await chat.backend.update(user: id, fields, eTag: nil))
     }
 
-    /// Deletes the user's record. What the user wrote stays.
+    /// Deletes the user's record. The user's messages stay.
     public func delete() async throws(ChatError) { try await chat.backend.delete(user: id) }
 
-    /// The user's memberships, a page at a time.
+    /// Returns a page of the user's memberships.
     public func getMemberships(
         limit: Int = 50, page: String? = nil, filter: String? = nil, sort: [String] = []
     ) async throws(ChatError) -> (memberships: [Membership], page: String?) {

@@ -1,37 +1,37 @@
 import ChatModel
 
 extension ChannelStreams {
-    /// Messages sent to the channel, the user's own too.
+    /// Messages sent to the channel, including the user's own.
     public func messageReceived() -> ChatStream<Message> {
         let chat = channel.chat
         return events(of: ["message.created"]) { Message(chat: chat, MessageState($0)) }
     }
 
-    /// Messages of the channel that are reported; for those who moderate it.
+    /// Reports of the channel's messages. Requires a moderator of the channel.
     public func messageReported() -> ChatStream<Report> {
         channel.chat.events(of: ["report.created"], on: ["PUBNUB_INTERNAL_MODERATION_" + channel.id]) {
             Report(AnyJSON($0.data))
         }
     }
 
-    /// What members of the channel have read.
+    /// Read marks of the channel's members.
     public func readReceiptReceived() -> ChatStream<ReadReceipt> {
         events(of: ["receipt.read"]) { ReadReceipt($0, AnyJSON($0.data)) }
     }
 
-    /// Who is present on the channel, by name, after each coming and going; of many the first 250.
+    /// The ids of the users who are present in the channel, ordered by id, after each change; at most the first 250.
     public func presenceChanged() -> ChatStream<[String]> {
         let channel = channel
         var selection = EventSelection(channels: [channel.id], types: ["presence.*"])
         selection.hasPresence = true
         return ChatStream(chat: channel.chat, selection: selection) { event in
             guard event.type != "presence.state_changed" else { return [] }
-            // Read again: the event says who came or went, and the listener wants all of them.
+            // Read again: the event names only the user who came or went, and the listener wants all present users.
             return (try? await channel.whoIsPresent()).map { [$0.userIds] } ?? []
         }
     }
 
-    /// Everybody who types in the channel, after each change.
+    /// The ids of all users who are typing in the channel, after each change.
     public func typingChanged() -> ChatStream<[String]> {
         events(of: ["typing.started", "typing.stopped"]) { event in
             guard case .array(let users) = AnyJSON(event.data)["typing_users"] else { return [] }
@@ -66,7 +66,7 @@ extension Channel {
 public struct MessageStreams: Sendable {
     let message: Message
 
-    /// The message as it is after each edit, deletion, reaction and reply.
+    /// The message after each edit, deletion, reaction and reply.
     public func updated() -> ChatStream<Message> {
         let message = message
         let types = ["message.updated", "message.deleted", "reaction.*", "action.*", "thread.updated"]

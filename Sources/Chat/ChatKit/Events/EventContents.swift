@@ -1,13 +1,13 @@
 public import ChatModel
 
-/// A message was reported to the moderators of its channel.
+/// The report of a message to the moderators of its channel.
 public struct Report: EventContent, Equatable {
     public let reason: String
     public let text: String?
     public let messageTimetoken: Timetoken?
     public let reportedMessageChannelId: String?
     public let reportedUserId: String?
-    /// The rule, when one reported by itself.
+    /// The rule that made the report; nil when a user made it.
     public let autoModerationId: String?
 
     init(_ data: AnyJSON) {
@@ -21,12 +21,12 @@ public struct Report: EventContent, Equatable {
     }
 }
 
-/// A message mentions the user.
+/// The mention of the user in a message.
 public struct Mention: EventContent, Equatable {
     public let messageTimetoken: Timetoken
-    /// Where the message is: a channel or a thread.
+    /// The channel or thread that holds the message.
     public let channelId: String
-    /// The channel of the thread, when it is in one.
+    /// The thread's channel when the message is in a thread.
     public let parentChannelId: String?
     public let mentionedByUserId: String
 
@@ -39,7 +39,7 @@ public struct Mention: EventContent, Equatable {
     }
 }
 
-/// A user has read up to a message.
+/// The read mark of a user: the user has read up to a message.
 public struct ReadReceipt: EventContent, Equatable {
     public let userId: String
     public let lastReadTimetoken: Timetoken
@@ -50,7 +50,7 @@ public struct ReadReceipt: EventContent, Equatable {
     }
 }
 
-/// The user was invited to a channel.
+/// The invitation of the user to a channel.
 public struct Invite: EventContent, Equatable {
     public let channelId: String
     public let channelType: ChannelType
@@ -65,7 +65,7 @@ public struct Invite: EventContent, Equatable {
     }
 }
 
-/// A user was muted or banned in a channel, or is no longer.
+/// The mute or ban of a user in a channel, or its end.
 public struct Restriction: EventContent, Equatable {
     public let userId: String
     public let channelId: String
@@ -79,12 +79,12 @@ public struct Restriction: EventContent, Equatable {
         channelId = restriction.text("channel") ?? event.channel.name
         ban = restriction.flag("ban")
         mute = restriction.flag("mute")
-        // Of one that has ended, why it ended.
+        // A restriction that has ended names the reason for its end.
         reason = data.text("end_reason") ?? restriction.text("reason")
     }
 }
 
-/// A user began to type, or stopped.
+/// The start or end of a user's typing.
 public struct Typing: EventContent, Equatable {
     public let userId: String
     public let isTyping: Bool
@@ -95,11 +95,11 @@ public struct Typing: EventContent, Equatable {
     }
 }
 
-/// A message was sent.
+/// A message that was sent.
 public struct TextMessageContent: EventContent, Equatable {
-    /// Empty when the message is no text.
+    /// The text; empty when the message has none.
     public let text: String
-    /// All of what was sent.
+    /// The whole payload.
     public let content: AnyJSON
 
     init(_ data: AnyJSON) {
@@ -108,10 +108,10 @@ public struct TextMessageContent: EventContent, Equatable {
     }
 }
 
-/// What a channel is.
+/// The type of a channel.
 public enum ChannelType: String, Sendable, CaseIterable {
     case direct, group, `public`, open
-    /// It has no record.
+    /// The channel has no record.
     case unknown
 
     init(_ name: String?) { self = name.flatMap { ChannelType(rawValue: $0) } ?? .unknown }
@@ -124,12 +124,12 @@ extension AnyJSON {
 
     func flag(_ name: String) -> Bool { self[name] == .boolean(true) }
 
-    /// The text of a message: its member `text`, or itself when it is a bare string.
+    /// The text of a message: the member `text`, or the value itself when it is a bare string.
     var messageText: String { text("text") ?? string ?? "" }
 }
 
 extension Chat {
-    /// What happened on a channel and is kept, oldest first: the newest `count` events between the bounds.
+    /// Returns a channel's stored events, oldest first: the newest `count` events between the bounds.
     ///
     /// ```swift
     /// let (events, isMore) = try await chat.getEventsHistory(channelId: "room.1", count: 10)
@@ -137,10 +137,10 @@ extension Chat {
     /// ```
     ///
     /// - Parameters:
-    ///   - startTimetoken: only older events; exclusive.
-    ///   - endTimetoken: only this and newer events; inclusive.
-    ///   - count: 1 to 250 by default.
-    /// - Returns: the events, and whether there are more between the bounds.
+    ///   - startTimetoken: the upper bound, exclusive: only older events.
+    ///   - endTimetoken: the lower bound, inclusive: only this and newer events.
+    ///   - count: the maximum number of events, from 1 to 250 by default.
+    /// - Returns: the events; `isMore` is true when there are more between the bounds.
     public func getEventsHistory(
         channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100
     ) async throws(ChatError) -> (events: [EventWrapper<any EventContent>], isMore: Bool) {
@@ -150,10 +150,10 @@ extension Chat {
         return (page.items.reversed().map { $0.wrapped($0.content) }, page.hasMore)
     }
 
-    /// How many events of a channel are kept between the bounds; see
+    /// Returns the number of a channel's stored events between the bounds; see
     /// ``getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
     ///
-    /// - Parameter types: names and patterns (`order.*`) of types; empty: all.
+    /// - Parameter types: names and patterns (`order.*`) of event types; empty selects all.
     public func getEventsCount(
         channelId: String, types: [String] = [], startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil
     ) async throws(ChatError) -> Int {
@@ -165,7 +165,7 @@ extension Chat {
 }
 
 extension EventQuery {
-    /// The bounds as histories of messages and events take them: start exclusive, end inclusive, newest first.
+    /// Sets the bounds of a history of messages or events: start exclusive, end inclusive, newest first.
     mutating func bound(start: Timetoken?, end: Timetoken?, count: Int) {
         before = start ?? .distantFuture
         after = end.map { Timetoken(max($0.rawValue, 1) - 1) } ?? .zero
@@ -175,8 +175,8 @@ extension EventQuery {
 }
 
 extension Event {
-    /// What the event says. Whatever has no struct of its own is a ``CustomEvent`` with the event's type: what a newer
-    /// gateway tells must not make a history unreadable.
+    /// The event's content. An event without a struct of its own is a ``CustomEvent`` with the event's type, so that an
+    /// event type of a newer gateway does not make a history unreadable.
     public var content: any EventContent {
         let data = AnyJSON(data)
         return switch type {
@@ -197,34 +197,34 @@ extension Event {
     }
 }
 
-/// What an event says, in a struct of its own: ``CustomEvent``, ``Report``, ``Mention``, ``ReadReceipt``, ``Invite``,
-/// ``Restriction``, ``Typing``, ``TextMessageContent``.
+/// The content of an event: ``CustomEvent``, ``Report``, ``Mention``, ``ReadReceipt``, ``Invite``, ``Restriction``,
+/// ``Typing`` or ``TextMessageContent``.
 public protocol EventContent: Sendable {}
 
-/// An event of history with its content.
+/// An event of a history with its content.
 public struct EventWrapper<Content: Sendable>: Sendable {
     public let event: ContentEvent<Content>
 }
 
-/// When and where something happened, by whom, and what it says.
+/// An event's time, channel and user, with its content.
 public struct ContentEvent<Payload: Sendable>: Sendable {
     public let timetoken: Timetoken
-    /// Empty when the gateway or an operator caused it.
+    /// The user's id; empty when the gateway or an operator caused the event.
     public let userId: String
     public let channelId: String
     public let payload: Payload
 }
 
-/// An event of an app's own.
+/// An event of the app's own type.
 public struct CustomEvent: EventContent {
     public let timetoken: Timetoken
-    /// Empty when the gateway or an operator caused it.
+    /// The user's id; empty when the gateway or an operator caused the event.
     public let userId: String
-    /// `custom` when it was sent without a type.
+    /// The type; `custom` when the event was sent without one.
     public let type: String
     public let payload: [String: any JSONCodable]
 
-    /// Whatever the event is: what is no object stands in the payload as `value`.
+    /// Reads any event. Data that is no object becomes the payload's member `value`.
     init(_ event: Event) {
         timetoken = event.timetoken
         userId = event.user ?? ""
@@ -235,6 +235,6 @@ public struct CustomEvent: EventContent {
 }
 
 extension Event {
-    /// Whether its type is an app's own.
+    /// True when the event's type is the app's own.
     var isCustom: Bool { !BuiltInTypes.isReserved(type) }
 }

@@ -4,7 +4,7 @@ public import ChatModel
 public struct ChannelStreams: Sendable {
     let channel: Channel
 
-    /// Values made of the channel's events of some types.
+    /// Returns values made from the channel's events of some types.
     func events<Value: Sendable>(
         of types: [String], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -23,7 +23,7 @@ public struct MembershipStreams: Sendable {
 }
 
 extension Chat {
-    /// Values made of events of some types on some channels.
+    /// Returns values made from events of some types on some channels.
     func events<Value: Sendable>(
         of types: [String], on channels: [String], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -32,7 +32,7 @@ extension Chat {
             transform: { event in await transform(event).map { [$0] } ?? [] })
     }
 
-    /// Values made of what a device of the chat's user hears.
+    /// Returns values made from the events that a device of the chat's user receives.
     func deviceEvents<Value: Sendable>(
         of types: [String] = [], _ transform: @escaping @Sendable (Event) async -> Value?
     ) -> ChatStream<Value> {
@@ -44,16 +44,18 @@ extension Chat {
 }
 
 extension Channel {
-    /// Sends an event of the app's own to everybody who listens to the channel.
+    /// Sends an event of the app's own type to every listener of the channel.
     ///
     /// ```swift
-    /// try await channel.emitCustomEvent(payload: ["chatID": "42", "customer": "ana"], messageType: "customer-satisfaction")
+    /// try await channel.emitCustomEvent(
+    ///     payload: ["chatID": "42", "customer": "ana"], messageType: "customer-satisfaction")
     /// ```
     ///
     /// - Parameters:
-    ///   - messageType: the event's type; nil: `custom`.
-    ///   - storeInHistory: whether ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:)`` will have it.
-    /// - Throws: `.malformed` for a type that is built in, `.invalid` when the payload is not what the type's schema says.
+    ///   - messageType: the event's type; nil selects `custom`.
+    ///   - storeInHistory: true stores the event for
+    ///     ``Chat/getEventsHistory(channelId:startTimetoken:endTimetoken:count:)``.
+    /// - Throws: `.malformed` for a built-in type, `.invalid` when the payload does not match the type's schema.
     @discardableResult
     public func emitCustomEvent(
         payload: [String: any JSONCodable], messageType: String? = nil, storeInHistory: Bool = true
@@ -63,9 +65,9 @@ extension Channel {
         return try await chat.backend.post(posting)
     }
 
-    /// Calls back with each event of the app's own on this channel.
+    /// Calls back with each event of the app's own types on this channel.
     ///
-    /// - Parameter messageType: only events of this type; nil: all.
+    /// - Parameter messageType: the type of the events; nil selects all types.
     public func onCustomEvent(
         messageType: String? = nil, callback: @escaping @Sendable (CustomEvent) -> Void
     ) -> AutoCloseable {
@@ -74,23 +76,24 @@ extension Channel {
 }
 
 extension ChannelStreams {
-    /// Events of the app's own on the channel.
+    /// Events of the app's own types on the channel.
     public func customEvents(messageType: String? = nil) -> ChatStream<CustomEvent> {
         events(of: messageType.map { [$0] } ?? []) { event in event.isCustom ? CustomEvent(event) : nil }
     }
 }
 
 extension ChannelStreams {
-    /// The channel as it is after each change of its record.
+    /// The channel after each change of its record.
     public func updated() -> ChatStream<Channel> {
         let channel = channel
-        // Read again: the event says what changed, and the listener wants all of it. One that is gone has its own event.
+        // Read again: the event holds only the changes, and the listener wants the whole channel. A deletion has its
+        // own event.
         return events(of: ["channel.updated", "channel.frozen", "channel.unfrozen"]) { _ in
             try? await channel.chat.getChannel(channelId: channel.id)
         }
     }
 
-    /// That the channel's record was deleted.
+    /// Yields once when the channel's record is deleted.
     public func deleted() -> ChatStream<Void> { events(of: ["channel.deleted"]) { _ in () } }
 }
 
@@ -113,8 +116,8 @@ extension UserStreams {
         user.chat.events(of: types, on: [user.id], transform)
     }
 
-    /// Events that are meant for the user alone. The chat's own user hears them as a device, which is the only way for a
-    /// user's token. Those of another user are heard on the channel that is named like the user.
+    /// Returns events that concern the user only. The chat's own user receives them as a device, which is the only way
+    /// for a user's token. The events of another user arrive on the channel with that user's id as its name.
     private func personal<Value: Sendable>(
         of types: [String], _ transform: @escaping @Sendable (Event) -> Value?
     ) -> ChatStream<Value> {
@@ -123,13 +126,13 @@ extension UserStreams {
         return user.chat.deviceEvents(of: types) { $0.channel.name == id ? transform($0) : nil }
     }
 
-    /// The user as it is after each change of its record.
+    /// The user after each change of the record.
     public func updated() -> ChatStream<User> {
         let user = user
         return events(of: ["user.updated"]) { _ in try? await user.chat.getUser(userId: user.id) }
     }
 
-    /// That the user's record was deleted.
+    /// Yields when the user's record is deleted.
     public func deleted() -> ChatStream<Void> { events(of: ["user.deleted"]) { _ in () } }
 
     /// Invitations of the user.
@@ -142,7 +145,7 @@ extension UserStreams {
         personal(of: ["user.mentioned"]) { Mention($0, AnyJSON($0.data)) }
     }
 
-    /// Mutes and bans of the user, and their ends, in any channel.
+    /// Mutes and bans of the user in any channel, and their ends.
     public func restrictionChanged() -> ChatStream<Restriction> {
         let id = user.id
         let types = ["user.muted", "user.unmuted", "user.banned", "user.unbanned"]
@@ -178,7 +181,7 @@ extension User {
 }
 
 extension MembershipStreams {
-    /// The membership as it is after each change.
+    /// The membership after each change.
     public func updated() -> ChatStream<Membership> {
         let membership = membership
         return membership.chat.events(of: ["membership.updated", "member.joined"], on: [membership.channelId]) {
@@ -188,7 +191,7 @@ extension MembershipStreams {
         }
     }
 
-    /// That the membership ended.
+    /// Yields when the membership ends.
     public func deleted() -> ChatStream<Void> {
         let membership = membership
         return membership.chat.events(of: ["member.left", "member.declined"], on: [membership.channelId]) { event in
@@ -208,7 +211,7 @@ extension Membership {
 }
 
 extension Event {
-    /// Whose membership it is about.
+    /// The user of the membership that the event is about.
     fileprivate var member: String? {
         let data = AnyJSON(data)
         return data["membership"]?.text("user") ?? data["user"]?.text("id")

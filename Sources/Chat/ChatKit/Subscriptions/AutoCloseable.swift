@@ -1,12 +1,12 @@
 public import ChatModel
 import Locking
 
-/// Something that goes on until it is closed or released: a listener.
+/// A listener that runs until it is closed or released.
 ///
-/// It connects when it is made. Its closure is called for one event at a time, in their order.
+/// It connects when it is created. Its closure is called for one event at a time, in order.
 public final class AutoCloseable: Sendable {
     private struct State {
-        /// Nil for what needs no connection.
+        /// The connection; nil for a listener that needs none.
         var listener: Listener?
         var isOver = false
     }
@@ -14,7 +14,7 @@ public final class AutoCloseable: Sendable {
     private let state: Lock<State>
     private let task: Task<Void, Never>
 
-    /// - Parameter work: runs until it is cancelled.
+    /// - Parameter work: the work, which runs until it is cancelled.
     init(_ listener: Listener?, _ work: @escaping @Sendable () async -> Void) {
         let state = Lock(State(listener: listener))
         self.state = state
@@ -26,13 +26,13 @@ public final class AutoCloseable: Sendable {
 
     deinit { task.cancel() }
 
-    /// Whether its closure is called no more.
+    /// True when the closure is no longer called.
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// Stops it. The closure may be running at this moment; it is not called again. Idempotent.
+    /// Stops the listener. A running call of the closure may still complete; no further call follows. Idempotent.
     public func close() {
         task.cancel()
-        // Let go of, so that its connection ends.
+        // Released so that its connection ends.
         let listener = state.withLock { state in
             defer { state = State(listener: nil, isOver: true) }
             return state.listener
@@ -40,11 +40,11 @@ public final class AutoCloseable: Sendable {
         listener?.close()
     }
 
-    /// Returns when it is connected: its closure is called for everything that happens from then on.
+    /// Waits for the connection. The closure is called for everything that happens after this returns.
     ///
-    /// - Parameter limit: how long to wait at most; the listener goes on connecting afterwards.
-    /// - Throws: why it cannot be connected; `.unavailable` when it is not in time; `.gone` when it is closed or the task
-    ///   cancelled.
+    /// - Parameter limit: the maximum wait. The listener continues to connect afterwards.
+    /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes; `.gone` when the
+    ///   listener is closed or the task is cancelled.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         let state = state.withLock { $0 }
         if let listener = state.listener { return try await listener.connected(within: limit) }

@@ -1,8 +1,9 @@
 public import ChatModel
 
-/// Values made of live events, one after the other. It connects when its iterator is made, and closes when that goes.
+/// A sequence of values made from live events. It connects when its iterator is made, and closes when the iterator is
+/// released.
 ///
-/// Ends when the chat is closed or following has failed for good, which `Chat.onConnectionStateChange` tells.
+/// It ends when the chat is closed or when following has failed for good, which `Chat.onConnectionStateChange` reports.
 public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = Never
     typealias Transform = @Sendable (Event) async -> [Element]
@@ -11,7 +12,7 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
     let selection: EventSelection
     let transform: Transform
 
-    /// Begins to connect.
+    /// Starts to connect.
     public func makeAsyncIterator() -> Iterator { Iterator(self, Listener(chat, selection)) }
 
     public struct Iterator: AsyncIteratorProtocol {
@@ -27,11 +28,12 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
             self.listener = listener
         }
 
-        /// Returns when it is connected: what happens from then on comes. Consumes nothing, and may be called again.
+        /// Waits for the connection. Everything that happens after this returns is delivered. Consumes no value; may be
+        /// called again.
         ///
-        /// - Parameter limit: how long to wait at most; the iterator goes on connecting afterwards.
-        /// - Throws: why it cannot be connected; `.unavailable` when it is not in time; `.gone` when the chat is closed or
-        ///   the task cancelled.
+        /// - Parameter limit: the maximum wait. The iterator continues to connect afterwards.
+        /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes; `.gone` when the
+        ///   chat is closed or the task is cancelled.
         public func open(within limit: Duration = .seconds(30)) async throws(ChatError) {
             try await listener.connected(within: limit)
         }
@@ -52,13 +54,13 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
 }
 
 extension ChatStream {
-    /// Calls a closure with each value until it is closed.
+    /// Calls a closure with each value until the returned listener is closed.
     func listen(_ callback: @escaping @Sendable (Element) async -> Void) -> AutoCloseable {
         let listener = Listener(chat, selection)
         return AutoCloseable(listener) {
             var values = Iterator(self, listener)
             while let value = await values.next() {
-                // Closed meanwhile: it must not hear of it any more.
+                // The listener was closed in the meantime and must not receive the value.
                 if Task.isCancelled { return }
                 await callback(value)
             }
@@ -67,6 +69,6 @@ extension ChatStream {
 }
 
 extension Event {
-    /// Presence is heard only by who asks for it.
+    /// True for presence events, which are delivered only on request.
     var isPresence: Bool { BuiltInTypes.presence.contains(type) }
 }

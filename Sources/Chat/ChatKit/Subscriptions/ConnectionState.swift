@@ -1,31 +1,31 @@
 public import ChatModel
 import Locking
 
-/// How the chat's listeners are connected to where their events come from.
+/// The state of the connection of the chat's listeners.
 ///
-/// The errors name the listener (`error.listener`), and the request where there is one (`error.request`).
+/// The errors name the listener (`error.listener`) and, where there is one, the request (`error.request`).
 public enum ConnectionState: Sendable {
-    /// Every listener is connected. With a gap, events of a listener are lost: what depends on all of them must be read
-    /// again.
+    /// Every listener is connected. When `hasGap` is true, a listener has lost events: data that depends on all of them
+    /// must be read again.
     case connected(hasGap: Bool)
-    /// The connection of a listener broke, and is made again.
+    /// The connection of a listener broke and is being made again.
     case reconnecting(ChatError)
-    /// A listener is over: the address, the credential or what it asked for is wrong. The others go on.
+    /// A listener has ended: its address, its credential or its selection is wrong. The other listeners continue.
     case failed(ChatError)
     /// The chat was closed.
     case closed
 }
 
-/// The states of all listeners, for those who want to know about the connection.
+/// The states of all listeners, for watchers of the connection.
 final class ConnectionStates: Sendable {
     private struct State {
         var last = 0
-        /// Listeners that are connected or were, and those of them whose connection is broken.
+        /// The listeners that are connected or were, and the subset whose connection is broken.
         var listeners: Set<Int> = []
         var broken: Set<Int> = []
-        /// Whether the last state that watchers got was `connected`.
+        /// True when the last state sent to watchers was `connected`.
         var isConnected = false
-        /// Whether a listener has lost events since then.
+        /// True when a listener has lost events since then.
         var hasGap = false
         var watchers: [Int: AsyncStream<ConnectionState>.Continuation] = [:]
 
@@ -34,7 +34,7 @@ final class ConnectionStates: Sendable {
             return last
         }
 
-        /// The news that all are connected, if it is one.
+        /// Returns the `connected` state when all listeners have just become connected, otherwise nil.
         mutating func allConnected() -> ConnectionState? {
             guard broken.isEmpty, !listeners.isEmpty, !isConnected || hasGap else { return nil }
             defer { (isConnected, hasGap) = (true, false) }
@@ -44,7 +44,7 @@ final class ConnectionStates: Sendable {
 
     private let state = Lock(State())
 
-    /// A listener's own state; it leaves when that is released.
+    /// Adds the state of a listener. It is removed when the returned object is released.
     func enter(_ selection: EventSelection) -> ListenerState {
         ListenerState(self, state.withLock { $0.number() }, selection)
     }
@@ -85,7 +85,7 @@ final class ConnectionStates: Sendable {
         }
     }
 
-    /// Yields under the lock, so that watchers get the states in their order.
+    /// Yields under the lock, so that watchers receive the states in order.
     private func change(_ body: (inout State) -> [ConnectionState]) {
         state.withLock { state in
             for news in body(&state) {
@@ -94,7 +94,7 @@ final class ConnectionStates: Sendable {
         }
     }
 
-    /// The states from now on; the newest ones for a reader that is slow.
+    /// Returns the states from now on. A slow reader receives the newest ones.
     func follow() -> AsyncStream<ConnectionState> {
         let (states, continuation) = AsyncStream.makeStream(
             of: ConnectionState.self, bufferingPolicy: .bufferingNewest(64))
@@ -115,7 +115,7 @@ final class ListenerState: Sendable {
     private let states: ConnectionStates
     private let number: Int
     private let selection: EventSelection
-    /// Why it is not connected.
+    /// The reason why the listener is not connected.
     private let obstacle = Lock<ChatError?>(nil)
 
     fileprivate init(_ states: ConnectionStates, _ number: Int, _ selection: EventSelection) {
@@ -139,7 +139,7 @@ final class ListenerState: Sendable {
 
     func failed(_ error: ChatError) { states.failed(number, error.of(selection)) }
 
-    /// That it is not connected in time, and why.
+    /// Returns the error for a listener that is not connected in time, with the reason.
     func late(_ limit: Duration) -> ChatError {
         obstacle.withLock { $0 }
             ?? ChatError(.unavailable, "not connected within \(limit)", slug: "not_connected").of(selection)

@@ -1,13 +1,13 @@
 import ChatModel
 import Locking
 
-/// The live events of one listener. It connects when it is made, and ends when it is released.
+/// The live events of one listener. It connects when it is created, and ends when it is released.
 final class Listener: Sendable {
-    /// Whether it is connected.
+    /// Succeeds when the listener is connected.
     private let connection = Pending<Void>()
     private let next: LiveEvents.Next
     private let state: ListenerState
-    /// Events that came before the connection was reported.
+    /// Events that arrived before the connection was reported.
     private let early = Lock<[Event]>([])
     private let connecting: Task<Void, Never>
 
@@ -38,18 +38,18 @@ final class Listener: Sendable {
 
     deinit { connecting.cancel() }
 
-    /// Returns when everything that happens from then on will come.
+    /// Waits for the connection. Everything that happens after this returns is delivered.
     ///
-    /// - Throws: why it cannot be connected; `.unavailable` when it is not within the limit, which does not end it; `.gone`
-    ///   when the chat is closed or the task cancelled.
+    /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes, which does not end the
+    ///   listener; `.gone` when the chat is closed or the task is cancelled.
     func connected(within limit: Duration) async throws(ChatError) {
         try await connection.value(within: limit) { [state] in state.late(limit) }
     }
 
-    /// Ends the waits for the connection.
+    /// Ends all waits for the connection.
     func close() { connection.decide(.failure(.closed)) }
 
-    /// The next events; nil when following is over.
+    /// Returns the next events, or nil when following has ended.
     func events() async -> [Event]? {
         do throws(ChatError) {
             try await connection.value(within: nil)
@@ -81,11 +81,11 @@ extension ChatError {
 
     private static let listenerName = "listener"
 
-    /// What the listener follows whose connection this error is about: its channels, groups, types and filter; nil for an
-    /// error of no listener.
+    /// The selection of the listener whose connection this error is about: its channels, groups, types and filter. Nil
+    /// for an error that belongs to no listener.
     public var listener: String? { text(Self.listenerName) }
 
-    /// The same error with the listener that it is about, in its message as well.
+    /// Returns the error with the listener's selection added, also to its message.
     func of(_ selection: EventSelection) -> ChatError {
         guard listener == nil else { return self }
         var error = self
@@ -96,7 +96,7 @@ extension ChatError {
 }
 
 extension EventSelection: CustomStringConvertible {
-    /// The selection in words, for errors: `channels a, b.*; types message.created`.
+    /// The selection as text for errors: `channels a, b.*; types message.created`.
     public var description: String {
         var parts: [String] = []
         func add(_ what: String, _ names: [String]) {

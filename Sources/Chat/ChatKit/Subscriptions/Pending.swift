@@ -1,7 +1,7 @@
 package import ChatModel
 import Locking
 
-/// A result that is decided once, for those who wait for it.
+/// A result that is set once and that several tasks can wait for.
 package final class Pending<Value: Sendable>: Sendable {
     package typealias Outcome = Result<Value, ChatError>
 
@@ -22,7 +22,7 @@ package final class Pending<Value: Sendable>: Sendable {
 
     package var isDecided: Bool { state.withLock { $0.outcome != nil } }
 
-    /// Decides the result; the first decision holds.
+    /// Sets the result. Only the first call has an effect.
     package func decide(_ outcome: Outcome) {
         let waiters = state.withLock { state in
             guard state.outcome == nil else { return [Waiter]() }
@@ -36,9 +36,9 @@ package final class Pending<Value: Sendable>: Sendable {
     /// Waits for the result.
     ///
     /// - Parameters:
-    ///   - limit: how long at most; nil: as long as it takes.
-    ///   - late: what is thrown when that time is over.
-    /// - Throws: the failure that was decided, `late`, or `.gone` when the task is cancelled.
+    ///   - limit: the maximum wait; nil waits without a limit.
+    ///   - late: returns the error to throw when the limit passes.
+    /// - Throws: the failure that was set, `late`, or `.gone` when the task is cancelled.
     package func value(
         within limit: Duration?, late: @escaping @Sendable () -> ChatError = { .cancelled }
     ) async throws(ChatError) -> Value {
@@ -50,7 +50,7 @@ package final class Pending<Value: Sendable>: Sendable {
             await withCheckedContinuation { continuation in
                 let known: Outcome? = state.withLock { state in
                     if let outcome = state.outcome { return outcome }
-                    // Cancelled before it was among the waiters, so the handler has not resumed it.
+                    // The task was cancelled before it was among the waiters, so the handler has not resumed it.
                     if Task.isCancelled { return .failure(.cancelled) }
                     let alarm = limit.map { limit in
                         Task { [weak self] in
@@ -81,7 +81,7 @@ package final class Pending<Value: Sendable>: Sendable {
 }
 
 extension ChatError {
-    /// The task that waited was cancelled.
+    /// The error of a waiting task that was cancelled.
     package static var cancelled: ChatError {
         ChatError(.gone, "the task that waited was cancelled", slug: "cancelled")
     }

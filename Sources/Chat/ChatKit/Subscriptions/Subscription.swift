@@ -1,19 +1,19 @@
 public import ChatModel
 import Locking
 
-/// Events of channels, patterns of channels and channel groups.
+/// Events of channels, channel patterns and channel groups.
 ///
-/// Either a sequence:
+/// A subscription is a sequence:
 /// ```swift
 /// for await event in chat.subscription(channels: ["orders.*"]) { print(event.type) }
 /// ```
-/// or closures, called in the order of the events once it is subscribed:
+/// It can also call closures, in the order of the events, once it is subscribed:
 /// ```swift
 /// let subscription = chat.subscription(channels: ["room.1"])
 /// subscription.onMessage = { print($0.data) }
 /// subscription.subscribe()
 /// ```
-/// Both may be used at once. Releasing it unsubscribes.
+/// Both may be used at once. Releasing the subscription unsubscribes it.
 public final class Subscription: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = Never
@@ -39,7 +39,7 @@ public final class Subscription: AsyncSequence, Sendable {
         self.selection = selection
     }
 
-    /// Connects, and reads events from now on, or from behind the position the subscription begins with.
+    /// Connects and returns the events from now on, or from behind the position of the subscription.
     public func makeAsyncIterator() -> ChatStream<Event>.Iterator { events(since: selection.since).makeAsyncIterator() }
 
     private func events(since position: Timetoken?) -> ChatStream<Event> {
@@ -48,9 +48,9 @@ public final class Subscription: AsyncSequence, Sendable {
         return ChatStream(chat: chat, selection: selection, transform: { [$0] })
     }
 
-    /// Begins to call the closures; does nothing when it has begun already.
+    /// Starts to call the closures. Does nothing when it has started already.
     ///
-    /// - Parameter timetoken: begin behind this position; nil: with what happens from now on.
+    /// - Parameter timetoken: the position behind which to start; nil starts with new events.
     public func subscribe(with timetoken: Timetoken? = nil) {
         let events = events(since: timetoken ?? selection.since)
         let isNew = listener.withLock { listener in
@@ -61,7 +61,7 @@ public final class Subscription: AsyncSequence, Sendable {
         if isNew { chat.subscriptions.add(self) }
     }
 
-    /// Calls the closures no more. Iterators go on.
+    /// Stops calling the closures. Iterators continue.
     public func unsubscribe() {
         let ended = listener.withLock { listener in
             defer { listener = nil }
@@ -71,17 +71,17 @@ public final class Subscription: AsyncSequence, Sendable {
         chat.subscriptions.remove(self)
     }
 
-    /// Returns when it is connected: the closures are called for everything that happens from then on. Returns at once
-    /// without `subscribe`.
+    /// Waits for the connection. The closures are called for everything that happens after this returns. Returns at
+    /// once when `subscribe` was not called.
     ///
-    /// - Parameter limit: how long to wait at most; the subscription goes on connecting afterwards.
-    /// - Throws: why it cannot be connected; `.unavailable` when it is not in time; `.gone` when it is ended or the task
-    ///   cancelled.
+    /// - Parameter limit: the maximum wait. The subscription continues to connect afterwards.
+    /// - Throws: the error that prevents the connection; `.unavailable` when the limit passes; `.gone` when the
+    ///   subscription has ended or the task is cancelled.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         try await listener.withLock { $0 }?.ready(within: limit)
     }
 
-    /// The same channels, neither subscribed nor with closures.
+    /// Returns a subscription of the same channels, not subscribed and without closures.
     public func clone() -> Subscription { Subscription(chat, selection) }
 
     private func hand(out event: Event) {
@@ -94,7 +94,7 @@ public final class Subscription: AsyncSequence, Sendable {
 }
 
 extension Subscription.Callbacks {
-    /// Who is told of events of a kind beside those who want all.
+    /// The closure for events of a kind. It is called in addition to `onEvent`.
     fileprivate subscript(kind: EventKind, type: String) -> Subscription.Callback? {
         switch kind {
         case .message: message
@@ -108,7 +108,7 @@ extension Subscription.Callbacks {
 }
 
 extension Subscription {
-    /// Called with every event; the others below in addition.
+    /// Called with every event. The closures below are called in addition.
     public var onEvent: Callback? {
         get { callbacks.withLock { $0.event } }
         set { callbacks.withLock { $0.event = newValue } }
@@ -121,22 +121,22 @@ extension Subscription {
         get { callbacks.withLock { $0.signal } }
         set { callbacks.withLock { $0.signal = newValue } }
     }
-    /// Who comes and goes; only when the subscription was made with presence.
+    /// Called when a user comes or goes; only when the subscription includes presence.
     public var onPresence: Callback? {
         get { callbacks.withLock { $0.presence } }
         set { callbacks.withLock { $0.presence = newValue } }
     }
-    /// Reactions, edits, deletions, replies and actions of the app's own.
+    /// Called with reactions, edits, deletions, replies and actions of the app's own.
     public var onMessageAction: Callback? {
         get { callbacks.withLock { $0.messageAction } }
         set { callbacks.withLock { $0.messageAction = newValue } }
     }
-    /// Records of users, channels and memberships.
+    /// Called with changes of users, channels and memberships.
     public var onAppContext: Callback? {
         get { callbacks.withLock { $0.appContext } }
         set { callbacks.withLock { $0.appContext = newValue } }
     }
-    /// Messages that announce a file.
+    /// Called with messages that announce a file.
     public var onFileEvent: Callback? {
         get { callbacks.withLock { $0.file } }
         set { callbacks.withLock { $0.file = newValue } }
@@ -144,12 +144,13 @@ extension Subscription {
 }
 
 extension Chat {
-    /// Events of channels (names and patterns such as `a.*`) and channel groups; of everything when both are empty.
+    /// Returns a subscription of channels (names and patterns such as `a.*`) and channel groups. When both are empty,
+    /// it covers everything.
     ///
     /// - Parameters:
-    ///   - presence: whether those who come and go are told too.
-    ///   - filter: an expression in the language of filters: `data.amount > 100`.
-    ///   - since: begin behind this position instead of now.
+    ///   - presence: true includes presence events.
+    ///   - filter: an expression in the filter language: `data.amount > 100`.
+    ///   - since: the position behind which to start; nil starts with new events.
     public func subscription(
         channels: [String] = [], groups: [String] = [], presence: Bool = false, filter: String? = nil,
         since: Timetoken? = nil
@@ -162,13 +163,13 @@ extension Chat {
         return Subscription(self, selection)
     }
 
-    /// Ends every subscription of this chat that was begun.
+    /// Unsubscribes every subscription of this chat.
     public func unsubscribeAll() {
         for subscription in subscriptions.all { subscription.unsubscribe() }
     }
 }
 
-/// The subscriptions that have begun. It does not keep them: who lets go of one ends it.
+/// The active subscriptions. It does not retain them: releasing a subscription ends it.
 final class ActiveSubscriptions: Sendable {
     private struct Reference: Sendable { weak let subscription: Subscription? }
 
@@ -186,7 +187,7 @@ final class ActiveSubscriptions: Sendable {
     var all: [Subscription] { begun.withLock { $0.values.compactMap(\.subscription) } }
 }
 
-/// Several subscriptions, begun and ended together.
+/// Several subscriptions that start and end together.
 public final class SubscriptionSet: Sendable {
     private let members: Lock<[Subscription]>
 
@@ -194,14 +195,14 @@ public final class SubscriptionSet: Sendable {
 
     public var subscriptions: [Subscription] { members.withLock { $0 } }
 
-    /// Adds one; it is not begun by that.
+    /// Adds a subscription without subscribing it.
     public func add(_ subscription: Subscription) {
         members.withLock { members in
             if !members.contains(where: { $0 === subscription }) { members.append(subscription) }
         }
     }
 
-    /// Takes one out and ends it.
+    /// Removes a subscription and unsubscribes it.
     public func remove(_ subscription: Subscription) {
         members.withLock { members in members.removeAll { $0 === subscription } }
         subscription.unsubscribe()
@@ -215,12 +216,12 @@ public final class SubscriptionSet: Sendable {
         for subscription in subscriptions { subscription.unsubscribe() }
     }
 
-    /// Returns when each of them is ready; see ``Subscription/ready(within:)``.
+    /// Waits until every subscription is ready; see ``Subscription/ready(within:)``.
     public func ready(within limit: Duration = .seconds(30)) async throws(ChatError) {
         let end = ContinuousClock.now + limit
         for subscription in subscriptions { try await subscription.ready(within: max(.zero, end - .now)) }
     }
 
-    /// The same subscriptions again, neither begun nor with closures.
+    /// Returns a set of the same subscriptions, not subscribed and without closures.
     public func clone() -> SubscriptionSet { SubscriptionSet(subscriptions.map { $0.clone() }) }
 }

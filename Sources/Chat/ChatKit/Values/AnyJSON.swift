@@ -1,6 +1,6 @@
 public import JSON
 
-/// A JSON value of any kind, as a value of Swift.
+/// A JSON value of any kind, as a Swift value.
 ///
 /// ```swift
 /// let order: AnyJSON = ["amount": 4200, "items": ["tea", "cups"], "paid": true]
@@ -8,7 +8,7 @@ public import JSON
 public enum AnyJSON: Sendable, Hashable {
     case null
     case boolean(Bool)
-    /// A number written without fraction and exponent, within 64 bits.
+    /// A number without fraction and exponent, within 64 bits.
     case integer(Int64)
     case double(Double)
     case string(String)
@@ -31,7 +31,7 @@ extension AnyJSON {
         }
     }
 
-    /// What a text holds that was checked before; null when it cannot be read after all.
+    /// Reads a JSON text that was validated before. The value is null when the text cannot be read.
     public init(_ text: JSONText) {
         guard let root = try? JSONDocument(text).root else {
             self = .null
@@ -40,11 +40,11 @@ extension AnyJSON {
         self.init(root)
     }
 
-    /// An object of values that are told apart no further.
+    /// Creates an object from members of any JSON type.
     public init(_ members: [String: any JSONCodable]) { self = members.object }
 
-    /// The value printed; members in the order of their names, so that equal values print equal texts. Numbers that JSON
-    /// does not know (NaN, infinities) are null.
+    /// The value as JSON text. Members are sorted by name, so that equal values print equal texts. Numbers that JSON
+    /// cannot represent (NaN, infinities) become null.
     public var text: JSONText { JSONText { print(to: &$0) } }
 
     func print(to writer: inout JSONWriter) {
@@ -69,15 +69,15 @@ extension AnyJSON {
         }
     }
 
-    /// The member of an object; nil when there is none.
+    /// The member of an object, or nil when there is none.
     public subscript(name: String) -> AnyJSON? {
         if case .object(let members) = self { members[name] } else { nil }
     }
 
-    /// The text of a string; nil for anything else.
+    /// The text of a string, or nil for any other value.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    /// The members of an object; none of anything else.
+    /// The members of an object; empty for any other value.
     public var members: [String: AnyJSON] { if case .object(let members) = self { members } else { [:] } }
 }
 
@@ -95,13 +95,13 @@ extension AnyJSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Express
     }
 }
 
-/// What can be said in JSON: texts, numbers, truth values, lists and objects of them, and ``AnyJSON``.
+/// A value that has a JSON form: texts, numbers, Booleans, lists and objects of them, and ``AnyJSON``.
 public protocol JSONCodable: Sendable {
     var json: AnyJSON { get }
 }
 
 extension JSONCodable {
-    /// The plain value of Swift: `String`, `Int64`, `Double`, `Bool`, `[any Sendable]`, `[String: any Sendable]`; nil for
+    /// The plain Swift value: `String`, `Int64`, `Double`, `Bool`, `[any Sendable]`, `[String: any Sendable]`; nil for
     /// null.
     public var rawValue: (any Sendable)? { json.plain }
 }
@@ -141,6 +141,6 @@ extension Optional: JSONCodable where Wrapped: JSONCodable {
 }
 
 extension [String: any JSONCodable] {
-    /// The same as one value; by a name of its own, since existentials do not conform to their protocol.
+    /// The dictionary as one value. It has a name of its own because existentials do not conform to their protocol.
     var object: AnyJSON { .object(mapValues(\.json)) }
 }
