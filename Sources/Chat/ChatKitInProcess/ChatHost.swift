@@ -2,16 +2,17 @@ import ChatCore
 import ChatModel
 import Locking
 
-/// A chat service on an engine, run for the chats of one program.
+/// A chat service on an engine, for the chats of one program.
 final class ChatHost: Sendable {
     let service: ChatService
     private let engine: any Engine
     private let running: Task<Void, Never>
     private let readers = Lock<[ObjectIdentifier: Outbox]>([:])
 
-    /// Runs the service; returns when it can be followed. The engine is the host's from now on, also when this fails.
+    /// Starts the service and returns when its events can be followed. The host owns the engine from now on, also when
+    /// this fails.
     ///
-    /// - Parameter app: made when it is not there.
+    /// - Parameter app: the app of the chat; created when it does not exist.
     init(_ engine: any Engine, app: AppID, limits: Limits, clock: WallClock) async throws(ChatError) {
         self.engine = engine
         guard let thread = ThreadExecutor(name: "chat-hub") else {
@@ -22,7 +23,7 @@ final class ChatHost: Sendable {
         self.service = service
         let (started, signal) = AsyncStream.makeStream(of: Bool.self)
         running = Task {
-            // Why it ended is told by the verbs, which fail from then on.
+            // The error of a service that ended reaches the caller through the operations, which fail from then on.
             try? await service.run { signal.yield(true) }
             signal.finish()
         }
@@ -38,7 +39,7 @@ final class ChatHost: Sendable {
         }
     }
 
-    /// A reader that `close` ends.
+    /// Adds a reader that `close` ends.
     func add(_ outbox: Outbox) { readers.withLock { $0[ObjectIdentifier(outbox)] = outbox } }
 
     func remove(_ outbox: Outbox) { readers.withLock { $0[ObjectIdentifier(outbox)] = nil } }

@@ -53,7 +53,7 @@ extension EngineBackend {
 }
 
 extension Occupancy {
-    /// Its cursor is the name it ends with.
+    /// Returns the occupants as a page. The cursor is the last name on the page.
     fileprivate func page<Item: Sendable>(_ transform: (Occupant) -> Item) -> Page<Item> {
         Page(
             items: occupants.map(transform), hasMore: hasMore, cursor: hasMore ? occupants.last?.user : nil,

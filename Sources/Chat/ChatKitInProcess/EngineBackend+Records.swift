@@ -60,7 +60,7 @@ extension EngineBackend {
 
 extension EngineBackend {
     public func join(_ channel: String, _ fields: MembershipFields) async throws(ChatError) -> MembershipRecord {
-        // As PUT on the membership: what is left out is cleared.
+        // Like PUT on the membership: omitted fields are cleared.
         var edit = MembershipEdit(fields)
         if case .keep = edit.type { edit.type = .clear }
         if case .keep = edit.status { edit.status = .clear }
@@ -117,7 +117,7 @@ extension EngineBackend {
     }
 }
 
-// MARK: - What is asked for
+// MARK: - Queries
 
 extension ChatCore.RecordList {
     fileprivate init(_ list: ChatKit.RecordList) {
@@ -169,6 +169,6 @@ extension RecordChange.Precondition {
 }
 
 extension FieldEdit {
-    /// What is nil stays as it is.
+    /// Returns an edit that sets a value. A nil value keeps the field as it is.
     static func given(_ value: Value?) -> FieldEdit { value.map { .set($0) } ?? .keep }
 }

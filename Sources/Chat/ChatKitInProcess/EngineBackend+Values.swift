@@ -54,7 +54,7 @@ extension CounterChange {
 }
 
 extension Dictionary where Key == ExactText {
-    /// By keys of the language, where texts that read alike are one.
+    /// The values by `String` keys. Keys that compare equal as Swift strings become one.
     fileprivate var plain: [String: Value] { .init(map { ($0.key.text, $0.value) }, uniquingKeysWith: { $1 }) }
 }
 

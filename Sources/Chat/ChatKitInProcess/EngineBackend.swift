@@ -2,16 +2,16 @@ import ChatCore
 public import ChatKit
 public import ChatModel
 
-/// A chat in this process, on an engine of its own: no gateway, no network.
+/// A chat backend in this process, on an engine of its own: no gateway, no network.
 public struct EngineBackend: ChatBackend {
     public let user: String
     let host: ChatHost
     let app: AppID
     let device = Device.fresh()
 
-    /// Runs the chat on an engine, which belongs to it from now on: ``close()`` closes it.
+    /// Starts a chat on an engine. The backend owns the engine from now on: ``close()`` closes it.
     ///
-    /// - Parameter app: the app whose chat it is; made when it is not there.
+    /// - Parameter app: the app of the chat; created when it does not exist.
     public init(
         _ engine: any Engine, app: String, user: String, limits: Limits = Limits(), clock: WallClock = .system
     ) async throws(ChatError) {
@@ -31,21 +31,21 @@ public struct EngineBackend: ChatBackend {
 
     public func close() async { await host.close() }
 
-    /// Whoever embeds the chat may do everything in it; the user is named in each verb.
+    /// The access of the program that embeds the chat: it may do everything. Each operation names its user.
     var access: ChatAccess {
         host.service.chat(for: Caller(app: app, credential: "chatkit", scopes: [.admin]), device: device)
     }
 }
 
 extension Chat {
-    /// A chat in this process, on an engine that belongs to it from now on: ``close()`` closes it.
+    /// Creates a chat in this process on an engine. The chat owns the engine from now on: ``close()`` closes it.
     ///
     /// ```swift
     /// let chat = try await Chat(engine: SQLiteEngine(path: "chat.db"), app: "default", user: "ana")
     /// ```
     ///
-    /// - Parameter app: the app whose chat it is; made when it is not there.
-    /// - Throws: `.malformed` for a user that cannot be a name; what the engine throws when it cannot be read.
+    /// - Parameter app: the app of the chat; created when it does not exist.
+    /// - Throws: `.malformed` for an invalid user id; the engine's error when the database cannot be read.
     public convenience init(
         engine: any Engine, app: String = "default", user: String, limits: Limits = Limits()
     ) async throws(ChatError) {
@@ -114,7 +114,7 @@ extension EngineBackend {
     }
 }
 
-/// The reader of an iterator, made when the first news is asked for: only then can what is wrong be thrown.
+/// The reader of an iterator. It is created at the first `next`, because only then can an error be thrown.
 private actor Opening {
     private let backend: EngineBackend
     private let selection: EventSelection

@@ -2,30 +2,30 @@ import ChatCore
 import ChatKit
 import ChatModel
 
-/// Reads a selection from the hub, and from the store what was before or what it was too slow for.
+/// Reads a selection from the hub. Earlier events, and those that overflowed the outbox, are read from the store.
 actor HubReader {
-    /// Events that may wait; a reader further behind goes on from the store.
+    /// The capacity of the outbox in events. A reader that is further behind continues from the store.
     private static let waiting = 1000
-    /// Between two tries to read a store that cannot be read.
+    /// The pause between two attempts to read a store that cannot be read.
     private static let pause: Duration = .seconds(1)
 
     private struct Live: Sendable {
         let outbox: Outbox
         let selection: Selection
-        /// How often the groups had changed when it was made.
+        /// The value of the group change counter when the subscription was made.
         let changes: Int
     }
 
     private let host: ChatHost
     private let wanted: HubSelection
     private var chat: ChatAccess { wanted.chat }
-    /// Everything up to here has been handed out; nil: begin with what comes.
+    /// The position up to which everything was delivered; nil starts with new events.
     private var position: Timetoken?
     private var live: Live?
     private var stored: CatchUp?
     private var isDeviceThere = false
     private var isInterrupted = false
-    /// How often the channel groups it follows have changed, and what tells of that.
+    /// The number of changes of the followed channel groups, and the observer that counts them.
     private var changes = 0
     private var groupObserver: Task<Void, Never>?
 
@@ -44,11 +44,12 @@ actor HubReader {
         }
     }
 
-    /// What the store cannot give now is asked for again a little later, from the same place.
+    /// Returns the next update. When the store cannot be read now, the read is repeated after a pause, from the same
+    /// position.
     func next() async throws(ChatError) -> LiveUpdate? {
         if isInterrupted {
             isInterrupted = false
-            try? await Task.sleep(for: Self.pause)  // cancelled: `join` finds out
+            try? await Task.sleep(for: Self.pause)  // cancelled: `join` notices it
         }
         do throws(ChatError) {
             return try await news()
@@ -71,7 +72,8 @@ actor HubReader {
         }
     }
 
-    /// Everything above the hub's position comes to the outbox; the rest is read from the store.
+    /// Attaches the outbox to the hub. Everything above the hub's position arrives there; the rest is read from the
+    /// store.
     private func join() async throws(ChatError) -> LiveUpdate {
         let hub = chat.service.hub
         guard await hub.isRunning else { throw .notListening }
@@ -88,7 +90,7 @@ actor HubReader {
             await wanted.deviceCame()
         }
         guard let asked = position else {
-            // What is done already is not what happens from now on, although the hub may have yet to hand it out.
+            // An event that is committed already is not a new event, although the hub may still have to deliver it.
             let now = max(joined, try await chat.watermark())
             position = now
             return .connected(at: now, hasGap: false)
@@ -111,7 +113,8 @@ actor HubReader {
         return nil
     }
 
-    /// What came twice, by the store and by the hub, lies at or below the position.
+    /// Returns the next events of the outbox. Events that the store delivered already lie at or below the position and
+    /// are skipped.
     private func fromHub(_ outbox: Outbox) async -> LiveUpdate? {
         while let batch = await outbox.batch() {
             let known = position ?? .zero
@@ -145,7 +148,8 @@ extension HubReader {
         }
     }
 
-    /// What is waiting is still read; then it goes on with what the groups hold, from where it stands.
+    /// Marks the groups as changed. The waiting events are still read; then the reader continues from its position with
+    /// the groups' new channels.
     private func groupsChanged() {
         changes += 1
         live?.outbox.close()
@@ -153,7 +157,8 @@ extension HubReader {
 }
 
 extension Hub {
-    /// Attaches a sink; in one turn with it, from where on it gets everything and what may be heard of what was before.
+    /// Attaches a sink. In the same turn, returns the position from which it receives everything and the audience
+    /// snapshot for earlier events.
     fileprivate func join(
         _ sink: Outbox, _ selection: Selection
     ) -> (position: Timetoken, audienceSnapshot: AudienceSnapshot?) {

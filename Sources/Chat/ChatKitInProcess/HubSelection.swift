@@ -2,17 +2,17 @@ import ChatCore
 import ChatKit
 import ChatModel
 
-/// What a reader follows, as the engine's chat understands it.
+/// The selection of a reader, in the types of the engine's chat service.
 struct HubSelection: Sendable {
     let chat: ChatAccess
-    /// Whose device follows, and its id; nil when it is no device.
+    /// The user and id of the device that follows; nil when the reader is no device.
     let device: (user: UserID, id: String)?
     private let asked: EventSelection
     private let filter: Filter?
-    /// By what the device's user is there.
+    /// The holder id by which the device's user is present.
     private let holder = HolderID(Device.fresh())
 
-    /// - Throws: `.malformed` for a filter that is none.
+    /// - Throws: `.malformed` for an invalid filter.
     init(_ asked: EventSelection, _ chat: ChatAccess, user: String, device: String) throws(ChatError) {
         self.asked = asked
         self.chat = chat
@@ -22,14 +22,14 @@ struct HubSelection: Sendable {
 
     var since: Timetoken? { asked.since }
 
-    /// The channel groups it follows.
+    /// The channel groups of the selection.
     var groups: Set<RecordKey> { Set(asked.groups.map { GroupRecord.key($0, in: chat.app) }) }
 
-    /// What it comes to now: its groups have the channels they have.
+    /// Returns the current selection, with the current channels of its groups.
     func selection() async throws(ChatError) -> Selection {
         var selection = try chat.selection(channels: asked.channels, types: asked.types, filter: filter)
         if !asked.groups.isEmpty {
-            // No channels beside the groups means none, and not all.
+            // Groups without channels select no channel, not all channels.
             var channels = asked.channels.isEmpty ? ChannelSet(app: chat.app) : selection.channels
             channels.names.formUnion(try await chat.groupChannels(asked.groups).map { ExactText($0) })
             selection = Selection(
@@ -39,7 +39,7 @@ struct HubSelection: Sendable {
         return try await chat.selection(selection, heardBy: device.user.name, on: device.id)
     }
 
-    /// The device listens: its user stays inside open channels, and is told of what is unread.
+    /// Registers the device as listening: its user stays in open channels and receives unread counts.
     func deviceCame() async {
         guard let device else { return }
         chat.service.presence.opened(holder, of: device.user)

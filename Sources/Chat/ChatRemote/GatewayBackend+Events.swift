@@ -80,7 +80,7 @@ extension OutgoingMessage.Form {
 }
 
 extension Event {
-    /// Reads an envelope; nil for something else. The app is the key's, and unknown here.
+    /// Reads an event envelope. Returns nil for other JSON. The app is that of the key, and is unknown here.
     convenience init?(envelope text: JSONText) {
         guard let root = try? JSONDocument(text).root, let type = root["type"]?.string,
             let timetoken = root["timetoken"]?.string.flatMap({ Timetoken(text: $0) }),

@@ -103,7 +103,7 @@ extension GatewayBackend {
 
     public func report(_ timetoken: Timetoken, in channel: String, reason: String) async throws(ChatError) {
         var call = Call("POST", path(timetoken, channel, "report"), body: body("reason", reason))
-        // The same user's report of the same message counts once.
+        // Repeated reports of one message by the same user count once.
         call.isHarmless = true
         _ = try await send(call)
     }
@@ -116,7 +116,7 @@ extension GatewayBackend {
         RequestPath(["channels", channel, "messages", timetoken.description] + more)
     }
 
-    /// One member, and who acts.
+    /// Returns a body with one member and the acting user.
     private func body(_ name: StaticString, _ value: String) -> JSONText { body { $0.member(name, value) } }
 
     private func state(_ answer: GatewayResponse) throws(ChatError) -> MessageState {
@@ -133,7 +133,7 @@ extension GatewayBackend {
 }
 
 extension JSONText {
-    /// An object of one text.
+    /// Returns an object with one text member.
     static func object(_ name: StaticString, _ value: String) -> JSONText {
         JSONText { writer in
             writer.beginObject()

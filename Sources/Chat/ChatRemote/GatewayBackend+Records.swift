@@ -85,7 +85,7 @@ extension GatewayBackend {
         try await end(RequestPath("channels", channel, "members", user).adding("by", user))
     }
 
-    /// Ends a membership; nothing happens where there is none.
+    /// Ends a membership. Does nothing when it does not exist.
     private func end(_ membership: RequestPath) async throws(ChatError) {
         do throws(ChatError) {
             _ = try await send(Call("DELETE", membership))
@@ -102,7 +102,7 @@ extension GatewayBackend {
             writer.endObject()
         }
         var call = Call("POST", RequestPath("channels", channel, "invites"), body: body)
-        // Who is invited already is left alone, so a repeat does nothing.
+        // A user who is invited already is left alone, so that a repeat does nothing.
         call.isHarmless = true
         let answer = try await send(call)
         var memberships: [MembershipRecord] = []
@@ -157,14 +157,15 @@ extension GatewayBackend {
 // MARK: - Changes
 
 extension GatewayBackend {
-    /// Members that are replaced as a whole, where the gateway's `PATCH` merges.
+    /// Members that a change replaces as a whole, where the gateway's `PATCH` merges.
     private static let replaced: Set = ["custom", "data"]
     private static let changesMost = 5
 
-    /// Changes a record. Where the change has ``replaced`` members, the record is read first, so that the patch removes what they do
-    /// not have; made anew on the next version when somebody else was faster.
+    /// Changes a record. When the change has ``replaced`` members, the record is read first, so that the patch can
+    /// remove the fields that the new value does not have. The change is repeated on the new version when another
+    /// client changed the record first.
     ///
-    /// - Parameter eTag: the version that must be there.
+    /// - Parameter eTag: the version that the record must have.
     private func change(
         _ path: RequestPath, _ body: JSONText, _ eTag: String?
     ) async throws(ChatError) -> ResponseObject {
@@ -193,10 +194,10 @@ extension GatewayBackend {
     }
 }
 
-// MARK: - Answers
+// MARK: - Responses
 
 extension GatewayBackend {
-    /// The object of an answer; nil for 404.
+    /// Returns the object of a response, or nil for 404.
     func found(_ call: Call) async throws(ChatError) -> ResponseObject? {
         do throws(ChatError) {
             return try await send(call).object
@@ -206,7 +207,7 @@ extension GatewayBackend {
         }
     }
 
-    /// Deletes what the path names; nothing happens where there is none.
+    /// Deletes the resource at the path. Does nothing when it does not exist.
     func remove(_ path: RequestPath) async throws(ChatError) {
         do throws(ChatError) {
             _ = try await send(Call("DELETE", path))
@@ -257,7 +258,7 @@ extension GatewayBackend {
             writer.endObject()
         }
         var call = Call("POST", RequestPath("channel-groups", id, "channels"), body: body)
-        // What is in it stays in it once.
+        // Adding a channel that the group already holds changes nothing.
         call.isHarmless = true
         _ = try await send(call)
     }

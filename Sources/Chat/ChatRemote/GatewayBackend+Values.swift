@@ -21,7 +21,7 @@ extension GatewayBackend {
             writer.member("upsert", adding)
         }
         var call = Call("PATCH", RequestPath("channels", channel, "metadata"), body: body)
-        // Texts that are what they should be already change nothing.
+        // Setting the same texts again changes nothing.
         call.isHarmless = true
         return try await send(call).texts("metadata")
     }

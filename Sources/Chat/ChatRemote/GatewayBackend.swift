@@ -2,25 +2,30 @@ public import ChatKit
 public import ChatModel
 import JSON
 
-/// A chat on a gateway, over its native API.
+/// A chat backend on a gateway, over its native API.
 public struct GatewayBackend: ChatBackend {
     public let user: String
     let gateway: GatewayConnection
     let streams: StreamPool
     let device = Device.fresh()
 
+    /// Creates a backend with a key.
+    ///
     /// - Parameters:
-    ///   - url: `http://host:port` or `https://host`, with a path when the gateway stands under one.
+    ///   - url: `http://host:port` or `https://host`, with a path when the gateway is served under one.
     ///   - key: an API key or a user's token, which is sent as it is.
     public init(url: String, key: String, user: String) throws(ChatError) {
         try Names.check(user: user)
         self.init(try GatewayConnection(url: url, Credential(key: key)), user: user)
     }
 
+    /// Creates a backend with tokens.
+    ///
     /// - Parameters:
     ///   - url: as above.
-    ///   - token: supplies a user's token; asked again before the last one ends and when the gateway refuses it.
-    ///   - clock: by which the end of a token is judged.
+    ///   - token: supplies a user's token. It is called again before the last token expires and when the gateway
+    ///     rejects it.
+    ///   - clock: the clock for the expiry of tokens.
     public init(
         url: String, user: String, clock: WallClock = .system, token: @escaping @Sendable () async throws -> String
     ) throws(ChatError) {
@@ -44,15 +49,15 @@ public struct GatewayBackend: ChatBackend {
         return try await gateway.send(call)
     }
 
-    /// A call in the name of the backend's user, to a route that takes no body.
+    /// Returns the path with the backend's user as the actor, for a route that takes no body.
     func by(_ path: RequestPath) -> RequestPath { path.adding("by", user) }
 
-    /// A call in the name of the backend's user: its body says so where there is one.
+    /// Returns a call for the backend's user. When the call has a body, the body names the actor.
     func call(_ method: String, _ path: RequestPath) -> Call {
         method == "DELETE" ? Call(method, by(path)) : Call(method, path, body: .object("by", user))
     }
 
-    /// Members, and who acts.
+    /// Returns a body with the given members and the actor.
     func body(_ print: (inout JSONWriter) -> Void) -> JSONText {
         JSONText { writer in
             writer.beginObject()
@@ -64,7 +69,7 @@ public struct GatewayBackend: ChatBackend {
 }
 
 extension Chat {
-    /// The chat of a gateway.
+    /// Creates a chat on a gateway.
     ///
     /// ```swift
     /// let chat = try await Chat(url: "https://chat.example.com", key: "parley_…", user: "ana")
@@ -72,26 +77,28 @@ extension Chat {
     ///
     /// - Parameters:
     ///   - url: the gateway's address, as in a browser.
-    ///   - key: an API key of the app, or a token of the user; it decides which app it is and what may be done. A stream
-    ///     ticket is neither.
-    /// - Throws: `.malformed` for an address or name that cannot be one.
+    ///   - key: an API key of the app or a token of the user. It determines the app and the permissions. A stream
+    ///     ticket is not accepted.
+    /// - Throws: `.malformed` for an invalid address or name.
     public convenience init(url: String, key: String, user: String) async throws(ChatError) {
         try await self.init(try GatewayBackend(url: url, key: key, user: user))
     }
 
-    /// The chat of a gateway for a user with tokens, which end: the function supplies the first one and each that follows.
+    /// Creates a chat on a gateway for a user with expiring tokens. The function supplies the first token and each
+    /// later one.
     ///
     /// ```swift
-    /// let chat = try await Chat(url: "https://chat.example.com", user: "ana", token: { try await session.chatToken() })
+    /// let chat = try await Chat(
+    ///     url: "https://chat.example.com", user: "ana", token: { try await session.chatToken() })
     /// ```
     ///
     /// - Parameters:
     ///   - url: the gateway's address, as in a browser.
     ///   - user: the user whom the tokens name.
-    ///   - token: asked for a token at the beginning, shortly before the last one ends, and when the gateway refuses it; by
-    ///     one caller at a time, within 30 seconds. An error that it throws counts as `.unavailable` and is tried again, unless it
-    ///     is a `ChatError` that says otherwise.
-    /// - Throws: `.malformed` for an address or name that cannot be one; what the function and the gateway say.
+    ///   - token: returns a token. It is called at the beginning, shortly before the last token expires, and when the
+    ///     gateway rejects it; by one caller at a time, within 30 seconds. An error that it throws counts as
+    ///     `.unavailable` and is retried, unless it is a `ChatError` with another code.
+    /// - Throws: `.malformed` for an invalid address or name; the errors of the function and the gateway.
     public convenience init(
         url: String, user: String, token: @escaping @Sendable () async throws -> String
     ) async throws(ChatError) {

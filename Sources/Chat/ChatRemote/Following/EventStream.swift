@@ -4,11 +4,11 @@ import HTTPClient
 import JSON
 import Locking
 
-/// One stream of a gateway, read until it ends. For one reader; letting go of it closes the connection.
+/// One event stream of a gateway, read until it ends by one reader. Releasing it closes the connection.
 ///
-/// Over NDJSON: the same cursor and order as server-sent events, and a line is a document.
+/// The stream uses NDJSON, which has the same cursor and order as server-sent events; each line is a JSON document.
 final class EventStream: Sendable {
-    /// The credential that it was opened with.
+    /// The credential with which the stream was opened.
     let token: String
     private let gateway: GatewayConnection
     private let stream: OutboundStream
@@ -20,7 +20,7 @@ final class EventStream: Sendable {
         self.token = token
     }
 
-    /// The lines that came since the last call, perhaps none; nil at the end.
+    /// Returns the lines that arrived since the last call, which may be none, or nil at the end.
     func lines() async throws(ChatError) -> [StreamLine]? {
         var parts = stream.makeAsyncIterator()
         let part: [UInt8]?
@@ -35,10 +35,10 @@ final class EventStream: Sendable {
     func cancel() { stream.cancel() }
 }
 
-/// What the gateway says when it ends a stream (`stream.closing`).
+/// The gateway's message at the end of a stream (`stream.closing`).
 struct StreamClosing: Sendable {
     var reason: String
-    /// Whether coming back with the same credential is of no use.
+    /// True when reconnecting with the same credential is useless.
     var isFinal: Bool
     var wait: Duration
 

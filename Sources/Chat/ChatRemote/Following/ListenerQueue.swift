@@ -2,35 +2,35 @@ import ChatKit
 import ChatModel
 import Locking
 
-/// What waits for one listener of a shared stream.
+/// The queue of one listener of a shared stream.
 ///
-/// Bounded: a listener that is too slow loses what does not fit, and reads it again from the gateway.
+/// The queue is bounded. A listener that is too slow loses what does not fit, and reads it again from the gateway.
 final class ListenerQueue: Sendable {
     private static let mostEvents = 1000
     private static let mostBytes = 8 * 1024 * 1024
-    /// States of the connection that may wait.
+    /// The maximum number of queued connection states.
     private static let mostStates = 32
 
     enum Item: Sendable {
         case news(LiveUpdate)
-        /// Events above `after`, up to and including `upTo`, are to be read from the gateway before what waits here.
+        /// The events above `after`, up to and including `upTo`, must be read from the gateway before the queued ones.
         case behind(after: Timetoken, upTo: Timetoken)
-        /// Nil: the chat was closed.
+        /// The end; a nil error means that the chat was closed.
         case end(ChatError?)
     }
 
     private struct State {
-        /// In their order.
+        /// The queued items, in order.
         var items: [Item] = []
         var events = 0
         var bytes = 0
-        /// Events that came before the listener was admitted to the stream.
+        /// Events that arrived before the listener was admitted to the stream.
         var early: [Event] = []
-        /// Events at or below it are not queued; nil: not admitted.
+        /// Events at or below this position are not queued; nil while the listener is not admitted.
         var floor: Timetoken?
-        /// Everything up to here was queued or handed out.
+        /// The position up to which everything was queued or delivered.
         var position = Timetoken.zero
-        /// The greatest timetoken that did not fit.
+        /// The greatest timetoken among the events that did not fit.
         var lost: Timetoken?
         var ending: ChatError??
         var reader: CheckedContinuation<Item, Never>?
@@ -56,7 +56,8 @@ final class ListenerQueue: Sendable {
             }
         }
 
-        /// Older states give way: what counts is how it is now, and that there was a gap.
+        /// Queues a connection state. Older states are dropped when there are too many: only the current state and the
+        /// occurrence of a gap matter.
         mutating func note(_ state: LiveUpdate) {
             if items.count > ListenerQueue.mostStates, let old = items.firstIndex(where: \.isPlainState) {
                 items.remove(at: old)
@@ -87,7 +88,7 @@ final class ListenerQueue: Sendable {
 
     private let state = Lock(State())
 
-    /// Queues events of the stream that the listener wants.
+    /// Queues those events of the stream that the listener selects.
     func offer(_ events: [Event]) {
         change { state in
             guard let floor = state.floor else {
@@ -102,9 +103,10 @@ final class ListenerQueue: Sendable {
         }
     }
 
-    /// Everything above the floor comes to this queue from now on.
+    /// Admits the listener: everything above the floor arrives at this queue from now on.
     ///
-    /// - Parameter since: where the listener stands; what it has missed is read apart first. Nil: it begins at the floor.
+    /// - Parameter since: the listener's position; the events between it and the floor are read separately first. Nil
+    ///   starts at the floor.
     func admit(at floor: Timetoken, since: Timetoken?) {
         change { state in
             guard state.floor == nil else { return }
@@ -123,15 +125,15 @@ final class ListenerQueue: Sendable {
         }
     }
 
-    /// Takes back the admission; the listener will be admitted once more, perhaps to another stream.
+    /// Takes back the admission. The listener will be admitted again, possibly to another stream.
     ///
-    /// - Returns: where it stands; nil when it has not been admitted.
+    /// - Returns: the listener's position; nil when it was not admitted.
     func suspend() -> Timetoken? {
         state.withLock { state in
             guard state.floor != nil else { return nil }
             state.floor = nil
             state.lost = nil
-            // Events that are yet to be read apart, and those behind them, are read again from there.
+            // Events that were still to be read separately, and those behind them, are read again from there.
             let missed = state.items.firstIndex { if case .behind = $0 { true } else { false } }
             guard let missed, case .behind(let after, _) = state.items[missed] else { return state.position }
             for case .news(.events(let dropped, _)) in state.items[missed...] {
@@ -143,7 +145,7 @@ final class ListenerQueue: Sendable {
         }
     }
 
-    /// A state of the connection.
+    /// Queues a state of the connection.
     func tell(_ news: LiveUpdate) { change { $0.note(news) } }
 
     func end(_ error: ChatError?) {
@@ -160,7 +162,7 @@ final class ListenerQueue: Sendable {
         if let reader, let item { reader.resume(returning: item) }
     }
 
-    /// What comes next; the end when the task is cancelled.
+    /// Returns the next item, or the end when the task is cancelled.
     func next() async -> Item {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -184,7 +186,7 @@ final class ListenerQueue: Sendable {
 }
 
 extension ListenerQueue.Item {
-    /// A state of the connection without a loss.
+    /// True for a connection state without a gap.
     fileprivate var isPlainState: Bool {
         switch self {
         case .news(.connected(_, let hasGap)): !hasGap

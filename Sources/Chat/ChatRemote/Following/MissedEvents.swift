@@ -3,24 +3,26 @@ import ChatModel
 import JSON
 import Locking
 
-/// The events that a listener has missed, read on a short stream of its own up to where its shared stream takes over.
+/// The events that a listener has missed. They are read on a short stream of their own, up to the position at which the
+/// listener's shared stream takes over.
 ///
-/// No block of a stream says that it has caught up. `PATCH /v1/streams/{id}` answers how far the gateway is with it; once
-/// that is far enough, `DELETE` ends the stream, and everything up to there came before its last block.
+/// No block of a stream says that the stream has caught up. The response to `PATCH /v1/streams/{id}` holds the
+/// gateway's position in the stream. When that is far enough, `DELETE` ends the stream; everything up to the position
+/// arrived before the stream's last block.
 actor MissedEvents {
-    /// How often in a row the gateway is asked, beside once with each piece of the stream.
+    /// The maximum number of consecutive requests for the position, in addition to one for each piece of the stream.
     private static let tries = 8
 
     private let gateway: GatewayConnection
     private let path: RequestPath
     private let upTo: Timetoken
-    /// Everything up to here has been handed out.
+    /// The position up to which everything was delivered.
     private var position: Timetoken
     private var stream: EventStream?
     private var news: [LiveUpdate] = []
     private var failures = 0
     private var isOver = false
-    /// The stream's id, and whether the gateway was asked to end it.
+    /// The stream's id, and whether a request for its position or for its end is under way.
     private let asked = Lock((id: String?.none, isAsking: false, isEnding: false))
 
     init(_ gateway: GatewayConnection, _ path: RequestPath, after: Timetoken, upTo: Timetoken) {
@@ -30,7 +32,7 @@ actor MissedEvents {
         self.upTo = upTo
     }
 
-    /// The next news; nil when everything was handed out.
+    /// Returns the next update, or nil when everything was delivered.
     func next() async throws(ChatError) -> LiveUpdate? {
         while true {
             if !news.isEmpty { return news.removeFirst() }
@@ -63,7 +65,7 @@ actor MissedEvents {
         for line in lines {
             switch line {
             case .event(let event):
-                // The shared stream has it as well: here is everything before it.
+                // The shared stream also delivers this event: everything before it has arrived here.
                 if event.timetoken > upTo { isOver = true } else { batch.append(event) }
             case .control(let name, let data): try noted(name, data)
             case .heartbeat, .unknown: break
@@ -93,7 +95,7 @@ actor MissedEvents {
         }
     }
 
-    /// Asks how far the gateway is with the stream, unless that is being asked.
+    /// Requests the gateway's position in the stream, unless a request is under way.
     private func askHowFar() {
         let id = asked.withLock { asked in
             guard let id = asked.id, !asked.isAsking else { return String?.none }
@@ -107,7 +109,7 @@ actor MissedEvents {
             var call = Call("PATCH", path, body: .emptyObject)
             call.isHarmless = true
             for failures in 1...Self.tries {
-                // Whatever goes wrong: it is asked again with the next lines, and the stream has deadlines of its own.
+                // On any error: the request is repeated with the next lines, and the stream has deadlines of its own.
                 guard let answer = try? await gateway.send(call) else { return }
                 if answer["state"]?.string == "live", let cursor = answer.root?.position("cursor"), cursor >= upTo {
                     asked.withLock { $0.isEnding = true }

@@ -3,29 +3,29 @@ import ChatModel
 import JSON
 import Locking
 
-/// One stream of a gateway for many listeners: connects again when it breaks, from where it broke, and follows what its
-/// listeners want as they come and go.
+/// One gateway stream for many listeners. It reconnects from where it broke, and its selection changes as listeners
+/// come and go.
 ///
-/// Two tasks: one reads, the other keeps what is followed in step with the listeners. A listener that begins now is admitted
-/// at a position that the gateway names after the stream follows what it wants; one that begins earlier reads what is before
-/// that position apart (`MissedEvents`).
+/// One task reads the stream; a second one keeps the stream's selection in step with the listeners. A listener that
+/// starts now is admitted at a position that the gateway returns after the stream follows the listener's selection. A
+/// listener that starts earlier reads the events before that position separately (`MissedEvents`).
 final class SharedStream: Sendable {
     typealias Number = Int
 
-    /// How long a silence means a dead connection, until the gateway has said how often it shows that it lives.
+    /// The silence after which a connection is considered dead, until the gateway has announced its heartbeat interval.
     static let silence = Duration.seconds(45)
-    /// A gateway that wants to be left alone for longer is not waited for.
+    /// The longest retry delay of a gateway that is waited for.
     private static let patience = Duration.seconds(300)
-    /// How often in a row a stream may be ended for its credential.
+    /// The number of consecutive times that a stream may be ended because of its credential.
     private static let mostExpulsions = 3
 
     struct Member: Sendable {
         let selection: EventSelection
         let queue: ListenerQueue
         let wanted: ListenerSelection
-        /// Where it stands; nil: it begins with what comes.
+        /// The listener's position; nil starts with new events.
         var since: Timetoken?
-        /// Where it was admitted; nil while it waits for that.
+        /// The position at which the listener was admitted; nil until then.
         var floor: Timetoken?
         var isAdmitted: Bool { floor != nil }
 
@@ -37,7 +37,7 @@ final class SharedStream: Sendable {
         }
     }
 
-    /// Which listeners a request is about, and what the stream is to follow for it.
+    /// The listeners that a request covers, and the selection that the stream must follow for them.
     private struct Plan {
         var members: Set<Number>
         var followed: StreamSelection
@@ -46,13 +46,13 @@ final class SharedStream: Sendable {
 
     private struct State {
         var members: [Number: Member] = [:]
-        /// Everything up to here was handed to the listeners; nil before the first connection.
+        /// The position up to which everything was delivered to the listeners; nil before the first connection.
         var cursor: Timetoken?
-        /// The open stream and what it follows; nil where the gateway has left something out of that.
+        /// The open stream and its selection; the selection is nil when the gateway has removed channels from it.
         var live: (id: String, followed: StreamSelection?)?
-        /// Why there is none.
+        /// The reason why there is no open stream.
         var obstacle: ChatError?
-        /// Whether listeners are admitted one at a time, since the gateway has refused several together.
+        /// True when listeners are admitted one at a time, because the gateway rejected several together.
         var isCareful = false
         var isOver = false
 
@@ -72,7 +72,7 @@ final class SharedStream: Sendable {
             }
         }
 
-        /// Has admitted listeners admitted once more: from where they stand.
+        /// Suspends admitted listeners. They are admitted again from their positions.
         mutating func suspend(where isConcerned: (Member) -> Bool = { _ in true }) {
             for (number, var member) in members where member.isAdmitted && isConcerned(member) {
                 member.since = member.queue.suspend()
@@ -81,7 +81,7 @@ final class SharedStream: Sendable {
             }
         }
 
-        /// The plan of the next connection; nil when there are no listeners.
+        /// Returns the plan for the next connection, or nil when there are no listeners.
         mutating func opening() -> Plan? {
             guard !members.isEmpty, !isOver else {
                 isOver = true
@@ -92,7 +92,7 @@ final class SharedStream: Sendable {
             return admitted.isEmpty ? plan(waiting.prefix(1)) : plan(admitted)
         }
 
-        /// The change that the open stream needs; nil when it needs none.
+        /// Returns the change that the open stream needs, or nil when it needs none.
         mutating func change() -> (stream: String, plan: Plan, waiting: [Number], isNew: Bool)? {
             guard let live else { return nil }
             let waiting = isCareful ? Array(waiting.prefix(1)) : waiting
@@ -110,7 +110,7 @@ final class SharedStream: Sendable {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let tasks = Lock<[Task<Void, Never>]>([])
-    /// Takes a listener that the gateway refuses beside the others.
+    /// Moves a listener that the gateway rejects together with the others to another stream.
     private let moveOut: @Sendable (SharedStream, Number, Member) -> Void
 
     init(
@@ -124,12 +124,12 @@ final class SharedStream: Sendable {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Begins to connect. Called once, with the first listener in it.
+    /// Starts to connect. Called once, after the first listener was added.
     func start() {
         tasks.withLock { $0 = [Task { await run() }, Task { await keepInStep() }] }
     }
 
-    /// Takes a listener; false when the stream is over.
+    /// Adds a listener. Returns false when the stream has ended.
     func add(_ number: Number, _ member: Member) -> Bool {
         let isOver = state.withLock { state in
             guard !state.isOver else { return true }
@@ -146,7 +146,7 @@ final class SharedStream: Sendable {
         wake.yield()
     }
 
-    /// Ends the stream; it has no listeners any more.
+    /// Ends the stream after its last listener has left.
     func stop() {
         state.withLock { $0.isOver = true }
         wake.finish()
@@ -157,7 +157,7 @@ final class SharedStream: Sendable {
 // MARK: - Reading
 
 extension SharedStream {
-    /// How often in a row something went wrong.
+    /// The number of consecutive failures.
     private struct FailureStreak {
         var failures = 0
         var expulsions = 0
@@ -186,7 +186,7 @@ extension SharedStream {
     private func follow(_ plan: Plan, _ failureStreak: inout FailureStreak) async throws(ChatError) {
         let path = RequestPath("stream").following(plan.followed, key, device)
             .adding("cursor", plan.cursor?.description)
-        // Source: WHATWG HTML 9.2.3: 204 is the way to tell a client to stop reconnecting.
+        // WHATWG HTML, section 9.2.3: status 204 tells a client to stop reconnecting.
         guard let stream = try await gateway.events(path, silence: failureStreak.silence) else { return end(nil) }
         failureStreak.closing = nil
         do throws(ChatError) {
@@ -217,7 +217,8 @@ extension SharedStream {
     private func hand(out events: [Event]) {
         guard !events.isEmpty else { return }
         state.withLock { state in
-            // The greatest: what the gateway holds back for a device comes with an older timetoken than what went before.
+            // The greatest timetoken: an event that the gateway held back for a device arrives with an older one than
+            // its predecessor.
             state.cursor = events.lazy.map(\.timetoken).reduce(state.cursor ?? .zero, max)
             for member in state.members.values {
                 let wanted = events.filter { member.wanted.admits($0) }
@@ -254,15 +255,15 @@ extension SharedStream {
             for member in state.members.values where member.isAdmitted {
                 member.queue.tell(.connected(at: cursor, hasGap: false))
             }
-            // A first connection begins now: so may those it was made for.
+            // A first connection starts now, and so do the listeners for which it was made.
             if plan.cursor == nil { state.admit(plan.members, at: cursor) }
             state.cursor = cursor
         }
         wake.yield()
     }
 
-    /// The gateway leaves channels out that the user may not hear any more. Those who want one are admitted once more, and
-    /// refused then.
+    /// Handles a change that the gateway made because the user may no longer read some channels. The listeners that
+    /// want one of these channels are admitted again, and are rejected then.
     private func changed(_ data: JSONValue) {
         guard key.scope == .named, let cursor = data.position("cursor"), let channels = data["channels"]?.elements
         else {
@@ -270,7 +271,8 @@ extension SharedStream {
         }
         let followed = channels.compactMap { $0.string.flatMap { NamePattern($0) } }
         state.withLock { state in
-            // Not those who were admitted since: an answer to a change may be here before the stream's word of the last one.
+            // Listeners admitted since are left out: a response to a change may arrive before the stream's message
+            // about the change before it.
             func isLeftOut(_ member: Member) -> Bool {
                 member.floor.map { $0 <= cursor } ?? false && !member.wanted.isCovered(by: followed)
             }
@@ -281,7 +283,7 @@ extension SharedStream {
         wake.yield()
     }
 
-    /// What follows from the end of a connection; false when the stream is over.
+    /// Decides how to continue after a connection ended. Returns false when the stream has ended.
     private func recover(from error: ChatError, _ plan: Plan, _ failureStreak: inout FailureStreak) async -> Bool {
         let closing = failureStreak.closing
         failureStreak.closing = nil
@@ -291,7 +293,7 @@ extension SharedStream {
                 end(error)
                 return false
             }
-            // Which of the listeners may still be heard, coming back shows.
+            // Reconnecting shows which of the listeners may still be served.
         } else if error.code == .gone {
             end(nil)
             return false
@@ -302,7 +304,7 @@ extension SharedStream {
         if failureStreak.failures == 1 {
             state.withLock { state in
                 state.obstacle = error
-                // Before the pause, so that watchers of the connection know at once.
+                // Before the pause, so that watchers of the connection learn of it at once.
                 for member in state.members.values { member.queue.tell(.interrupted(error)) }
             }
         }
@@ -314,8 +316,8 @@ extension SharedStream {
         return true
     }
 
-    /// Handles a refusal that no further try would change: of the credential, which ends all listeners, or of one listener's
-    /// selection.
+    /// Handles a rejection that a retry would not change. A rejected credential ends all listeners; a rejected
+    /// selection ends one listener.
     private func refused(_ plan: Plan, _ error: ChatError) -> Bool {
         guard error.code != .unauthorized, !error.isPassing else {
             end(error)
@@ -344,7 +346,7 @@ extension SharedStream {
     }
 }
 
-// MARK: - Keeping in step
+// MARK: - Selection changes
 
 extension SharedStream {
     private func keepInStep() async {
@@ -356,7 +358,7 @@ extension SharedStream {
                     if !change.waiting.isEmpty { try await admit(change.waiting, to: change.stream) }
                     failures = 0
                 } catch {
-                    // The stream is gone; the next connection is made for all, and wakes this task.
+                    // The stream has ended. The next connection is made for all listeners and wakes this task.
                     if error.code == .notFound || error.code == .gone { break }
                     if error.isPassing {
                         failures += 1
@@ -370,7 +372,7 @@ extension SharedStream {
         }
     }
 
-    /// Has the open stream follow something else.
+    /// Changes the selection of the open stream.
     private func follow(_ followed: StreamSelection, on stream: String) async throws(ChatError) {
         let body = JSONText { writer in
             writer.beginObject()
@@ -384,14 +386,14 @@ extension SharedStream {
         state.withLock { state in if state.live?.id == stream { state.live?.followed = followed } }
     }
 
-    /// Admits listeners at a position that the gateway names now, when the stream follows what they want.
+    /// Admits listeners at a position that the gateway returns now, after the stream follows their selections.
     private func admit(_ numbers: [Number], to stream: String) async throws(ChatError) {
         let selections = state.withLock { state in numbers.compactMap { state.members[$0]?.selection } }
         guard let one = selections.first else { return }
         let path = RequestPath("poll").following(StreamSelection([one]), key, device)
         let now = try await gateway.send(Call("GET", path)).timetoken("cursor")
         state.withLock { state in
-            // Another connection may not follow all of it yet.
+            // Another connection may not follow all of the selection yet.
             if state.live?.id == stream { state.admit(numbers, at: now) }
         }
     }

@@ -5,9 +5,9 @@ import JSON
 enum StreamLine: Sendable {
     case heartbeat
     case event(Event)
-    /// `{"event":"stream.ready","data":{…}}`: about the stream, not of the log.
+    /// A control line, `{"event":"stream.ready","data":{…}}`: about the stream, not an event of the log.
     case control(String, JSONValue)
-    /// Nothing we know: from a newer gateway, or from something else.
+    /// An unknown line, from a newer gateway or from another server.
     case unknown
 
     init(_ bytes: [UInt8]) {
@@ -29,13 +29,13 @@ enum StreamLine: Sendable {
     }
 }
 
-/// Cuts a stream of bytes into lines.
+/// Splits a byte stream into lines.
 struct LineSplitter: Sendable {
-    /// The largest event with room; a longer line is no line of a gateway.
+    /// The maximum line length: the largest event, with room. A gateway sends no longer line.
     private static let limit = 32 * 1024 * 1024
     private var rest: [UInt8] = []
 
-    /// The lines that are complete now, without their ends.
+    /// Returns the lines that are now complete, without their line ends.
     mutating func lines(in bytes: [UInt8]) throws(ChatError) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var start = bytes.startIndex

@@ -2,18 +2,18 @@ import ChatKit
 import ChatModel
 import Locking
 
-/// The streams of one device of a user, each shared by all listeners for which one can serve.
+/// The streams of one device of a user. Each stream is shared by all listeners that it can serve.
 final class StreamPool: Sendable {
-    /// What a gateway lets one stream name, unless it is set otherwise.
+    /// The gateway's default maximum of names per stream.
     private static let mostNames = 500
-    /// The most bytes of names and filter in a URL, which many servers take up to 8 KiB.
+    /// The maximum bytes of names and filter in a URL. Many servers accept URLs of up to 8 KiB.
     private static let mostBytes = 6 * 1024
 
-    /// A stream with what its listeners name.
+    /// A stream with the names that its listeners select.
     private struct Entry {
         let stream: SharedStream
         private(set) var listeners: [Int: [String]] = [:]
-        /// How many listeners name each channel or pattern, and what the names take in a URL.
+        /// The number of listeners per channel or pattern, and the bytes of the names in a URL.
         private var names: [String: Int] = [:]
         private var bytes = 0
 
@@ -36,7 +36,7 @@ final class StreamPool: Sendable {
             }
         }
 
-        /// Whether it was there.
+        /// Removes a listener. Returns true when it was present.
         mutating func remove(_ number: Int) -> Bool {
             guard let wanted = listeners.removeValue(forKey: number) else { return false }
             for name in wanted {
@@ -66,7 +66,7 @@ final class StreamPool: Sendable {
         self.device = (user, device)
     }
 
-    /// A listener, which begins to connect.
+    /// Returns a new listener, which starts to connect.
     func listen(_ selection: EventSelection) -> StreamListener {
         let queue = ListenerQueue()
         let member = SharedStream.Member(selection, queue, since: selection.since)
@@ -82,8 +82,8 @@ final class StreamPool: Sendable {
 
     /// Puts a listener on a stream that has room, or on a new one.
     ///
-    /// - Parameter refusing: the stream that the gateway does not let follow what the listener wants: it is tried on those
-    ///   behind that one. Nil: on all.
+    /// - Parameter refusing: the stream on which the gateway rejected the listener's selection; only the streams behind
+    ///   it are tried. Nil tries all streams.
     private func place(_ number: Int, _ member: SharedStream.Member, besides refusing: SharedStream?) {
         let key = StreamKey(member.selection)
         let names = key.scope == .named ? member.selection.channels : []
@@ -92,7 +92,7 @@ final class StreamPool: Sendable {
             defer { state.entries[key] = entries }
             var start = 0
             if let refusing, let index = entries.firstIndex(where: { $0.stream === refusing }) {
-                // Released meanwhile: it would never leave another stream.
+                // The listener was released in the meantime: it would never leave another stream.
                 guard entries[index].remove(number) else { return }
                 start = index + 1
             }
@@ -134,10 +134,10 @@ final class StreamPool: Sendable {
 actor StreamListener {
     private let gateway: GatewayConnection
     private let queue: ListenerQueue
-    /// Of a stream of its own.
+    /// The path of a stream of its own.
     private let path: RequestPath
     private let leave: @Sendable () -> Void
-    /// The reader of missed events, while there are some.
+    /// The reader of missed events, while there are any.
     private var missed: MissedEvents?
 
     init(

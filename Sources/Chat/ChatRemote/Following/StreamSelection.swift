@@ -1,11 +1,11 @@
 import ChatKit
 import ChatModel
 
-/// What a listener of a shared stream takes out of it.
+/// The part of a shared stream that a listener receives.
 struct ListenerSelection: Sendable {
-    /// Nil: every channel of the stream.
+    /// The channels; nil selects every channel of the stream.
     private let channels: [NamePattern]?
-    /// Every type, unless some are named.
+    /// The event types; empty selects every type.
     private let types: [NamePattern]
 
     init(_ selection: EventSelection) {
@@ -14,7 +14,7 @@ struct ListenerSelection: Sendable {
         types = selection.types.isEmpty ? [.all] : selection.types.compactMap { NamePattern($0) }
     }
 
-    /// Whether every channel that is wanted is among those followed.
+    /// Returns true when the followed patterns cover every selected channel.
     func isCovered(by followed: [NamePattern]) -> Bool {
         (channels ?? []).allSatisfy { wanted in followed.contains { $0.covers(wanted) } }
     }
@@ -24,14 +24,15 @@ struct ListenerSelection: Sendable {
     }
 }
 
-/// What listeners have in common that share a stream.
+/// The properties that listeners must have in common to share a stream.
 struct StreamKey: Hashable, Sendable {
     enum Scope: Hashable, Sendable {
         /// The channels that its listeners name.
         case named
-        /// No channel is named: what concerns the device's user, or everything the credential reaches.
+        /// No channel is named: the stream follows what concerns the device's user, or everything the credential may
+        /// read.
         case everything
-        /// These channel groups and channels: a change of the channels would end following the groups.
+        /// Channel groups and channels. A change of the channels would stop following the groups.
         case groups([String], channels: [String])
     }
 
@@ -51,11 +52,11 @@ struct StreamKey: Hashable, Sendable {
     }
 }
 
-/// What a shared stream follows: all that its listeners want.
+/// The selection of a shared stream: the union of its listeners' selections.
 struct StreamSelection: Equatable, Sendable {
-    /// Where listeners name channels.
+    /// The channels, when listeners name channels.
     private(set) var channels: Set<ExactText> = []
-    /// `*` where a listener names none.
+    /// The types; contains `*` when a listener names none.
     private var types: Set<ExactText> = []
 
     init(_ selections: some Sequence<EventSelection>) {
@@ -66,7 +67,7 @@ struct StreamSelection: Equatable, Sendable {
     }
 
     var channelNames: [String] { channels.sorted().map(\.text) }
-    /// `*` stands for all but those that must be named.
+    /// The type names of the request. `*` covers all types but those that must be named.
     var typeNames: [String] {
         let isEvery = types.contains(ExactText("*"))
         return types.sorted().map(\.text).filter { !isEvery || $0 == "*" || BuiltInTypes.namedOnly.contains($0) }
@@ -74,7 +75,7 @@ struct StreamSelection: Equatable, Sendable {
 }
 
 extension RequestPath {
-    /// The query of a stream or poll.
+    /// Returns the path and query of a stream or poll.
     func following(_ events: StreamSelection, _ key: StreamKey, _ device: (user: String, id: String)) -> RequestPath {
         var path = self
         switch key.scope {
@@ -84,7 +85,7 @@ extension RequestPath {
             path = path.adding("channel", each: channels).adding("group", each: groups)
         }
         let types = events.typeNames
-        // None stands for all that the credential reaches.
+        // No type parameter selects every type that the credential may read.
         path = path.adding("type", each: types == ["*"] ? [] : types).adding("filter", key.filter)
         return key.isDevice ? path.adding("user", device.user).adding("device", device.id) : path
     }

@@ -1,26 +1,26 @@
 import Locking
 
-/// How long to wait before asking again: twice as long each time, within bounds, and never in step with others.
+/// The delays between retries: each twice as long as the last, within bounds, with jitter against synchronized clients.
 struct Backoff: Sendable {
     var first: Duration
     var most: Duration
 
-    /// How often a request is sent in all.
+    /// The maximum number of attempts of a request.
     static let attempts = 5
-    /// The longest wait between two attempts of a request. A gateway that asks for a longer one is not asked again: its
-    /// answer is the result.
+    /// The longest wait between two attempts of a request. When a gateway requires a longer wait, its response is
+    /// returned without a retry.
     static let patience: Duration = .seconds(30)
     static let request = Backoff(first: .milliseconds(100), most: .seconds(5))
     static let catchingUp = Backoff(first: .milliseconds(20), most: .seconds(1))
     static let stream = Backoff(first: .milliseconds(200), most: .seconds(30))
 
-    /// Half of the delay is fixed, the other half drawn.
+    /// Returns the delay after a number of failures. Half of it is fixed, the other half random.
     func delay(after failures: Int) -> Duration {
         min(most, first * (1 << min(max(failures - 1, 0), 20))) * Double.random(in: 0.5..<1)
     }
 }
 
-/// Waits that end when the connection is closed.
+/// Waits that end early when the connection is closed.
 final class RetryDelays: Sendable {
     private struct State {
         var isOver = false
@@ -30,7 +30,7 @@ final class RetryDelays: Sendable {
 
     private let state = Lock(State())
 
-    /// True when the time is over; false when cancelled or ended before.
+    /// Returns true when the time has passed; false when the wait was cancelled or ended early.
     func wait(_ time: Duration) async -> Bool {
         let sleep = Task { try await Task.sleep(for: time) }
         let number = state.withLock { state in

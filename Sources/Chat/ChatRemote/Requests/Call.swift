@@ -8,15 +8,15 @@ struct Call: Sendable {
     var method = "GET"
     var path: RequestPath
     var body: JSONText?
-    /// Makes an emit safe to repeat: the gateway answers a repeat as it answered the first.
+    /// The idempotency key of an emit. The gateway answers a repeat with the response to the first request.
     var repeatKey: String?
-    /// The device it comes from, whose own streams are spared what it does.
+    /// The device that sends the request. Its own streams do not receive the resulting events.
     var device: String?
-    /// Whether there must be no such record yet.
+    /// True when the record must not exist yet.
     var mustBeNew = false
-    /// The version that must be there.
+    /// The version that the record must have.
     var version: String?
-    /// Whether a repeat of what has been done does nothing.
+    /// True when repeating the request after it was done does nothing.
     var isHarmless = false
 
     init(_ method: String = "GET", _ path: RequestPath, body: JSONText? = nil) {
@@ -25,20 +25,20 @@ struct Call: Sendable {
         self.body = body
     }
 
-    /// Whether sending it twice does what sending it once does. Not with a demand: the repeat would fail by what the first
-    /// has done.
+    /// True when sending the request twice has the same effect as sending it once. A request with a precondition is not
+    /// repeatable: the effect of the first request would make the repeat fail.
     var isRepeatable: Bool {
         isHarmless || repeatKey != nil || (["GET", "PUT", "DELETE"].contains(method) && !mustBeNew)
     }
 
-    /// A key that no other request has.
+    /// Returns a unique idempotency key.
     static func freshKey() -> String { Device.fresh() }
 }
 
-/// An answer of success.
+/// A successful response.
 struct GatewayResponse: Sendable {
     let status: Int
-    /// Null when it had no body.
+    /// The document; nil when the response had no body.
     let root: JSONValue?
     let text: JSONText
 
@@ -59,7 +59,7 @@ struct GatewayResponse: Sendable {
 
     subscript(name: String) -> JSONValue? { root?[name] }
 
-    /// A member that must be there.
+    /// Returns a required timetoken member.
     func timetoken(_ name: String) throws(ChatError) -> Timetoken {
         guard let value = self[name]?.string.flatMap({ Timetoken(text: $0) }) else { throw .foreignAnswer }
         return value
@@ -67,18 +67,19 @@ struct GatewayResponse: Sendable {
 }
 
 extension ChatError {
-    /// Of a newer gateway, or of something else.
+    /// The error for a response of a newer gateway or of another server.
     static let foreignAnswer = ChatError(.unavailable, "the gateway's answer lacks what this library looks for")
 }
 
-/// A path and query built from texts that may hold any character.
+/// A request path and query built from texts that may hold any character.
 struct RequestPath: Sendable {
     private(set) var text: String
     private var hasQuery = false
 
     var withoutQuery: String { String(text.prefix { $0 != "?" }) }
 
-    /// - Parameter segments: each one segment below `/v1`; a `/` inside is escaped, since channels may hold one.
+    /// - Parameter segments: the path segments below `/v1`. A `/` inside a segment is escaped, since channel names may
+    ///   hold one.
     init(_ segments: String...) { self.init(segments) }
 
     init(_ segments: [String]) { text = segments.reduce(into: "/v1") { $0 += "/" + Self.escaped($1) } }
@@ -95,7 +96,7 @@ struct RequestPath: Sendable {
         values.reduce(self) { $0.adding(name, $1) }
     }
 
-    /// Everything but the unreserved characters of RFC 3986 section 2.3, percent-encoded.
+    /// Percent-encodes everything but the unreserved characters of RFC 3986, section 2.3.
     static func escaped(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
@@ -106,7 +107,7 @@ struct RequestPath: Sendable {
             }
         }
         let escaped = String(decoding: bytes, as: UTF8.self)
-        // A segment of dots would be walked instead of named (RFC 3986 section 5.2.4).
+        // A segment of dots would change the path (RFC 3986, section 5.2.4).
         return escaped == "." || escaped == ".." ? escaped.replacing(".", with: "%2E") : escaped
     }
 }

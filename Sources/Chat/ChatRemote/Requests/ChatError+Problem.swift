@@ -3,9 +3,10 @@ import HTTPClient
 import JSON
 
 extension ChatError {
-    /// The refusal of an answer: what its problem document (RFC 9457) says, or else what its status means.
+    /// Creates the error of a failed response: from its problem document (RFC 9457), or else from its status.
     ///
-    /// A 404 without a problem document is not the gateway's: a proxy in front of it knows no way to it, and may again.
+    /// A 404 without a problem document comes not from the gateway but from a proxy that has no route to it, which may
+    /// change.
     init(problem body: [UInt8], status: Int, retryAfter: Duration?) {
         let code = Code(status: status)
         let problem = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient).root
@@ -23,7 +24,7 @@ extension ChatError {
         }
     }
 
-    /// Why there is no answer.
+    /// Creates the error of a request without a response.
     init(_ failure: OutboundFailure, url: String, mayBeDone: Bool) {
         let (code, sentence): (Code, String) =
             switch failure.reason {
@@ -48,10 +49,10 @@ extension ChatError {
 
     private static let untrusted = "untrusted_connection"
 
-    /// Whether the gateway refused the credential.
+    /// True when the gateway rejected the credential.
     var isOfCredential: Bool { code == .unauthorized && slug != Self.untrusted }
 
-    /// Whether it may go by itself.
+    /// True when the cause may pass without a change by the client.
     var isPassing: Bool {
         switch code {
         case .tooMany, .overloaded, .unavailable, .outcomeUnknown: true
@@ -62,7 +63,7 @@ extension ChatError {
 }
 
 extension ChatError.Code {
-    /// The inverse of the gateway's own table.
+    /// Maps a status to an error code: the inverse of the gateway's table.
     fileprivate init(status: Int) {
         self =
             switch status {

@@ -6,12 +6,12 @@ import JSON
 actor Credential {
     typealias TokenSupplier = @Sendable () async throws -> String
 
-    /// How long the function may take.
+    /// The maximum run time of the function.
     private static let limit = Duration.seconds(30)
-    /// A token is replaced so long before it ends, or at half of a shorter life.
+    /// A token is replaced this long before it expires, or at half of its life when that is shorter.
     private static let margin = Duration.seconds(30)
 
-    /// In seconds; a longer one is no life of a token.
+    /// The longest plausible life of a token, in seconds.
     private static let longestLife: Int64 = 100 * 365 * 86_400
 
     private struct Token {
@@ -22,7 +22,7 @@ actor Credential {
     private let tokenSupplier: TokenSupplier?
     private let clock: WallClock
     private var token: Token?
-    /// The next token, while the function is asked for it.
+    /// The next token, while the function runs.
     private var next: Pending<String>?
     private var asking: Task<Void, Never>?
 
@@ -37,13 +37,13 @@ actor Credential {
         self.clock = clock
     }
 
-    /// The key, or a token that is good for a while.
+    /// Returns the key, or a token that does not expire soon.
     func current() async throws(ChatError) -> String {
         if let token, token.renewal > clock.now { return token.text }
         return try await fresh()
     }
 
-    /// Another token than the one the gateway refused; nil when there is none.
+    /// Returns a token other than the rejected one, or nil when there is none.
     func renewed(insteadOf refused: String) async throws(ChatError) -> String? {
         if let token, token.text != refused { return try await current() }
         guard tokenSupplier != nil else { return nil }
@@ -51,7 +51,7 @@ actor Credential {
         return text == refused ? nil : text
     }
 
-    /// Asks the function, once for all that want a token at the same time.
+    /// Calls the function, once for all concurrent requests for a token.
     private func fresh() async throws(ChatError) -> String {
         guard let tokenSupplier else { return token?.text ?? "" }
         let asked = next ?? Pending<String>()
@@ -63,7 +63,7 @@ actor Credential {
             return try await asked.value(within: Self.limit) { Self.late }
         } catch {
             if error.slug == Self.late.slug, next === asked {
-                // The next request for a token does not wait for this answer.
+                // The next request for a token does not wait for this result.
                 next = nil
                 asking?.cancel()
             }
@@ -71,7 +71,7 @@ actor Credential {
         }
     }
 
-    /// Keeps the token before it is handed out, so that no request asks for another in its place.
+    /// Stores the token before it is returned, so that no request asks for another one in the meantime.
     private func obtain(from tokenSupplier: TokenSupplier, for asked: Pending<String>) async {
         let outcome: Result<String, ChatError>
         do {
@@ -93,8 +93,9 @@ actor Credential {
         ChatError(.unavailable, "the function that supplies tokens gave none within \(limit)", slug: "token_late")
     }
 
-    /// The time from which a token is replaced: some time before its `exp`, by its own `iat` where it has one, as this
-    /// machine's clock may be wrong. A token without a readable life is used until the gateway refuses it.
+    /// Returns the time from which a token is replaced: some time before its `exp`. It is computed relative to the
+    /// token's `iat` where there is one, because this machine's clock may be wrong. A token without a readable life is
+    /// used until the gateway rejects it.
     static func renewal(of token: String, at now: Timetoken) -> Timetoken {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let claims = Base64URL.decode(parts[1]), let root = try? JSONDocument(claims).root,
@@ -108,7 +109,7 @@ actor Credential {
     }
 }
 
-/// Base64 of URLs without padding (RFC 4648, 5).
+/// URL-safe Base64 without padding (RFC 4648, section 5).
 enum Base64URL {
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
@@ -136,7 +137,7 @@ enum Base64URL {
 }
 
 extension Timetoken {
-    /// Reads a timestamp as `Timetoken.timestamp` prints one: UTC, to the microsecond. Nil for anything else.
+    /// Reads a timestamp as `Timetoken.timestamp` prints one: UTC, with microseconds. Returns nil for any other text.
     init?(timestamp: String) {
         let parts = timestamp.utf8.split { !(0x30...0x39).contains($0) }.compactMap { Int(String($0) ?? "") }
         guard timestamp.utf8.count == 27, timestamp.hasSuffix("Z"), parts.count == 7,

@@ -4,15 +4,15 @@ import HTTPClient
 import JSON
 import Locking
 
-/// Requests to one gateway with one credential.
+/// Sends requests to one gateway with one credential.
 final class GatewayConnection: Sendable {
-    /// A page of 250 events at their largest, with room.
+    /// The maximum response size: a page of 250 events at their largest, with room.
     private static let answerLimit = 64 * 1024 * 1024
 
     let url: String
     private let credential: Credential
     private let client: Client
-    /// Streams have connections of their own, so that no request waits behind them.
+    /// The client for streams. It has its own connections, so that no request waits behind a stream.
     private let streams: Client
     private let clock: WallClock
     private let sleep = RetryDelays()
@@ -25,7 +25,7 @@ final class GatewayConnection: Sendable {
         self.credential = credential
         self.clock = clock
         do {
-            // The address is the program's own choice, so no guard.
+            // The program chose the address itself, so it is not guarded.
             var options = ClientOptions(
                 userAgent: "ChatKit", responseLimitBytes: Self.answerLimit, keptResponseBytes: Self.answerLimit,
                 totalTimeout: .seconds(30), addressGuard: .disabled)
@@ -44,10 +44,10 @@ final class GatewayConnection: Sendable {
         await streams.shutdown()
     }
 
-    /// Sends a request, again for a while when the gateway is busy or starting and the request may be repeated.
+    /// Sends a request. A repeatable request is retried for a while when the gateway is busy or starting.
     ///
-    /// - Throws: the gateway's refusal as it would be thrown in its own process; `.unavailable` without an answer,
-    ///   `.outcomeUnknown` when what was sent may have been done.
+    /// - Throws: the gateway's error, with the same code as in process; `.unavailable` when there is no response;
+    ///   `.outcomeUnknown` when the request may have been executed.
     func send(_ call: Call) async throws(ChatError) -> GatewayResponse {
         var failures = 0
         while true {
@@ -67,7 +67,7 @@ final class GatewayConnection: Sendable {
         try await authorized { token throws(ChatError) in try await send(call, with: token) }
     }
 
-    /// Does something with the credential, once more with another token when the gateway refuses it.
+    /// Runs an operation with the credential, and once more with another token when the gateway rejects the first.
     private func authorized<Value>(
         _ body: (_ token: String) async throws(ChatError) -> Value
     ) async throws(ChatError) -> Value {
@@ -80,7 +80,7 @@ final class GatewayConnection: Sendable {
         }
     }
 
-    /// Has a token replaced that the gateway does not take any more.
+    /// Replaces a token that the gateway rejects.
     func renew(insteadOf token: String) async throws(ChatError) { _ = try await credential.renewed(insteadOf: token) }
 
     private func send(_ call: Call, with token: String) async throws(ChatError) -> GatewayResponse {
@@ -102,10 +102,10 @@ final class GatewayConnection: Sendable {
         headers.retryAfter(unixSeconds: Int64(clock.now.rawValue / Timetoken.ticksPerSecond))
     }
 
-    /// Opens a stream of lines; nil when the gateway answers that there is none (204). Not repeated: its reader knows
-    /// from where to go on.
+    /// Opens a stream of lines. Returns nil when the gateway answers 204 (no stream). The request is not retried: the
+    /// reader knows the position from which to continue.
     ///
-    /// - Parameter silence: how long nothing may come.
+    /// - Parameter silence: the maximum time without data.
     func events(_ path: RequestPath, silence: Duration) async throws(ChatError) -> EventStream? {
         try await authorized { token throws(ChatError) in
             let id = Call.freshKey()
@@ -139,16 +139,17 @@ final class GatewayConnection: Sendable {
         }
     }
 
-    /// As much of a refusal's body as a problem needs.
+    /// Returns as much of a failed response's body as a problem document needs.
     private static func body(of stream: OutboundStream) async -> [UInt8] {
         var body: [UInt8] = []
         var parts = stream.makeAsyncIterator()
-        // The status stands for a body that breaks off.
+        // When the body breaks off, the status alone is used.
         while body.count < 64 * 1024, let part = try? await parts.next(isolation: nil) { body += part }
         return body
     }
 
-    /// Returns after a time, or false at once when the connection is closed or the task cancelled.
+    /// Waits. Returns true when the time has passed, and false at once when the connection is closed or the task is
+    /// cancelled.
     func pause(_ time: Duration) async -> Bool { await sleep.wait(time) }
 
     private func request(_ call: Call, _ id: String, _ token: String) -> OutboundRequest {

@@ -2,7 +2,7 @@ import ChatKit
 import ChatModel
 import JSON
 
-/// A record, a message or another object of an answer.
+/// A record, a message or another object of a response.
 struct ResponseObject: Sendable {
     let value: JSONValue
     let text: JSONText
@@ -17,13 +17,13 @@ struct ResponseObject: Sendable {
 
     func timetoken(_ name: String) -> Timetoken { value[name]?.string.flatMap { Timetoken(text: $0) } ?? .zero }
 
-    /// A member that must be there.
+    /// Returns a required text member.
     func text(_ name: String) throws(ChatError) -> String {
         guard let text = value[name]?.string else { throw .foreignAnswer }
         return text
     }
 
-    /// When the record changed last, to the microsecond.
+    /// The time of the record's last change, with microseconds.
     private var updated: Timetoken { value["updated_at"]?.string.flatMap { Timetoken(timestamp: $0) } ?? .zero }
 
     var user: UserRecord {
@@ -80,13 +80,13 @@ struct ResponseObject: Sendable {
 }
 
 extension GatewayResponse {
-    /// A number that must be there.
+    /// Returns a required number member.
     func count(_ name: String) throws(ChatError) -> Int {
         guard let count = self[name]?.integer else { throw .foreignAnswer }
         return Int(count)
     }
 
-    /// The numbers of an object.
+    /// Returns the numbers of an object member.
     func counts(_ name: String) -> [String: Int] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.integer.map { (member.name, Int($0)) }
@@ -94,7 +94,7 @@ extension GatewayResponse {
         return Dictionary(members, uniquingKeysWith: { $1 })
     }
 
-    /// The texts of an object.
+    /// Returns the texts of an object member.
     func texts(_ name: String) -> [String: String] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.string.map { (member.name, $0) }
@@ -104,7 +104,7 @@ extension GatewayResponse {
 
     var object: ResponseObject { get throws(ChatError) { try ResponseObject(text) } }
 
-    /// The objects of a list's page.
+    /// The objects of a page.
     var items: [ResponseObject] {
         get throws(ChatError) {
             var items: [ResponseObject] = []
@@ -114,7 +114,7 @@ extension GatewayResponse {
     }
 }
 
-// MARK: - What is sent
+// MARK: - Request bodies
 
 extension UserFields {
     func body(by user: String) -> JSONText {
