@@ -1,77 +1,78 @@
-/// What is measured, against which server, and how hard.
+/// The plan of a measurement: the server, the scenario and its sizes.
 ///
-/// Nothing in it is particular to one server: paths and bodies are templates, so that the same driver measures others
-/// for comparison.
+/// Nothing in it is specific to one server. Paths and bodies are templates, so that the same driver can measure other
+/// servers for comparison.
 public struct BenchPlan: Sendable {
-    /// A way of loading the server, each for one question.
+    /// A way of loading the server. Each scenario answers one question.
     public enum Scenario: String, CaseIterable, Sendable {
-        /// The next event when every stream has the last: what a delivery costs.
+        /// Publishes the next event when every stream has the last one: the cost of a delivery.
         case strict
-        /// Many events under way: what a delivery costs when several can go in one piece.
+        /// Keeps many events under way: the cost of a delivery when several can be sent in one piece.
         case burst
-        /// Many channels with few streams each: what an event costs.
+        /// Uses many channels with few streams each: the cost of an event.
         case channels
-        /// Events at a fixed pace, come what may: how long deliveries take.
+        /// Publishes at a fixed rate, without waiting for the server: the latency of deliveries.
         case rate
-        /// Events nobody listens to.
+        /// Publishes events without listeners.
         case publish
-        /// Streams on which nothing happens: what they keep of memory.
+        /// Keeps streams open without events: the memory per stream.
         case idle
-        /// All streams cut at once that come back with their cursors while others watch.
+        /// Cuts all streams at once; they reconnect with their cursors while other streams watch.
         case storm
-        /// `channels`, for long.
+        /// Runs `channels` for a long time.
         case soak
-        /// One reader that takes a byte a second, among others.
+        /// Adds one reader that reads one byte per second to the other streams.
         case slow
-        /// Deliveries to webhooks of a receiver of our own.
+        /// Delivers to webhooks at a receiver of the bench's own.
         case webhooks
     }
 
     public var scenario: Scenario
-    /// `http://host:port`.
+    /// The server's address, `http://host:port`.
     public var url = "http://127.0.0.1:8080"
-    /// The bearer token; nil for a server that knows none.
+    /// The bearer token; nil for a server without authentication.
     public var key: String?
-    /// The server's processes, whose CPU time and memory are read.
+    /// The ids of the server's processes, whose CPU time and memory are read.
     public var processes: [Int32] = []
 
-    /// `{channel}` stands for the channel's name.
+    /// The path of a stream. `{channel}` stands for the channel's name.
     public var streamPath = "/v1/stream?channel={channel}"
-    /// `{channel}` stands for the channel's name.
+    /// The path of a publish request. `{channel}` stands for the channel's name.
     public var publishPath = "/v1/channels/{channel}/events"
-    /// `{payload}` stands for the payload, which needs no escapes in JSON; `{channel}` as in paths.
+    /// The body of a publish request. `{payload}` stands for the payload, which needs no escapes in JSON; `{channel}`
+    /// as in paths.
     public var body = Self.passingBody
     public var contentType = "application/json"
-    /// The header by which a stream says where to continue.
+    /// The header in which a reconnecting stream sends its position.
     public var resumeHeader = "Last-Event-ID"
 
-    /// Streams in all, spread over the channels in turn.
+    /// The total number of streams, spread evenly over the channels.
     public var streams = 2_000
     public var channels = 1
-    /// Connections that publish, each one request at a time.
+    /// The number of publishing connections. Each sends one request at a time.
     public var publishers = 16
-    /// Events published and not yet with every stream; 0: as many as there are publishers, and for webhooks as many as
-    /// make a thousand deliveries.
+    /// The maximum number of events that were published but not yet delivered to every stream. 0 selects the number of
+    /// publishers; for webhooks, as many as make a thousand deliveries.
     public var inFlight = 0
-    /// Events per second in all, at a pace that waits for nothing; 0: as fast as answers come.
+    /// Events per second in all, sent without waiting for responses; 0 publishes as fast as responses arrive.
     public var rate = 0
-    /// How long is measured.
+    /// The duration of the measurement in seconds.
     public var seconds = 5
-    /// How long is published before that, unmeasured.
+    /// The duration of the unmeasured warm-up before it, in seconds.
     public var warmUpSeconds = 1
     public var payloadBytes = 150
-    /// How many webhooks take each event.
+    /// The number of webhooks that receive each event.
     public var webhooks = 1
-    /// Streams that stay while others are cut.
+    /// The number of streams that stay connected while others are cut.
     public var watchers = 200
-    /// When nothing has come for so long, what is missing will not come.
+    /// The silence in seconds after which missing events are considered lost.
     var patienceSeconds = 15
 
-    /// Bodies of events that are not kept, and of those that are.
+    /// The bodies of events that are not stored, and of those that are.
     static let passingBody = #"{"type":"bench","store":false,"data":"{payload}"}"#
     public static let durableBody = #"{"type":"bench","data":"{payload}"}"#
 
-    /// The plan of a scenario with its usual sizes.
+    /// Creates the plan of a scenario with its default sizes.
     public init(_ scenario: Scenario) {
         self.scenario = scenario
         switch scenario {
@@ -88,7 +89,7 @@ public struct BenchPlan: Sendable {
         }
     }
 
-    /// Everything is bounded: what one process can hold and a mark can say.
+    /// Checks that every size is within the bounds of what one process can hold and a mark can encode.
     func check() throws(BenchFailure) {
         let bounds = [
             ("streams", streams, 0...60_000), ("channels", channels, 1...100_000),
@@ -103,9 +104,9 @@ public struct BenchPlan: Sendable {
     }
 }
 
-/// Why a measurement could not be made.
+/// The reason why a measurement could not be made.
 public struct BenchFailure: Error, Equatable {
-    /// One sentence, with what to change where that is known.
+    /// One sentence, with the remedy where it is known.
     public let message: String
 
     init(_ message: String) { self.message = message }

@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 import Locking
 
-/// Turns the wheel: takes answers, publishes what is due, reads what has come. All on one thread.
+/// The event loop of a measurement: it takes responses, publishes what is due and reads what has arrived, all on one
+/// thread.
 final class Driver {
     let plan: BenchPlan
     let target: Target
@@ -10,36 +11,36 @@ final class Driver {
     let streams: Streams
     let publishers: Publishers?
     let meter: ProcessMeter
-    /// Tells the channels of this run from those of others.
+    /// Distinguishes the channels of this run from those of other runs.
     let run: String
-    /// Told about a ready descriptor that a scenario added, by its tag.
+    /// Called with the tag of a ready descriptor that a scenario added.
     var onOther: ((UInt64) -> Void)?
     private(set) var memory = MemorySamples()
 
     private let poller: Poller
     private let alarm: Int32
-    /// Whether events are published at present; when the next is due, with a pace; the channel of the next.
+    /// True while events are published; the time of the next event at a fixed rate; the channel of the next event.
     private var isPublishing = false
     private var dueAt: UInt64 = 0
     private var channel = 0
-    /// Events published beyond their deliveries at which publishers wait.
+    /// The number of published but undelivered events at which publishers wait.
     private let window: Int
 
-    /// Of the streams that are served before all others.
+    /// The poller of the streams that are served before all others.
     private var first: Poller?
 
-    /// Sockets read in one turn: what an answer to a publisher waits for at most.
+    /// The maximum number of sockets read in one turn. It bounds the delay of a publisher's response.
     private static let readsPerTurn = 64
-    /// Tags of descriptors that are no streams.
+    /// The tags of descriptors that are not streams.
     private enum Tag {
         static let publishers = UInt64.max
         static let alarm = UInt64.max - 1
         static let first = UInt64.max - 2
     }
-    /// Tags at and above this belong to ``onOther``.
+    /// The lowest tag that belongs to ``onOther``.
     static let otherTags: UInt64 = 1 << 32
 
-    /// - Parameter others: descriptors needed besides those of streams and publishers.
+    /// - Parameter others: the number of descriptors in addition to those of streams and publishers.
     init(
         _ plan: BenchPlan, streams count: Int? = nil, resumable: Range<Int> = 0..<0, hasPublishers: Bool = true,
         others: Int = 0
@@ -73,8 +74,8 @@ final class Driver {
 
     deinit { close(alarm) }
 
-    /// Has these streams, which are open, served before all others from now on: what is timed is the server, and not how
-    /// long this program takes over thousands of others.
+    /// Serves these open streams before all others from now on, so that the measurement times the server and not this
+    /// program's work on thousands of other streams.
     func serveFirst(_ indices: Range<Int>) throws(BenchFailure) {
         let first = try Poller(capacity: Self.readsPerTurn)
         poller.add(first.descriptor, tag: Tag.first, events: EPOLLIN.rawValue)
@@ -89,7 +90,7 @@ final class Driver {
 // MARK: - Phases
 
 extension Driver {
-    /// Turns until `isDone` says so.
+    /// Runs turns until `isDone` returns true.
     func turn(until isDone: () throws(BenchFailure) -> Bool) throws(BenchFailure) {
         while !(try isDone()) {
             guard !InterruptSignal.isAsked else { throw BenchFailure("interrupted") }
@@ -108,12 +109,12 @@ extension Driver {
         }
     }
 
-    /// Opens streams and waits until the server has them all.
+    /// Opens streams and waits until the server has accepted all of them.
     func open(_ indices: Range<Int>) throws(BenchFailure) {
         for index in indices { ledger.join(index, channel: Int(streams.slots[index].channel)) }
         streams.open(indices)
         try finishOpening()
-        // A server may answer before it has noted down the subscription.
+        // A server may respond before it has registered the subscription.
         try rest(milliseconds: 300)
     }
 
@@ -130,7 +131,7 @@ extension Driver {
         }
     }
 
-    /// Publishes for a while.
+    /// Publishes for a time.
     func publish(seconds: Double) throws(BenchFailure) {
         startPublishing()
         let end = uptimeNanoseconds() + UInt64(seconds * 1e9)
@@ -145,7 +146,7 @@ extension Driver {
 
     func stopPublishing() { isPublishing = false }
 
-    /// Waits for what is under way. What does not come is then lost.
+    /// Waits for the undelivered events. Those that do not arrive are lost.
     func drain() throws(BenchFailure) {
         var last = (ledger.outstanding, uptimeNanoseconds())
         try turn {
@@ -186,7 +187,7 @@ extension Driver {
         return channel
     }
 
-    /// To the nanosecond, which `epoll_wait` cannot.
+    /// Arms the timer. It has nanosecond precision, which `epoll_wait` has not.
     private func wake(at nanoseconds: UInt64) {
         var time = itimerspec()
         time.it_value = timespec(
@@ -200,7 +201,7 @@ extension Driver {
     }
 }
 
-/// The memory of the measured processes, looked at every few seconds.
+/// The memory of the measured processes, sampled every few seconds.
 struct MemorySamples {
     private(set) var first = 0
     private(set) var last = 0
@@ -220,18 +221,19 @@ struct MemorySamples {
 }
 
 extension Driver {
-    /// Begins to look at memory anew.
+    /// Discards the memory samples.
     func resetMemory() { memory.reset() }
 }
 
-/// Whether somebody wants the measurement to end: what it made on the server is removed first.
+/// The user's request to end the measurement. The run first removes what it created on the server.
 enum InterruptSignal {
-    // Safe to share: one word, set once by a signal handler and only read elsewhere; late by a turn does no harm.
+    // Safe to share: one word, set once by a signal handler and only read elsewhere. Noticing it one turn late does no
+    // harm.
     private nonisolated(unsafe) static var asked: sig_atomic_t = 0
 
     static var isAsked: Bool { asked != 0 }
 
-    /// The first signal asks, the second ends the process as usual.
+    /// Handles the first signal as a request to stop. The second one ends the process by its default action.
     static func listen() {
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in

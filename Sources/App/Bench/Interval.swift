@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Locking
 
-/// Counts from one moment to another what was published and delivered, and what the server used for it.
+/// Counts the published and delivered events between two moments, and the server's CPU time and memory.
 struct Interval {
     private let driver: Driver
     private let cpu: UInt64
@@ -11,7 +11,7 @@ struct Interval {
     private let delivered: Int
     private let start: UInt64
 
-    /// Begins now, with empty histograms.
+    /// Starts an interval with empty histograms.
     init(_ driver: Driver) {
         self.driver = driver
         driver.ledger.latency.reset()
@@ -32,8 +32,9 @@ struct Interval {
     var published: Int { driver.publishers?.accepted ?? 0 }
     var deliveries: Int { driver.ledger.delivered - delivered }
 
-    /// Ends now and adds what was counted.
-    /// - Parameter share: what one operation of the scenario is: a delivery, or an event where nobody listens.
+    /// Ends the interval and adds its measurements to a result.
+    ///
+    /// - Parameter share: the unit operation of the scenario: a delivery, or an event when there are no listeners.
     func report(to result: inout BenchResult) {
         let cpu = driver.meter.cpuNanoseconds - cpu
         let user = driver.meter.userNanoseconds - user

@@ -1,33 +1,33 @@
 public import JSON
 
-/// One result, or a group of them.
+/// One measured value, or a group of them.
 public enum Measurement: Sendable {
     case count(Int)
-    /// A measured number, with three decimals.
+    /// A measured number, printed with three decimals.
     case number(Double)
     case text(String)
     case flag(Bool)
     case group([Named])
 
-    /// A figure and what it is called in the JSON.
+    /// A measurement with its name in the JSON.
     public struct Named: Sendable {
         public let name: String
         let figure: Measurement
     }
 }
 
-/// What a measurement found.
+/// The result of a measurement.
 public struct BenchResult: Sendable {
     public internal(set) var figures: [Measurement.Named] = []
-    /// Whether every event came once, in order, to everybody it was for.
+    /// True when every event arrived once and in order at every reader it was for.
     public internal(set) var isClean = true
 
-    /// One JSON object.
+    /// The result as one JSON object.
     public var json: JSONText {
         JSONText { writer in Self.write(figures, to: &writer) }
     }
 
-    /// The same as lines: names in groups are joined by a dot.
+    /// The result as lines. Names in groups are joined by a dot.
     public var lines: [(name: String, value: String)] { Self.flat(figures, prefix: "") }
 
     mutating func add(_ name: String, _ figure: Measurement) {
@@ -82,9 +82,9 @@ extension Histogram {
 
 /// Measures a server with the load of a plan.
 ///
-/// Blocks until the measurement is over; everything in it is bounded in count and time.
+/// Blocks until the measurement has ended. All work is bounded in count and time.
 public enum Bench {
-    /// - Throws: when the server cannot be measured at all. What it does wrong is in the result.
+    /// - Throws: when the server cannot be measured at all. Errors of the server are part of the result.
     public static func run(_ plan: BenchPlan) throws(BenchFailure) -> BenchResult {
         var result = BenchResult()
         result.add("scenario", .text(plan.scenario.rawValue))

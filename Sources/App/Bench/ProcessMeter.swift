@@ -1,20 +1,20 @@
 import CLinux
 import Glibc
 
-/// What the measured processes have used, read from the kernel.
+/// The resource use of the measured processes, read from the kernel.
 struct ProcessMeter {
     let processes: [Int32]
 
-    /// CPU nanoseconds so far, user and system, of all threads that are or were.
+    /// The CPU time so far in nanoseconds, user and system, of all current and ended threads.
     var cpuNanoseconds: UInt64 {
         processes.reduce(0) { $0 + Self.cpuNanoseconds(of: $1) }
     }
 
-    /// The share of it spent outside the kernel: of all time so far.
+    /// The part of ``cpuNanoseconds`` that was spent outside the kernel.
     var userNanoseconds: UInt64 {
         processes.reduce(0) { sum, process in
             let fields = Self.text("/proc/\(process)/stat").split(separator: " ")
-            // Field 14 is utime (proc(5)); the name in field 2 may hold blanks, so fields are counted from its end.
+            // Field 14 is utime (proc(5)). The name in field 2 may hold blanks, so the fields are counted from its end.
             guard let name = fields.lastIndex(where: { $0.hasSuffix(")") }), fields.count > name + 12 else {
                 return sum
             }
@@ -23,8 +23,8 @@ struct ProcessMeter {
         }
     }
 
-    /// Private memory and this process's part of what is shared, in bytes; 0 where the system does not let us see it, as
-    /// with another user's process.
+    /// Private memory and the processes' share of shared memory, in bytes; 0 when the system does not permit reading
+    /// it, for example for another user's process.
     var memoryBytes: Int {
         processes.reduce(0) { sum, process in
             let line = Self.text("/proc/\(process)/smaps_rollup").split(separator: "\n").first { $0.hasPrefix("Pss:") }
@@ -48,7 +48,7 @@ struct ProcessMeter {
         return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
-    /// - Throws: when one of them is not there to be read.
+    /// - Throws: when one of the processes cannot be read.
     func check() throws(BenchFailure) {
         for process in processes where Self.cpuNanoseconds(of: process) == 0 {
             throw BenchFailure("there is no process \(process)")

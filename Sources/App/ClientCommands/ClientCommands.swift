@@ -1,8 +1,8 @@
 package import ArgumentParser
 
-/// The commands that need no module of the server: those that talk to a running gateway, and those of `schema`.
+/// The commands that need no server module: those that talk to a running gateway, and those of `schema`.
 ///
-/// They compile beside the server; `ParleyCommands` puts them into `parley`.
+/// They compile in parallel with the server. `ParleyCommands` adds them to `parley`.
 package enum ClientCommands {
     package static let events = CommandGroup(
         name: "Event", subcommands: [EmitCommand.self, ListenCommand.self, HistoryCommand.self, EventsCommand.self])
@@ -10,7 +10,7 @@ package enum ClientCommands {
     package static let chat = CommandGroup(
         name: "Chat", subcommands: [MessagesCommand.self, ChannelsCommand.self, UsersCommand.self])
 
-    /// - Parameter keys: `parley keys`, of which ``keys`` are a part.
+    /// - Parameter keys: the command `parley keys`, which contains ``keys``.
     package static func resources(keys: any ParsableCommand.Type) -> CommandGroup {
         CommandGroup(
             name: "Resource",
@@ -27,10 +27,10 @@ package enum ClientCommands {
 
     package static let schemas = CommandGroup(name: "Schema", subcommands: [SchemaCommand.self])
 
-    /// `parley bench`, which stands among the commands of the gateway.
+    /// `parley bench`, which is listed among the gateway's commands.
     package static let bench: any ParsableCommand.Type = LoadCommand.self
 
-    /// The exit code of wrong usage: 2, but 1 below `schema`, where 2 is a refused schema.
+    /// Returns the exit code of wrong usage: 2, but 1 below `schema`, where 2 means a rejected schema.
     package static func usageCode(for arguments: [String]) -> Int32 {
         arguments.first == SchemaCommand._commandName ? SchemaCommand.Answer.wrongUsage.rawValue : 2
     }

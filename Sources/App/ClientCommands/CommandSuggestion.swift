@@ -1,10 +1,10 @@
 package import ArgumentParser
 import JSON
 
-/// Finds the command somebody meant. argument-parser does so for options, but calls an unknown command an unexpected
-/// argument.
+/// Suggests a command for a mistyped one. argument-parser suggests options, but reports an unknown command as an
+/// unexpected argument.
 package enum CommandSuggestion {
-    /// - Throws: `CommandFailure` for a word that stands where a command should and is none.
+    /// - Throws: `CommandFailure` for an unknown word in the place of a command.
     package static func check(
         _ arguments: [String], against root: any ParsableCommand.Type, code: Int32
     ) throws(CommandFailure) {
@@ -32,8 +32,8 @@ package enum CommandSuggestion {
         "status": "get", "get": "get", "ls": "list", "all": "list", "list": "list",
     ]
 
-    /// The command to propose for a word that is none. Whoever follows the proposal must not change anything by it unless that
-    /// is what was meant: a command that acts is proposed only when one letter of it is wrong, and not the first.
+    /// Returns the command to suggest for an unknown word. A suggestion must not lead to an unintended change: a
+    /// command with an effect is suggested only when one letter is wrong, and not the first.
     package static func suggestion(for word: String, among commands: [any ParsableCommand.Type]) -> String? {
         let reading = commands.filter(isReading).map { $0._commandName }
         if let word = readingWords[word] { return reading.contains(word) ? word : nil }
@@ -44,19 +44,19 @@ package enum CommandSuggestion {
         return typo ?? similar?.name
     }
 
-    /// Whether running it changes nothing; a command with commands below it prints its help.
+    /// True when running the command changes nothing. A command with subcommands prints its help.
     package static func isReading(_ command: any ParsableCommand.Type) -> Bool {
         command is any ReadOnlyCommand.Type || !command.configuration.subcommands.isEmpty
     }
 }
 
-/// Why a command did not do what it was asked, for the person who typed it.
+/// The failure of a command, worded for its user.
 package struct CommandFailure: Error, Equatable {
-    /// One sentence that says what to change where that is known.
+    /// One sentence, with the remedy where it is known.
     package var message: String
-    /// Further lines: the faults of a document, what was done before.
+    /// Further lines: the errors in a document, or what was done before the failure.
     package var details: [String] = []
-    /// 1, or 2 when the command itself was wrong.
+    /// The exit code: 1, or 2 for wrong usage.
     package var code: Int32 = 1
 
     package init(_ message: String, details: [String] = [], code: Int32 = 1) {
@@ -66,11 +66,11 @@ package struct CommandFailure: Error, Equatable {
     }
 }
 
-/// For the log of a gateway whose settings cannot be read again.
+/// Used in the log of a gateway whose settings cannot be read again.
 extension CommandFailure: CustomStringConvertible {
     package var description: String { message }
 }
 
-/// A command that changes nothing, neither on the gateway nor on this machine. Mistyped commands are completed to these; to one
-/// that acts only where a single letter was wrong (``CommandSuggestion``).
+/// A command that changes nothing, neither on the gateway nor on this machine. Mistyped commands are completed to
+/// these. A command with an effect is suggested only when a single letter was wrong (``CommandSuggestion``).
 package protocol ReadOnlyCommand {}

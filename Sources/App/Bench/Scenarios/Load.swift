@@ -1,7 +1,7 @@
 import Locking
 
 extension Bench {
-    /// The scenarios that differ in their sizes only.
+    /// Runs the scenarios that differ only in their sizes.
     static func runLoad(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let driver = try Driver(plan)
         let beforeOpening = driver.meter.cpuNanoseconds
@@ -23,9 +23,9 @@ extension Bench {
         driver.addVerdict(to: &result)
     }
 
-    /// Memory is that of streams on a server that has just been started: others leave room that these would use. A
-    /// sixteenth of them come before it is looked at, so that code that is read for the first stream is not counted as
-    /// what each keeps.
+    /// Measures the memory of streams on a server that was just started: earlier streams would leave free memory that
+    /// these would use. The first sample is taken after a sixteenth of the streams, so that code loaded for the first
+    /// stream does not count as memory per stream.
     static func runIdle(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let driver = try Driver(plan, hasPublishers: false)
         let first = plan.streams / 16
@@ -60,7 +60,7 @@ extension Driver {
             ]))
     }
 
-    /// What went wrong, and whether that spoils the run.
+    /// Adds the errors, and whether they invalidate the run.
     func addVerdict(to result: inout BenchResult) {
         result.add("lost", .count(ledger.lost))
         result.add("duplicates", .count(ledger.duplicates))

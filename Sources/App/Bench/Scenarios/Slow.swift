@@ -1,7 +1,8 @@
 import Locking
 
 extension Bench {
-    /// One reader that takes a byte a second: what the others feel of it, and whether it is whole again in the end.
+    /// Runs one reader that reads one byte per second: measures its effect on the others, and checks that it receives
+    /// every event in the end.
     static func runSlow(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let slow = plan.streams
         let driver = try Driver(plan, streams: plan.streams + 1, resumable: slow..<(slow + 1))
@@ -35,8 +36,8 @@ extension Bench {
         result.isClean = result.isClean && driver.streams.cut > 0
     }
 
-    /// Goes on, unmeasured, until more was published than the kernel holds for a socket (`tcp_wmem`, usually 4 MiB) and a
-    /// server should beside it.
+    /// Continues, unmeasured, until more was published than the kernel buffers for a socket (`tcp_wmem`, usually 4 MiB)
+    /// and a server should buffer in addition.
     private static func publishEnough(_ driver: Driver) throws(BenchFailure) {
         let events = 8 * 1_048_576 / (driver.plan.payloadBytes + 150)
         let deadline = uptimeNanoseconds() + 60_000_000_000
@@ -46,8 +47,9 @@ extension Bench {
         driver.stopPublishing()
     }
 
-    /// Has the slow one read what there is. When nothing more comes, although more was published, it asks whether the
-    /// connection still exists: the kernel gives up on one that was closed before all was taken, and tells nobody.
+    /// Reads everything that the slow stream has received. When nothing more arrives although more was published, it
+    /// checks that the connection still exists: the kernel drops a closed connection's unread data without a
+    /// notification.
     private static func readUntilStill(_ driver: Driver, _ slow: Int) throws(BenchFailure) {
         var last = (driver.streams.slots[slow].received, uptimeNanoseconds())
         try driver.turn {

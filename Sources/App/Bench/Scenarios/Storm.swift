@@ -1,11 +1,11 @@
 import Locking
 
 extension Bench {
-    /// Seconds for which the cut streams are away.
+    /// The time for which the cut streams stay disconnected, in seconds.
     private static let awaySeconds = 2.0
 
-    /// Cuts most streams at once while events go on, has them all come back with their cursors, and times that, as well as
-    /// what those feel of it who stayed.
+    /// Cuts most streams at once while events continue, lets all of them reconnect with their cursors, and measures the
+    /// time that takes and its effect on the streams that stayed.
     static func runStorm(_ plan: BenchPlan, _ result: inout BenchResult) throws(BenchFailure) {
         let cut = 0..<plan.streams
         let all = plan.streams + plan.watchers

@@ -1,4 +1,4 @@
-/// How often which duration occurred, to within one percent, in memory that does not grow.
+/// A histogram of durations with an error of at most one percent, in constant memory.
 final class Histogram {
     private static let fineness = 7  // 128 steps for each power of two
     private static let steps = 1 << fineness
@@ -26,7 +26,7 @@ final class Histogram {
         (count, largest) = (0, 0)
     }
 
-    /// The duration that `share` of all do not exceed; 0 when there are none.
+    /// Returns the duration that `share` of all values do not exceed; 0 when there are none.
     func nanoseconds(at share: Double) -> UInt64 {
         guard count > 0 else { return 0 }
         let wanted = max(1, UInt64((Double(count) * share).rounded(.up)))
@@ -45,7 +45,7 @@ final class Histogram {
         return (shift + 1) << fineness + Int(value >> UInt64(shift)) - steps
     }
 
-    /// The largest value of a step.
+    /// Returns the largest value of a step.
     private static func value(at index: Int) -> UInt64 {
         guard index >= steps else { return UInt64(index) }
         let shift = index >> fineness - 1

@@ -1,35 +1,35 @@
-/// Who has been sent what: finds events that are missing, come twice or out of order, as they are read.
+/// Records which events each reader must receive, and detects missing, repeated and reordered events as they are read.
 ///
-/// A publisher sends its next event when the last was answered, so its events have an order on each channel; between two
-/// publishers there is only what the server says, by ids that are numbers and grow on every stream. Other ids are not
-/// compared.
+/// A publisher sends its next event after the response to the last one, so its events have an order on each channel.
+/// The order between two publishers is known only from event ids that are numbers and grow on every stream. Other ids
+/// are not compared.
 final class Ledger {
     let publishers: Int
     let latency = Histogram()
-    /// Whether a reader is promised every event once and in order, or at least once.
+    /// True when readers are promised every event once and in order; false when they are promised it at least once.
     var isOrdered = true
-    /// The readers whose latencies are of interest.
+    /// The readers whose latencies are measured.
     var timed = 0..<Int.max
-    /// Distinct events that arrived, of all readers.
+    /// The number of distinct events that arrived, over all readers.
     private(set) var delivered = 0
     private(set) var duplicates = 0
     private(set) var misordered = 0
-    /// Events whose id is not above the one before it on the same stream.
+    /// The number of events whose id is not greater than the id before it on the same stream.
     private(set) var regressions = 0
-    /// Events of another channel than the reader's.
+    /// The number of events that belong to another channel than the reader's.
     private(set) var misdirected = 0
-    /// Deliveries that published events lead to.
+    /// The number of deliveries that the published events require.
     private(set) var owed = 0
 
     private let readers: Int
     private let channels: Int
-    /// The next sequence, for each reader and publisher, and for each channel and publisher.
+    /// The next expected sequence for each reader and publisher, and the next one for each channel and publisher.
     private let expected: UnsafeMutablePointer<UInt32>
     private let published: UnsafeMutablePointer<UInt32>
     private let readersOfChannel: UnsafeMutablePointer<UInt32>
-    /// The least id that each reader may have next.
+    /// The least id that each reader may receive next.
     private let nextIDs: UnsafeMutablePointer<UInt64>
-    /// Skipped sequences, which may still come, too late.
+    /// Skipped sequences, which may still arrive late.
     private var missing: Set<Skipped> = []
 
     private struct Skipped: Hashable {
@@ -37,8 +37,8 @@ final class Ledger {
         let sequence: UInt32
     }
 
-    /// Skipped events remembered one by one; on streams there is none in a good run. Beyond it, late ones pass for
-    /// repeated ones.
+    /// The maximum number of skipped events remembered one by one. On streams, a good run has none. Beyond the maximum,
+    /// late events count as repeated ones.
     private static let mostSkipped = 1_000_000
 
     init(readers: Int, channels: Int, publishers: Int) {
@@ -60,10 +60,10 @@ final class Ledger {
         nextIDs.deallocate()
     }
 
-    /// What is still to come: published, and not read.
+    /// The number of deliveries that are still expected.
     var outstanding: Int { owed - delivered }
 
-    /// A reader of the channel from now on; what was published before is not for it.
+    /// Adds a reader to a channel. Events published before are not expected.
     func join(_ reader: Int, channel: Int) {
         readersOfChannel[channel] += 1
         for publisher in 0..<publishers {
@@ -71,28 +71,29 @@ final class Ledger {
         }
     }
 
-    /// The sequence of the next event of this publisher.
+    /// Returns the sequence of the publisher's next event.
     func next(_ channel: Int, _ publisher: Int) -> UInt32 { published[channel * publishers + publisher] }
 
-    /// An event is being published: with the request, as it may be read before the answer comes.
+    /// Records an event when its request is sent, because it may be read before the response arrives.
     func publish(_ channel: Int, _ publisher: Int) {
         published[channel * publishers + publisher] += 1
         owed += Int(readersOfChannel[channel])
     }
 
-    /// The server has refused it.
+    /// Removes an event that the server rejected.
     func withdraw(_ channel: Int, _ publisher: Int) {
         published[channel * publishers + publisher] -= 1
         owed -= Int(readersOfChannel[channel])
     }
 
-    /// How many events the channel has had.
+    /// Returns the number of events published on the channel.
     func published(on channel: Int) -> Int {
         (0..<publishers).reduce(0) { $0 + Int(published[channel * publishers + $1]) }
     }
 
-    /// A mark was read.
-    /// - Returns: whether it is an event this reader had not had.
+    /// Records a mark that was read.
+    ///
+    /// - Returns: true when the reader had not received this event before.
     @inline(__always)
     func take(_ mark: PayloadMark, reader: Int, channel: UInt32, at now: UInt64) -> Bool {
         guard mark.channel == channel, Int(mark.publisher) < publishers else {
@@ -106,7 +107,7 @@ final class Ledger {
         return true
     }
 
-    /// An event with a number for its id was read.
+    /// Records an event whose id is a number.
     @inline(__always)
     func take(id: UInt64, reader: Int) {
         if id < nextIDs[reader] { regressions &+= 1 }
@@ -136,9 +137,9 @@ final class Ledger {
         return true
     }
 
-    /// Deliveries that have not come; asked when no more will.
+    /// The number of deliveries that did not arrive. Valid when no more will arrive.
     var lost: Int { max(0, outstanding) }
-    /// Whether every event came to those it was for: once and in order, where that is promised.
+    /// True when every event reached its readers: once and in order, where that is promised.
     var isClean: Bool {
         lost == 0 && misdirected == 0 && (!isOrdered || (duplicates == 0 && misordered == 0 && regressions == 0))
     }

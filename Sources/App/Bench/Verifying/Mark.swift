@@ -1,23 +1,23 @@
 import CLinux
 import Glibc
 
-/// What a payload begins with: `~ccccc:pppp:ssssssss:tttttttttttttttt~`, all hexadecimal.
+/// The mark at the start of a payload: `~ccccc:pppp:ssssssss:tttttttttttttttt~`, all hexadecimal.
 ///
-/// The form is fixed, so that it is found by its first byte and read without a parser, wherever a server puts it. The
-/// tilde needs no escape in JSON and stands nowhere else in a stream.
+/// The form is fixed. A reader finds it by its first byte and reads it without a parser, wherever a server puts it. The
+/// tilde needs no escape in JSON and occurs nowhere else in a stream.
 struct PayloadMark: Equatable {
     static let length = 38
     static let sign = UInt8(ascii: "~")
 
     var channel: UInt32
-    /// The connection that published it, within which order is promised.
+    /// The connection that published the event. Events of one connection are ordered.
     var publisher: UInt32
-    /// Counts the events of this publisher on this channel, from 0.
+    /// The number of the event among this publisher's events on this channel, from 0.
     var sequence: UInt32
-    /// When it was due, on the monotonic clock.
+    /// The time when the event was due, on the monotonic clock.
     var nanoseconds: UInt64
 
-    /// Reads the mark that begins at `bytes`, of which there are ``length``; nil when it only looked like one.
+    /// Reads the mark that begins at `bytes`, of which there are ``length``. Returns nil for other bytes.
     @inline(__always)
     init?(at bytes: UnsafeRawPointer) {
         let bytes = bytes.assumingMemoryBound(to: UInt8.self)
@@ -48,7 +48,7 @@ struct PayloadMark: Equatable {
         Self.write(nanoseconds, bytes + 21, 16)
     }
 
-    /// Lower-case digits only, as they are written below.
+    /// Reads lower-case digits only, as they are written below.
     @inline(__always)
     private static func number(_ digits: UnsafePointer<UInt8>, _ count: Int) -> UInt64 {
         var value: UInt64 = 0

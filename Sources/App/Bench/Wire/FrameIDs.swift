@@ -1,17 +1,20 @@
-/// Finds the id of each event of a stream, where it is a number.
+/// Finds the id of each event of a stream, where the id is a number.
 ///
-/// The id stands before the mark, in a stream of one channel always as far: it is looked for once, and read where it was
-/// from then on.
+/// The id precedes the mark. In a stream of one channel its distance is constant: it is searched once, and read at that
+/// distance from then on.
 struct FrameIDs {
-    /// Where it stands before the mark; 0 when it has not been found yet.
+    /// The distance from the id to the mark; 0 until it was found.
     private var distance: UInt16 = 0
-    /// How often on end it was looked for in vain: after some, frames have none.
+    /// The number of consecutive failed searches. After some, frames are assumed to have no id.
     private var misses: UInt8 = 0
 
+    /// Returns the id of an event.
+    ///
     /// - Parameters:
-    ///   - mark: where an event's mark begins.
-    ///   - start: where to look from: the end of the mark before it, or the first byte there is.
-    /// - Returns: nil where the id is none, is no number, or came in a piece that is gone.
+    ///   - mark: the start of the event's mark.
+    ///   - start: the start of the search: the end of the mark before it, or the first available byte.
+    /// - Returns: nil when there is no id, it is not a number, or it arrived in an earlier piece that is no longer
+    ///   held.
     @inline(__always)
     mutating func number(
         before mark: UnsafeMutableRawPointer, from start: UnsafeMutableRawPointer
@@ -37,7 +40,7 @@ struct FrameIDs {
         misses += 1
     }
 
-    /// `id:`, at the beginning of a line.
+    /// Finds `id:` at the beginning of a line.
     @inline(__always)
     private static func isID(_ place: UnsafeMutableRawPointer) -> Bool {
         place.load(as: UInt8.self) == 0x69 && place.load(fromByteOffset: 1, as: UInt8.self) == 0x64
@@ -51,7 +54,7 @@ struct FrameIDs {
         while place < end {
             let digit = place.load(as: UInt8.self) &- 0x30
             if digit > 9 {
-                // What ends the line ends the number; anything else makes it none.
+                // The number must end with its line; any other character makes it no number.
                 return digits > 0 && (digit == 0xDA || digit == 0xDD) ? value : nil
             }
             guard digits < 19 else { return nil }

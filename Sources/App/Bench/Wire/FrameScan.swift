@@ -1,8 +1,8 @@
-/// Looks for the ends and the ids of server-sent events, from behind: of many frames only the last matters.
+/// Finds the ends and ids of server-sent events, scanning backwards: of many frames only the last matters.
 enum FrameScan {
     private static let newline = UInt8(ascii: "\n")
 
-    /// Behind the last empty line.
+    /// Returns the position behind the last empty line.
     static func lastEnd(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer
     ) -> UnsafeMutableRawPointer? {
@@ -18,7 +18,7 @@ enum FrameScan {
         return nil
     }
 
-    /// The value of the last line `id:`.
+    /// Returns the value of the last `id:` line.
     static func lastID(_ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer? {
         var lineEnd = end
         var place = end
@@ -39,7 +39,7 @@ enum FrameScan {
     }
 }
 
-/// The id a stream can continue from, kept in place.
+/// The id from which a stream can continue, stored in place.
 struct LastEventID {
     private(set) var count = 0
     private var bytes: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)

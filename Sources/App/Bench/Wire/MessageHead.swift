@@ -1,17 +1,17 @@
 import CLinux
 import Glibc
 
-/// The part of a message's head that a driver needs, be it an answer or a request.
+/// The part of an HTTP message head that the driver needs, of a response or a request.
 struct MessageHead {
-    /// 0 in a request.
+    /// The status; 0 in a request.
     private(set) var status = 0
-    /// Where the body begins.
+    /// The offset of the body.
     private(set) var length = 0
     private(set) var contentLength: Int?
     private(set) var isChunked = false
     private(set) var isClosing = false
 
-    /// Reads a head; nil when its end is not there yet.
+    /// Reads a head. Returns nil when it is incomplete.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var line = 0
         while line < bytes.count, let found = memchr(bytes.baseAddress! + line, 0x0A, bytes.count - line) {
@@ -49,7 +49,7 @@ struct MessageHead {
         return line[name.utf8CodeUnitCount...]
     }
 
-    /// Where this message ends; nil when more must come.
+    /// Returns the offset of the message's end, or nil when the message is incomplete.
     func end(in bytes: UnsafeRawBufferPointer) -> Int? {
         if isChunked {
             return bytes.count >= length + 5 && bytes.suffix(5).elementsEqual("0\r\n\r\n".utf8) ? bytes.count : nil

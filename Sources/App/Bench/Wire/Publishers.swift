@@ -2,15 +2,15 @@ import CLinux
 import Glibc
 import Locking
 
-/// The connections that publish, each one request at a time.
+/// The publishing connections. Each sends one request at a time.
 final class Publishers {
     let acknowledgement = Histogram()
-    /// Requests that were answered with success, and those that were not.
+    /// The number of requests that succeeded, and of those that failed.
     private(set) var accepted = 0
     private(set) var refused = 0
     private(set) var lastRefusal = 0
     private(set) var underWay = 0
-    /// Connections that answer nothing any more: their last event may have been taken or not.
+    /// The number of connections that no longer respond. Their last event may or may not have been accepted.
     private(set) var broken = 0
 
     private struct Connection {
@@ -67,7 +67,8 @@ final class Publishers {
     }
 
     /// Publishes one event on a free connection.
-    /// - Parameter due: when it should have been sent: what latencies count from.
+    ///
+    /// - Parameter due: the time at which the event should have been sent; latencies are measured from it.
     func publish(channel: Int, due: UInt64) throws(BenchFailure) {
         guard let index = free.popLast() else { return }
         if connections[index].descriptor < 0 { try connect(index) }
@@ -84,7 +85,7 @@ final class Publishers {
         if !Sockets.send(request, to: connections[index].descriptor) { fail(index) }
     }
 
-    /// Takes the answers that have come.
+    /// Takes the responses that have arrived.
     func serve() { poller.wait(milliseconds: 0) { read(Int($0)) } }
 
     private func read(_ index: Int) {
@@ -100,7 +101,7 @@ final class Publishers {
         if pending.withUnsafeBytes({ take($0, index) }) { connections[index].pending = [] }
     }
 
-    /// - Returns: whether it was a whole answer.
+    /// - Returns: true when the bytes are a complete response.
     private func take(_ bytes: UnsafeRawBufferPointer, _ index: Int) -> Bool {
         guard let head = MessageHead(bytes), head.end(in: bytes) != nil else { return false }
         acknowledgement.add(uptimeNanoseconds() - connections[index].sentAt)
@@ -115,7 +116,7 @@ final class Publishers {
         return true
     }
 
-    /// The connection has gone. What was under way on it may have been published or not.
+    /// Handles a lost connection. Its request under way may or may not have been executed.
     private func fail(_ index: Int) {
         disconnect(index)
         guard connections[index].isBusy else { return }
@@ -134,7 +135,7 @@ final class Publishers {
         free.append(index)
     }
 
-    /// Begins to count anew.
+    /// Resets the counters.
     func reset() {
         acknowledgement.reset()
         (accepted, refused) = (0, 0)

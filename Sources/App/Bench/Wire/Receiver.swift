@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 import Locking
 
-/// A server on loopback that takes what webhooks post, answers 200, and has the ledger check it.
+/// A server on loopback that receives the webhooks' posts, answers 200, and reports them to the ledger.
 ///
 /// The path ends with the number of the webhook.
 final class Receiver {
     let port: UInt16
-    /// Requests taken, repeated ones too.
+    /// The number of received requests, including repeated ones.
     private(set) var posts = 0
 
     private unowned let driver: Driver
@@ -43,7 +43,7 @@ final class Receiver {
         room.deallocate()
     }
 
-    /// A descriptor of the receiver's is ready.
+    /// Serves a ready descriptor of the receiver.
     func serve(_ descriptor: Int32) {
         if descriptor == listener { return accept() }
         guard unfinished[descriptor] != nil else { return }
@@ -78,7 +78,7 @@ final class Receiver {
         close(descriptor)
     }
 
-    /// - Returns: how many bytes whole requests took.
+    /// - Returns: the number of bytes of the complete requests.
     private func take(_ bytes: UnsafeRawBufferPointer, _ descriptor: Int32) -> Int {
         var taken = 0
         while taken < bytes.count {

@@ -2,26 +2,26 @@ import CLinux
 import Glibc
 import Locking
 
-/// Every stream of a run: opens them, reads them, and has the ledger check what they carry.
+/// All streams of a run: opens and reads them, and reports their events to the ledger.
 final class Streams {
     let count: Int
     let ledger: Ledger
     private(set) var openCount = 0
-    /// Streams the server closed.
+    /// The number of streams that the server closed.
     private(set) var cut = 0
-    /// Connections it did not take, which were tried again.
+    /// The number of connections that the server rejected. They were retried.
     private(set) var turnedAway = 0
     private(set) var lastStatus = 0
-    /// Asking again would not help: the key, the path or a parameter is wrong.
+    /// True when a retry is useless: the key, the path or a parameter is wrong.
     var isRefused: Bool { openCount == 0 && (400..<500).contains(lastStatus) && lastStatus != 429 }
-    /// Streams with a goal they have not reached.
+    /// The number of streams that have not reached their goal.
     private(set) var unfinished = 0
-    /// Streams whose frames are followed to their end for their ids, so that they can continue from there.
+    /// The streams whose frames are parsed completely for their ids, so that they can continue from there.
     private let resumable: Range<Int>
-    /// The time from ``setGoals(_:_:)`` until a goal was reached.
+    /// The time from ``setGoals(_:_:)`` until each goal was reached.
     let completion = Histogram()
     private var goalsSince: UInt64 = 0
-    /// Whether a stream the server closes comes back.
+    /// True when a stream that the server closes reconnects.
     var isReturning = false
 
     let slots: UnsafeMutablePointer<StreamSlot>
@@ -33,11 +33,12 @@ final class Streams {
     private var waiting: [Int] = []
     private var connecting = 0
 
-    /// What one read takes at most, and what may lie before it of an unfinished frame.
+    /// The maximum bytes of one read, and of an unfinished frame before it.
     private static let roomBytes = 256 * 1024
     private static let restBytes = 128 * 1024
     private let room: UnsafeMutableRawPointer
-    /// Connections under way at a time: fewer than a listener's usual backlog, or the kernel repeats them a second later.
+    /// The maximum number of concurrent connection attempts: fewer than a listener's usual backlog, because the kernel
+    /// repeats an attempt that does not fit only after a second.
     private static let mostConnecting = 512
 
     init(
@@ -73,7 +74,7 @@ final class Streams {
 extension Streams {
     var isOpening: Bool { connecting > 0 || !waiting.isEmpty }
 
-    /// Has streams connected, from the place they had reached if they had been open before.
+    /// Connects streams. A stream that was open before continues from its position.
     func open(_ indices: some Sequence<Int>) {
         waiting.append(contentsOf: indices)
         connectMore()
@@ -97,7 +98,7 @@ extension Streams {
         }
     }
 
-    /// Has open streams watched by another poller.
+    /// Moves open streams to another poller.
     func move(_ indices: Range<Int>, to other: Poller) {
         for index in indices where slots[index].phase == .open {
             poller.remove(slots[index].descriptor)
@@ -115,13 +116,13 @@ extension Streams {
         poller.change(slots[index].descriptor, tag: UInt64(index), events: Poller.readable)
     }
 
-    /// The server would not have it now: the last in the queue.
+    /// Handles a connection that the server rejected for now: it goes to the end of the queue.
     private func turnAway(_ index: Int) {
         close(index)
         turnedAway += 1
         connecting -= 1
         waiting.insert(index, at: 0)
-        // Asking again at once would only load the server; connections under way are not held up for long by this.
+        // An immediate retry would only load the server. The short wait does not delay other connections much.
         usleep(1_000)
         connectMore()
     }
@@ -132,7 +133,7 @@ extension Streams {
         slots[index].phase = .idle
     }
 
-    /// Cuts streams from this side, in whatever they are doing.
+    /// Closes streams from this side, in any state.
     func cut(_ indices: some Sequence<Int>) {
         for index in indices where slots[index].phase == .open {
             close(index)
@@ -140,7 +141,7 @@ extension Streams {
         }
     }
 
-    /// The streams shall receive so many events in all: asked for each channel.
+    /// Sets the total number of events that each stream must receive, computed from its channel.
     func setGoals(_ indices: some Sequence<Int>, _ goal: (Int) -> Int) {
         goalsSince = uptimeNanoseconds()
         for index in indices {
@@ -152,10 +153,10 @@ extension Streams {
     }
 }
 
-// MARK: - The slow one
+// MARK: - The slow stream
 
 extension Streams {
-    /// From now on this stream is read by ``read(_:atMost:)`` only, or as usual again.
+    /// When `isSlow` is true, the stream is read by ``read(_:atMost:)`` only.
     func setSlow(_ index: Int, _ isSlow: Bool) {
         slots[index].isSlow = isSlow
         guard slots[index].phase == .open else { return }
@@ -165,7 +166,7 @@ extension Streams {
 }
 
 extension Streams {
-    /// Sends an empty line, which a server that has closed the connection answers with a reset.
+    /// Sends an empty line. A server that has closed the connection responds with a reset.
     func knock(_ index: Int) {
         guard slots[index].phase == .open else { return }
         _ = "\r\n".withCString { send(slots[index].descriptor, $0, 2, Sockets.quietly) }
@@ -175,18 +176,18 @@ extension Streams {
 // MARK: - Reading
 
 extension Streams {
-    /// A socket is ready.
+    /// Serves a ready socket.
     @inline(__always)
     func serve(_ index: Int) {
         let slot = slots + index
         if slot.pointee.phase == .connecting { return ask(index) }
         guard slot.pointee.descriptor >= 0 else { return }
-        // One that reads by the clock is woken by the end of its connection alone.
+        // A slow stream is read on a schedule. Only the end of its connection wakes it.
         if slot.pointee.isSlow { return hasEnded(index) }
         read(index, atMost: Self.roomBytes)
     }
 
-    /// Reads a piece and takes what it completes.
+    /// Reads a piece and handles the frames that it completes.
     func read(_ index: Int, atMost limit: Int) {
         let slot = slots + index
         let start = room + Self.restBytes
@@ -233,7 +234,7 @@ extension Streams {
         connectMore()
     }
 
-    /// Bytes of a body: decoded where they are, behind the rest of the piece before.
+    /// Handles bytes of a body: decoded in place, behind the rest of the previous piece.
     @inline(__always)
     private func take(_ start: UnsafeMutableRawPointer, _ received: Int, _ index: Int, _ now: UInt64) {
         let slot = slots + index
@@ -249,8 +250,9 @@ extension Streams {
         if slot.pointee.isChunked, slot.pointee.chunks.isOver { hasEnded(index) }
     }
 
-    /// Takes every mark.
-    /// - Returns: where a mark begins that is not complete, or the end.
+    /// Handles every mark.
+    ///
+    /// - Returns: the start of an incomplete mark, or the end.
     @inline(__always)
     private func takeMarks(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer, _ index: Int, _ now: UInt64
@@ -277,8 +279,8 @@ extension Streams {
         return end
     }
 
-    /// Takes the marks of whole frames and keeps the last one's id: a frame without its end is not an event
-    /// (WHATWG HTML, server-sent events, 9.2.6), and is sent again to whoever resumes.
+    /// Handles the marks of complete frames and stores the last id. An unterminated frame is not an event (WHATWG HTML,
+    /// section 9.2.6) and is sent again after a resume.
     private func takeFrames(
         _ start: UnsafeMutableRawPointer, _ end: UnsafeMutableRawPointer, _ index: Int, _ now: UInt64
     ) -> UnsafeMutableRawPointer {
@@ -289,7 +291,7 @@ extension Streams {
     }
 }
 
-/// Takes the heads of chunks out of a body, in place, wherever the pieces were cut (RFC 9112, 7.1).
+/// Removes the chunk headers from a body in place, wherever the pieces were cut (RFC 9112, section 7.1).
 struct ChunkDecoder {
     private enum Place: UInt8 { case size, rest, data, end }
 
@@ -297,8 +299,9 @@ struct ChunkDecoder {
     private var left = 0
     private(set) var isOver = false
 
-    /// Moves what belongs to the body together.
-    /// - Returns: how much that is.
+    /// Moves the body's bytes together.
+    ///
+    /// - Returns: the number of body bytes.
     mutating func decode(_ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
         var (read, written) = (0, 0)
         while read < count, !isOver {
@@ -334,13 +337,14 @@ struct ChunkDecoder {
     }
 }
 
-/// Waits for many descriptors.
+/// Waits for many descriptors with `epoll`.
 final class Poller {
     let descriptor: Int32
     private let events: UnsafeMutablePointer<epoll_event>
     private let capacity: Int
 
-    /// - Parameter capacity: what one wait hands out at most: the time until others have their turn again.
+    /// - Parameter capacity: the maximum number of descriptors per wait. It bounds the time until other pollers run
+    ///   again.
     init(capacity: Int) throws(BenchFailure) {
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw BenchFailure("epoll_create1 failed with \(errno)") }
@@ -366,7 +370,7 @@ final class Poller {
         precondition(code == 0, "epoll_ctl failed with \(errno)")
     }
 
-    /// Hands the tag of each ready descriptor to `body`.
+    /// Calls `body` with the tag of each ready descriptor.
     @inline(__always)
     func wait(milliseconds: Int32, _ body: (UInt64) -> Void) {
         let count = epoll_wait(descriptor, events, Int32(capacity), milliseconds)
@@ -378,7 +382,7 @@ final class Poller {
     }
 }
 
-/// One stream, as its reader keeps it. Trivial, so that thousands lie side by side in memory.
+/// The state of one stream. A trivial type, so that thousands of them are stored side by side in memory.
 struct StreamSlot {
     enum Phase: UInt8 { case idle, connecting, head, open, ended }
 
@@ -388,17 +392,17 @@ struct StreamSlot {
     var isChunked = false
     var chunks = ChunkDecoder()
     var ids = FrameIDs()
-    /// Bytes of what the last piece cut: of a head, of a frame, of a mark.
+    /// The bytes of an incomplete head, frame or mark at the end of the last piece.
     var rest: UnsafeMutableRawPointer?
     var restCount = 0
     private var restCapacity = 0
-    /// Distinct events that came.
+    /// The number of distinct events received.
     var received = 0
-    /// When so many have come, the stream is complete; 0 when nobody waits for that.
+    /// The number of events at which the stream is complete; 0 for no goal.
     var goal = 0
-    /// Read by the clock, and not when something has come.
+    /// True when the stream is read on a schedule instead of when data arrives.
     var isSlow = false
-    /// Whether the kernel shall hold little for it.
+    /// True when the kernel's receive buffer is small.
     var hasSmallBuffer = false
 
     init(channel: UInt32) { self.channel = channel }
@@ -413,7 +417,7 @@ struct StreamSlot {
         restCount = count
     }
 
-    /// Frees what ``keep(_:_:)`` took.
+    /// Frees the memory that ``keep(_:_:)`` allocated.
     mutating func deallocate() {
         rest?.deallocate()
         (rest, restCount, restCapacity) = (nil, 0, 0)

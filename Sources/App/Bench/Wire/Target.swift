@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// Where the measured server listens.
+/// The address of the measured server.
 struct Target {
-    /// As the `Host` header has it.
+    /// The value of the `Host` header.
     let authority: String
     private let address: [UInt8]
     private let family: Int32
@@ -40,14 +40,14 @@ struct Target {
         return (String(host), rest.isEmpty ? "80" : String(rest.dropFirst()))
     }
 
-    /// A socket that connects without being waited for; negative when there is none to have.
+    /// Returns a socket with a connection attempt under way; negative when none is available.
     func connect() -> Int32 {
         let flags = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
         let descriptor = socket(family, Int32(flags), 0)
         guard descriptor >= 0 else { return -1 }
         Sockets.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         let code = address.withUnsafeBytes { bytes in
-            // The bytes are the sockaddr that getaddrinfo gave.
+            // The bytes are the sockaddr that getaddrinfo returned.
             Glibc.connect(descriptor, bytes.bindMemory(to: sockaddr.self).baseAddress, socklen_t(bytes.count))
         }
         guard code == 0 || errno == EINPROGRESS else {
@@ -58,7 +58,7 @@ struct Target {
     }
 }
 
-/// Calls on sockets that Swift cannot make as plainly as C.
+/// Socket calls that are awkward in Swift.
 enum Sockets {
     /// `MSG_NOSIGNAL`
     static let quietly: Int32 = 0x4000
@@ -68,21 +68,21 @@ enum Sockets {
         setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Whether the connection came about.
+    /// True when the connection was established.
     static func isFine(_ descriptor: Int32) -> Bool {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 && code == 0
     }
 
-    /// Closes at once, without the wait that would take ports from the next round.
+    /// Closes immediately, without the TIME_WAIT state that would take ports from the next round.
     static func cut(_ descriptor: Int32) {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
         close(descriptor)
     }
 
-    /// Sends everything, waiting when the socket is full, which a request of these sizes hardly makes it.
+    /// Sends all bytes. Waits when the socket is full, which requests of this size hardly cause.
     static func send(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -103,7 +103,7 @@ enum Sockets {
         return poll(&waiting, 1, milliseconds) == 1
     }
 
-    /// Lets this process have as many descriptors as the system gives it.
+    /// Raises this process's descriptor limit as far as the system permits.
     static func raiseLimit(to wanted: Int) throws(BenchFailure) {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -115,7 +115,7 @@ enum Sockets {
     }
 }
 
-/// Requests about the setting of a measurement, one after the other, each on a connection of its own.
+/// Administrative requests for a measurement, sent one after the other, each on its own connection.
 struct ControlRequests {
     let target: Target
     let key: String?

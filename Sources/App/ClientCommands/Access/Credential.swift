@@ -1,12 +1,12 @@
-/// The credential of a command: an API key, or tokens that a program of the user's supplies.
+/// The credential of a command: an API key, or tokens that a program of the user supplies.
 package actor Credential {
-    /// Supplies a token; nil for a key, which cannot be renewed.
+    /// The command that supplies tokens; nil for a key, which cannot be renewed.
     private let command: TokenCommand?
-    /// What was shown last; nil before the first token.
+    /// The current credential; nil before the first token.
     private var text: String?
     private var fetching: Task<Result<String, CommandFailure>, Never>?
 
-    /// - Parameter source: the place to look at when it is refused.
+    /// - Parameter source: the setting to check when the key is rejected.
     package init(key: String, source: String = "PARLEY_KEY") {
         command = nil
         text = key
@@ -18,31 +18,32 @@ package actor Credential {
         source = "the token command"
     }
 
-    /// Whether another one may be had when the gateway refuses this one.
+    /// True when the credential can be replaced after the gateway rejects it.
     package nonisolated var isRenewable: Bool { command != nil }
 
-    /// The place to look at when it is refused.
+    /// The setting to check when the credential is rejected.
     package nonisolated let source: String
 
-    /// What to show now. The first call fetches a token.
+    /// Returns the current credential. The first call fetches a token.
     ///
-    /// - Throws: what ``TokenCommand/run()`` throws.
+    /// - Throws: the errors of ``TokenCommand/run()``.
     package func current() async throws(CommandFailure) -> String {
         if let text { return text }
         return try await fetch()
     }
 
-    /// What to show in place of a text that the gateway has refused: fetched, unless another request has done that meanwhile.
+    /// Returns a replacement for a text that the gateway rejected. It is fetched, unless another request has done so
+    /// since.
     ///
     /// - Returns: nil for a key.
-    /// - Throws: what ``TokenCommand/run()`` throws.
+    /// - Throws: the errors of ``TokenCommand/run()``.
     package func renewed(after refused: String) async throws(CommandFailure) -> String? {
         guard command != nil else { return nil }
         if let text, text != refused { return text }
         return try await fetch()
     }
 
-    /// One run of the command at a time, whoever asks meanwhile.
+    /// Fetches a token. Concurrent callers share one run of the command.
     private func fetch() async throws(CommandFailure) -> String {
         guard let command else { return text ?? "" }
         let task =

@@ -8,15 +8,15 @@ package struct Call: Sendable {
     package var method: String
     package var path: RequestPath
     package var body: JSONText?
-    /// Makes an emit safe to repeat: the gateway answers a repeat as it answered the first (`conventions.md` 6).
+    /// The idempotency key of an emit. The gateway answers a repeat with the response to the first request.
     package var idempotencyKey: String?
-    /// Whether sending it twice does what sending it once does, by its nature.
+    /// True when sending the request twice inherently has the same effect as sending it once.
     package var isHarmlessAgain: Bool
-    /// Whether a refusal of what was sent is an answer like others, with its problem as the document.
+    /// True when a rejection of the request's content is returned as a response, with the problem as its document.
     package var takesRefusals: Bool
-    /// Whether 404 is an answer like others, with its problem as the document.
+    /// True when 404 is returned as a response, with the problem as its document.
     package var takesMissing: Bool
-    /// Fields beside those that every request has.
+    /// Header fields in addition to those of every request.
     package var headers: [(name: String, value: String)]
 
     package init(
@@ -34,29 +34,29 @@ package struct Call: Sendable {
         self.headers = headers
     }
 
-    /// Whether it may be sent again when nobody knows what became of the first.
+    /// True when the request may be sent again although the outcome of the first one is unknown.
     package var isRepeatable: Bool { method == "GET" || idempotencyKey != nil || isHarmlessAgain }
 }
 
-/// What the gateway answered, with a status of success or, when asked for, a refusal of what was sent.
+/// The gateway's response: a success or, when requested, a rejection of the request's content.
 package struct Answer: Sendable {
     package let status: Int
-    /// Nil when it had no body.
+    /// The document; nil when the response had no body.
     package let document: JSONDocument?
 }
 
-/// The gateway, seen from a command.
+/// A command's access to the gateway.
 package final class GatewayAccess: Sendable {
     package let url: String
     package let client: Client
     private let credential: Credential
     private let commandEnvironment: CommandEnvironment
-    /// Set by the first answer. Before it, a refused connection means a wrong address or no gateway, and waiting would
-    /// only hide that; after it, a gateway that is being restarted.
+    /// Set by the first response. Before it, a refused connection means a wrong address or no gateway, and waiting
+    /// would only hide that. After it, a refused connection means that the gateway is restarting.
     private let hasAnswered = Atomic(false)
 
     private static let attempts = 6
-    /// A page of 250 events at their largest, with room.
+    /// The maximum response size: a page of 250 events at their largest, with room.
     private static let answerLimit = 64 * 1024 * 1024
 
     package init(
@@ -78,20 +78,20 @@ package final class GatewayAccess: Sendable {
 
     package func close() async { await client.shutdown() }
 
-    /// Whether a credential that has ended is renewed.
+    /// True when an expired credential can be renewed.
     package var isRenewable: Bool { credential.isRenewable }
 
-    /// Sends a request; one that is safe to repeat is sent again when the connection breaks or the gateway is busy. A token
-    /// that is refused is renewed once.
+    /// Sends a request. A repeatable request is retried when the connection breaks or the gateway is busy. A rejected
+    /// token is renewed once.
     ///
-    /// - Throws: a refusal as the gateway explains it, or why there is no answer.
+    /// - Throws: the gateway's rejection with its explanation, or the reason why there is no response.
     package func send(_ call: Call) async throws(CommandFailure) -> Answer {
         var text = try await credential.current()
         var isRenewed = false
         var attempt = 1
         while true {
             let result = await client.send(request(call, text))
-            // Nothing came of it, so it may be sent again whatever it is.
+            // The request had no effect, so any request may be sent again.
             if result.status == 401, !isRenewed, let other = try await credential.renewed(after: text) {
                 (text, isRenewed) = (other, true)
                 continue
@@ -104,16 +104,16 @@ package final class GatewayAccess: Sendable {
             }
             guard call.isRepeatable, attempt < Self.attempts else { throw failure }
             let wait = Backoff.request.delay(afterAttempt: attempt, draw: commandEnvironment.draw())
-            // Cancelled while waiting: the failure at hand is what there is to tell.
+            // When the wait is cancelled, the original failure is reported.
             do { try await commandEnvironment.sleep(max(wait, Self.retryAfter(result))) } catch { throw failure }
             attempt += 1
         }
     }
 
-    /// Opens a stream of lines. A token that is refused is renewed once; nothing else is repeated: its reader knows from
-    /// where to go on.
+    /// Opens a stream of lines. A rejected token is renewed once. Nothing else is retried: the reader knows the
+    /// position from which to continue.
     ///
-    /// - Throws: `OutboundFailure` without an answer, `CommandFailure` without a credential.
+    /// - Throws: `OutboundFailure` without a response, `CommandFailure` without a credential.
     package func stream(_ path: RequestPath, idleTimeout: Duration) async throws -> OutboundStream {
         let text = try await credential.current()
         let stream = try await open(path, text, idleTimeout)
@@ -130,7 +130,7 @@ package final class GatewayAccess: Sendable {
             OutboundRequest(url: url + path.text, headers: headers), idleTimeout: idleTimeout)
     }
 
-    /// A refusal in the words of the person who asked.
+    /// Describes a failed response to the user.
     package func failure(status: Int, body: [UInt8]) -> CommandFailure {
         ProblemDescription.failure(status: status, body: body, credential: credential.source)
     }
@@ -177,52 +177,54 @@ package final class GatewayAccess: Sendable {
         return .answer(Answer(status: status, document: document))
     }
 
-    /// What is said of an event; other statuses are about the key, the address or the gateway.
+    /// The statuses that reject an event. Other statuses concern the key, the address or the gateway.
     private static let refusals: Set<Int> = [400, 403, 413, 422]
 
-    /// 409 with `Retry-After` is the first try of the same key, still running.
+    /// 409 with `Retry-After` means that the first request with the same key is still running.
     private static func isTransient(_ result: OutboundResult, _ status: Int) -> Bool {
         [429, 502, 503, 504].contains(status) || (status == 409 && result.headers["Retry-After"] != nil)
     }
 
-    /// Seconds the answer asks for, within what somebody at a keyboard will wait; a date is not worth reading here.
+    /// Returns the delay that the response asks for, bounded by the patience of an interactive user. A date is ignored.
     private static func retryAfter(_ result: OutboundResult) -> Duration {
         guard let text = result.headers["Retry-After"], let seconds = Int(text), seconds > 0 else { return .zero }
         return .seconds(min(seconds, 30))
     }
 }
 
-/// How long to wait before asking again: twice as long each time, within bounds, and never in step with others.
+/// The delays between retries: each twice as long as the last, within bounds, with jitter against synchronized clients.
 package struct Backoff: Sendable {
     package var first: Duration
     package var most: Duration
 
-    /// A request that failed on its way.
+    /// The delays after a failed request.
     package static let request = Backoff(first: .milliseconds(200), most: .seconds(5))
-    /// A stream that broke.
+    /// The delays after a broken stream.
     package static let stream = Backoff(first: .milliseconds(500), most: .seconds(30))
 
+    /// Returns the delay before the next attempt. Half of it is fixed, the other half random.
+    ///
     /// - Parameters:
-    ///   - attempt: how many have failed, from 1.
-    ///   - draw: from 0 up to 1. Half of the delay is fixed, the other half drawn.
+    ///   - attempt: the number of failed attempts, from 1.
+    ///   - draw: a random number from 0 up to 1.
     package func delay(afterAttempt attempt: Int, draw: Double) -> Duration {
         let full = min(most, first * (1 << min(max(attempt - 1, 0), 20)))
         return full * (0.5 + draw / 2)
     }
 }
 
-/// A list of the native API, read page by page (`conventions.md` 9).
+/// A list of the native API, read page by page.
 struct PagedList: Sendable {
     let access: GatewayAccess
-    /// With its query; limit and cursor are added.
+    /// The path with its query. Limit and cursor are added.
     let path: RequestPath
 
-    /// The gateway's largest page (`product.md` 9).
+    /// The gateway's largest page.
     private static let pageMost = 250
 
     /// Visits up to `limit` elements in the list's order.
     ///
-    /// - Returns: whether there are more.
+    /// - Returns: true when there are more elements.
     func each(limit: Int, _ visit: (JSONText, JSONValue) throws -> Void) async throws -> Bool {
         var left = limit
         var cursor: String?
@@ -235,7 +237,7 @@ struct PagedList: Sendable {
             left -= min(left, values.count)
             let next = answer.document?.root["next_cursor"]?.string
             guard left > 0 else { return next != nil }
-            // The same cursor again would go round for ever.
+            // A repeated cursor would loop forever.
             guard let next, next != cursor else { return false }
             cursor = next
         }

@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// What every client command takes.
+/// The options that every client command takes.
 package struct GatewayOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The gateway's address; default: PARLEY_URL.", valueName: "url"))
     package var url: String?
@@ -22,7 +22,7 @@ package struct GatewayOptions: ParsableArguments {
 
     package init() {}
 
-    /// Runs `body` with access to the gateway, and lets go of it afterwards.
+    /// Runs `body` with access to the gateway, and releases the access afterwards.
     package func withGateway<Result>(
         _ body: (GatewayAccess, CommandEnvironment) async throws -> Result
     ) async throws -> Result {
@@ -42,14 +42,15 @@ package struct GatewayOptions: ParsableArguments {
     }
 }
 
-/// The gateway that a command speaks to, and as whom.
+/// The gateway that a command talks to, with the credential.
 ///
-/// An option goes before the environment, which goes before a profile; `--profile` is an option, `PARLEY_PROFILE` is not.
+/// An option takes precedence over the environment, and the environment over a profile. `--profile` is an option;
+/// `PARLEY_PROFILE` does not count as one.
 struct GatewayTarget {
     let address: ServerAddress
     let credential: Credential
 
-    /// - Throws: as wrong usage for a profile that is not there, a wrong URL or key, and where there is no key for it.
+    /// - Throws: a usage error for a missing profile, an invalid URL or key, or when there is no key.
     init(
         url: String?, tokenCommand: String?, profile name: String?, _ environment: [String: String]
     ) throws(CommandFailure) {
@@ -65,9 +66,9 @@ struct GatewayTarget {
                 try ServerAddress(variable ?? ServerAddress.standard)
             }
         self.address = address
-        // The key of the environment is for the gateway of the environment.
+        // The key in the environment is for the gateway in the environment.
         let isOfProfile = url == nil && variable == nil && chosen != nil
-        // A profile's key is for its own gateway alone.
+        // A profile's key is used only for the profile's own gateway.
         let profile = chosen.flatMap { $0.address == address ? $0 : nil }
         func kept(_ profile: Profile) -> Credential {
             Credential(key: profile.key, source: "the profile '\(profile.name)' ('parley login')")
@@ -84,15 +85,15 @@ struct GatewayTarget {
         }
     }
 
-    /// - Returns: nil where none is named and there is no default one.
+    /// - Returns: nil when no profile is named and there is no default one.
     private static func profile(
         _ option: String?, _ environment: [String: String]
     ) throws(CommandFailure) -> Profile? {
         let named = option ?? environment["PARLEY_PROFILE"].flatMap { $0.isEmpty ? nil : $0 }
-        // Variables of a gateway describe all of it: the key of one is not to reach the address of another.
+        // The environment's variables describe one gateway completely: its key must not reach another address.
         let variables = ["PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND"]
         if named == nil, variables.contains(where: { !(environment[$0] ?? "").isEmpty }) { return nil }
-        // Without a home there are no profiles, which matters to whoever names one.
+        // Without a home directory there are no profiles, which matters only when one is named.
         if named == nil, !(environment["XDG_CONFIG_HOME"] ?? "").hasPrefix("/"),
             !(environment["HOME"] ?? "").hasPrefix("/")
         {
@@ -109,7 +110,7 @@ struct GatewayTarget {
 }
 
 extension GatewayOptions {
-    /// The key, from the environment only: an argument would stand in process lists.
+    /// Returns the key from the environment. It is not accepted as an argument, which process lists would show.
     package static func key(
         for address: ServerAddress, _ environment: [String: String]
     ) throws(CommandFailure) -> String {
@@ -117,7 +118,7 @@ extension GatewayOptions {
             try check(key: key, from: "PARLEY_KEY")
             return key
         }
-        // Dev mode's key is well known and listens on loopback only; sent anywhere else it could only leak a habit.
+        // The key of dev mode is public and valid on loopback only. Sending it elsewhere could only leak a habit.
         guard address.isLoopback else {
             throw CommandFailure(
                 "PARLEY_KEY is not set, and 'parley login' has kept no key for \(address.url), which needs one", code: 2
@@ -126,7 +127,7 @@ extension GatewayOptions {
         return "dev"
     }
 
-    /// - Throws: as wrong usage for a text that no header can carry.
+    /// - Throws: a usage error for a text that no header can carry.
     static func check(key: String, from source: String) throws(CommandFailure) {
         guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw CommandFailure("\(source) holds characters no key has", code: 2)

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import JSON
 
-/// `parley login`: keeps a gateway's address and a key for it.
+/// `parley login`: stores a gateway's address with a key.
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login", abstract: "Keep a gateway's address with an API key, for the commands that follow.",
@@ -50,7 +50,7 @@ struct LoginCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley logout`: forgets what `parley login` kept.
+/// `parley logout`: removes what `parley login` stored.
 struct LogoutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout", abstract: "Forget a gateway's address and key; the key itself stays valid.",
@@ -69,7 +69,7 @@ struct LogoutCommand: ParsableCommand {
     }
 }
 
-/// `parley profiles`: what `parley login` has kept.
+/// `parley profiles`: lists what `parley login` stored.
 struct ProfilesCommand: ParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "profiles", abstract: "List the gateways that 'parley login' has kept, without their keys.")
@@ -120,7 +120,7 @@ private enum KeyPrompt {
         var settings = termios()
         guard tcgetattr(input, &settings) == 0 else { return try line(input) }
         var silent = settings
-        // Without signals, as getpass(3) does it: an interrupt would leave the terminal silent.
+        // Signals are disabled as in getpass(3): an interrupt would leave the terminal without echo.
         silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
         tcsetattr(input, TCSAFLUSH, &silent)
         defer {
@@ -130,7 +130,7 @@ private enum KeyPrompt {
         return try line(input)
     }
 
-    /// Up to the end of the line, which is not part of it.
+    /// Reads up to the end of the line, and returns the line without it.
     private static func line(_ input: Int32) throws(CommandFailure) -> [UInt8] {
         var line: [UInt8] = []
         var byte: UInt8 = 0

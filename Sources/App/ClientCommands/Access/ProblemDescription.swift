@@ -1,12 +1,12 @@
 package import HTTPClient
 package import JSON
 
-/// An answer that is no success, in the words of the person who asked.
+/// Describes failed responses to the user.
 package enum ProblemDescription {
-    /// One sentence from a problem document (RFC 9457), its faults as details. Anything else is told by its status: a page
-    /// of HTML from some proxy helps nobody.
+    /// Creates a sentence from a problem document (RFC 9457), with its errors as details. Any other body is described
+    /// by its status: the HTML page of a proxy helps nobody.
     ///
-    /// - Parameter credential: where the credential comes from.
+    /// - Parameter credential: the source of the credential.
     package static func failure(
         status: Int, body: [UInt8], credential: String = "PARLEY_KEY"
     ) -> CommandFailure {
@@ -16,7 +16,7 @@ package enum ProblemDescription {
         return failure(problem, title: title, status: status, credential)
     }
 
-    /// The same for a problem inside an answer, as batches have them.
+    /// Does the same for a problem inside a response, as in batches.
     package static func failure(_ problem: JSONValue?, status: Int) -> CommandFailure {
         guard let problem, let title = problem["title"]?.string ?? problem["detail"]?.string else {
             return CommandFailure(foreign(status))
@@ -52,7 +52,7 @@ package enum ProblemDescription {
         }
     }
 
-    /// Why there is no answer at all.
+    /// Returns the reason why there is no response.
     package static func sentence(_ failure: OutboundFailure, url: String) -> String {
         switch failure.reason {
         case .connectRefused:

@@ -1,16 +1,16 @@
 import Glibc
 import JSON
 
-/// A gateway's address with an API key for it, under a name.
+/// A named gateway address with an API key.
 package struct Profile: Equatable, Sendable {
     package var name: String
     package var address: ServerAddress
     package var key: String
 
-    /// The name of the profile that is used if none is given.
+    /// The name of the default profile.
     package static let standard = "default"
 
-    /// - Throws: as wrong usage for what cannot be a profile's name: 1 to 64 of `A-Z a-z 0-9 . _ -`.
+    /// - Throws: a usage error for an invalid name. A name has 1 to 64 characters of `A-Z a-z 0-9 . _ -`.
     static func check(name: String) throws(CommandFailure) {
         let isGood = name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
@@ -23,19 +23,20 @@ package struct Profile: Equatable, Sendable {
     }
 }
 
-/// The profiles of the person at the keyboard: `$XDG_CONFIG_HOME/parley/profiles.json`, by default below `~/.config`.
+/// The user's profiles: `$XDG_CONFIG_HOME/parley/profiles.json`, by default below `~/.config`.
 ///
-/// The file holds keys: it is made with mode 0600 in a directory of mode 0700, and is not read when others may read it.
+/// The file holds keys. It is created with mode 0600 in a directory of mode 0700, and is not read when other users may
+/// read it.
 package struct ProfileStore: Sendable {
     package let path: String
     private let folder: String
 
     private static let limit = 1024 * 1024
 
-    /// - Throws: where the environment names no home.
+    /// - Throws: when the environment names no home directory.
     package init(_ environment: [String: String]) throws(CommandFailure) {
         var base = environment["XDG_CONFIG_HOME"] ?? ""
-        // A relative path is to be passed over (XDG Base Directory Specification).
+        // A relative path must be ignored (XDG Base Directory Specification).
         if !base.hasPrefix("/") {
             guard let home = environment["HOME"], home.hasPrefix("/") else {
                 throw CommandFailure("there is no place for profiles: neither XDG_CONFIG_HOME nor HOME is set")
@@ -46,10 +47,10 @@ package struct ProfileStore: Sendable {
         path = folder + "/profiles.json"
     }
 
-    /// All of them by name; none where there is no file.
+    /// Returns all profiles, ordered by name; empty when the file does not exist.
     ///
-    /// - Parameter isNeeded: false where a file that the user may not read counts as none.
-    /// - Throws: when the file cannot be read, is not ours, or others may read it.
+    /// - Parameter isNeeded: false treats a file that the user may not read as empty.
+    /// - Throws: when the file cannot be read, belongs to another user, or is readable by other users.
     package func load(isNeeded: Bool = true) throws(CommandFailure) -> [Profile] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -84,7 +85,7 @@ package struct ProfileStore: Sendable {
         try write(try load().filter { $0.name != profile.name } + [profile])
     }
 
-    /// - Returns: whether there was one of this name.
+    /// - Returns: true when there was a profile of this name.
     package func remove(_ name: String) throws(CommandFailure) -> Bool {
         let profiles = try load()
         guard profiles.contains(where: { $0.name == name }) else { return false }
@@ -92,7 +93,8 @@ package struct ProfileStore: Sendable {
         return true
     }
 
-    /// Writes beside the file and takes its place, so that a reader sees the old profiles or the new ones.
+    /// Writes a new file and renames it over the old one, so that a reader sees either the old profiles or the new
+    /// ones.
     private func write(_ profiles: [Profile]) throws(CommandFailure) {
         try makeFolder()
         let text = JSONText { writer in
@@ -110,7 +112,7 @@ package struct ProfileStore: Sendable {
             writer.endObject()
         }
         var name = Array((path + ".XXXXXX").utf8CString)
-        // Made with mode 0600.
+        // mkstemp creates the file with mode 0600.
         let descriptor = mkstemp(&name)
         guard descriptor >= 0 else { throw failure() }
         let bytes = text.bytes + [0x0A]

@@ -1,16 +1,16 @@
-/// A path and query built from texts that may hold any character.
+/// A request path and query built from texts that may hold any character.
 package struct RequestPath: Equatable, Sendable {
     package private(set) var text = ""
     private var hasQuery = false
 
-    /// - Parameter segments: each one segment of the path; a `/` inside is escaped, since channels may hold one.
+    /// - Parameter segments: the path segments. A `/` inside a segment is escaped, since channel names may hold one.
     package init(_ segments: String...) { self.init(segments: segments) }
 
     package init(segments: [String]) {
         for segment in segments { text += "/" + Self.escaped(segment) }
     }
 
-    /// With one more segment, which is escaped as far as it has to be.
+    /// Returns the path with one more segment, escaped where necessary.
     package func appending(escaped segment: String) -> RequestPath {
         var path = self
         path.text += "/" + segment
@@ -33,7 +33,7 @@ package struct RequestPath: Equatable, Sendable {
         return path
     }
 
-    /// Everything but the unreserved characters of RFC 3986 section 2.3, percent-encoded.
+    /// Percent-encodes everything but the unreserved characters of RFC 3986, section 2.3.
     package static func escaped(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {
@@ -47,7 +47,7 @@ package struct RequestPath: Equatable, Sendable {
             }
         }
         let escaped = String(decoding: result, as: UTF8.self)
-        // A segment of dots would be walked instead of named (RFC 3986 section 5.2.4).
+        // A segment of dots would change the path (RFC 3986, section 5.2.4).
         return escaped == "." || escaped == ".." ? escaped.replacing(".", with: "%2E") : escaped
     }
 }

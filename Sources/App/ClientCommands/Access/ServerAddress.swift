@@ -1,13 +1,13 @@
-/// Where the gateway is: `PARLEY_URL`.
+/// The gateway's address, from `PARLEY_URL`.
 package struct ServerAddress: Equatable, Sendable {
     package static let standard = "http://127.0.0.1:8080"
 
-    /// Without a slash at its end; paths are appended to it.
+    /// The URL without a trailing slash. Paths are appended to it.
     package let url: String
     /// The host as written, without port and brackets.
     package let host: String
 
-    /// - Throws: what is wrong with the text, as wrong usage.
+    /// - Throws: a usage error that says what is wrong with the text.
     package init(_ text: String) throws(CommandFailure) {
         let lowered = text.lowercased()
         guard let scheme = ["http://", "https://"].first(where: { lowered.hasPrefix($0) }) else {
@@ -21,7 +21,7 @@ package struct ServerAddress: Equatable, Sendable {
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" }
-        // A password in a URL ends up in shell histories and process lists; the key has a variable of its own.
+        // A password in a URL ends up in shell histories and process lists. The key has its own variable.
         guard !authority.contains("@") else { throw Self.fault("…", "credentials belong into PARLEY_KEY") }
         host = try Self.host(of: authority, in: text)
         var url = Substring(text)
@@ -50,7 +50,7 @@ package struct ServerAddress: Equatable, Sendable {
         CommandFailure("'\(text)' cannot be the gateway's URL: \(what)", code: 2)
     }
 
-    /// Whether the host can only be this machine: then the well-known key of dev mode may be assumed.
+    /// True when the host can only be this machine. Then the public key of dev mode may be used.
     package var isLoopback: Bool {
         let host = host.lowercased()
         if host == "localhost" || host == "::1" { return true }

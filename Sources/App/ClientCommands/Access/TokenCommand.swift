@@ -1,25 +1,26 @@
 import Glibc
 import Locking
 
-/// A command line that prints a token: run by `/bin/sh`, without input, its errors where the program's own go.
+/// A command line that prints a token. It is run by `/bin/sh`, without input; its errors go to the program's own error
+/// output.
 ///
 /// Its output appears in no message.
 package struct TokenCommand: Sendable {
     private let line: String
     private let patience: Duration
 
-    /// As much as a gateway reads of a token.
+    /// The maximum output: the most that a gateway reads of a token.
     private static let outputBytes = 16 * 1024
 
-    /// - Parameter patience: how long one run may take.
+    /// - Parameter patience: the maximum duration of one run.
     package init(_ line: String, patience: Duration = .seconds(30)) {
         self.line = line
         self.patience = patience
     }
 
-    /// Runs it, on a thread of its own.
+    /// Runs the command on a thread of its own.
     ///
-    /// - Throws: when it cannot be run, takes longer than its time, fails, or prints anything but one token.
+    /// - Throws: when the command cannot be run, exceeds its time, fails, or prints anything but one token.
     package func run() async throws(CommandFailure) -> String {
         let result = await withCheckedContinuation { continuation in
             let isStarted = startThread(name: "parley-token") { continuation.resume(returning: runHere()) }
@@ -55,7 +56,7 @@ package struct TokenCommand: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// What `waitpid` says of the end: the exit code in the second byte, a signal in the first.
+    /// Describes the status of `waitpid`: the exit code is in the second byte, a signal in the first.
     private static func words(_ status: Int32) -> String {
         status & 0x7F == 0 ? "exit code \(status >> 8 & 0xFF)" : "signal \(status & 0x7F)"
     }
@@ -63,7 +64,7 @@ package struct TokenCommand: Sendable {
     fileprivate static func fault(_ words: String) -> CommandFailure { CommandFailure("the token command \(words)") }
 }
 
-/// A process of the shell's, and the reading end of its output.
+/// A child process of the shell, and the reading end of its output.
 private struct Child: ~Copyable {
     private let process: pid_t
     private let reading: Int32
@@ -94,7 +95,7 @@ private struct Child: ~Copyable {
 
     deinit { close(reading) }
 
-    /// What it prints, up to a byte beyond the limit; nil when that is not over in time, and it is ended.
+    /// Returns the output, up to one byte beyond the limit. When the deadline passes, ends the process and returns nil.
     func output(until deadline: ContinuousClock.Instant, limit: Int) -> [UInt8]? {
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -114,13 +115,13 @@ private struct Child: ~Copyable {
         return output
     }
 
-    /// How it ended; nil when it had not in time, and was ended.
+    /// Returns the exit status. When the deadline passes, ends the process and returns nil.
     func end(by deadline: ContinuousClock.Instant) -> Int32? {
         var status: Int32 = 0
         while true {
             let ended = waitpid(process, &status, WNOHANG)
             if ended == process { return status }
-            // It was waited for elsewhere, and how it ended is not known.
+            // The process was waited for elsewhere, and its status is unknown.
             if ended < 0, errno != EINTR { return -1 }
             guard ContinuousClock.now < deadline else {
                 terminate()

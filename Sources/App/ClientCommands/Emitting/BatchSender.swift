@@ -1,11 +1,11 @@
 import JSON
 
-/// What became of a batch.
+/// The outcome of a batch.
 struct BatchOutcome: Sendable {
-    /// In the order of the input.
+    /// The outcomes in the order of the input.
     var lines: [LineOutcome]
     var readBytes: Int
-    /// Why the rest of it was not sent, nor will be what follows: a whole request was refused or did not get through.
+    /// The failure of a whole request, after which the rest of the batch and later batches are not sent.
     var failure: CommandFailure?
 }
 
@@ -20,7 +20,7 @@ struct BatchSender: Sendable {
         let event: EnvelopeEvent
     }
 
-    /// Emits what can be emitted, in the order of the lines.
+    /// Emits the valid lines of a batch, in the order of the lines.
     func send(_ batch: InputBatch) async -> BatchOutcome {
         var outcome = BatchOutcome(lines: [], readBytes: batch.readBytes)
         var events: [Numbered] = []
@@ -50,7 +50,7 @@ struct BatchSender: Sendable {
         return try form.event(envelope: document)
     }
 
-    /// Neighbours that may travel together; messages and signals travel alone.
+    /// Groups neighbouring events that one request can carry. Messages and signals each need a request of their own.
     private static func requests(for events: [Numbered]) -> [[Numbered]] {
         var requests: [[Numbered]] = []
         for event in events {

@@ -1,9 +1,9 @@
 import JSON
 import Signing
 
-/// An event made from an envelope, and the request it is for.
+/// An event made from an envelope, with the request it needs.
 struct EnvelopeEvent: Sendable {
-    /// Built-in types have requests of their own: nobody chooses them as a type.
+    /// The request for an event. Built-in types have their own requests and cannot be chosen as a type.
     enum Route: String, Sendable {
         case events, messages, signals
 
@@ -15,7 +15,7 @@ struct EnvelopeEvent: Sendable {
             }
         }
 
-        /// What an envelope may say of the event it becomes.
+        /// The envelope members that apply to the new event.
         var members: Set<String> {
             switch self {
             case .events: ["type", "user", "data", "meta", "store", "ttl_hours"]
@@ -30,7 +30,7 @@ struct EnvelopeEvent: Sendable {
     var text: JSONText
 }
 
-/// What the options of `emit` say about every event; prints the native API's request objects.
+/// The fields that the options of `emit` set for every event. Prints the request objects of the native API.
 struct EmissionForm: Sendable {
     var channel: String
     var type: String?
@@ -39,7 +39,7 @@ struct EmissionForm: Sendable {
     var ttlHours: Int?
     var isEphemeral = false
 
-    /// An event with this payload, byte for byte.
+    /// Returns an event with this payload, byte for byte.
     func event(data: JSONText, withChannel: Bool) -> JSONText {
         JSONText(capacity: data.count + 128) { writer in
             writer.beginObject()
@@ -53,15 +53,15 @@ struct EmissionForm: Sendable {
         }
     }
 
-    /// An event from an envelope: its own fields, and where it has none those of the form. Where and when it was is not
-    /// taken over: it becomes a new event.
+    /// Returns an event made from an envelope. The envelope's fields take precedence over those of the form. Its time
+    /// and position are dropped: the result is a new event.
     ///
-    /// - Throws: for what is no envelope. A field left out in silence would make another event of the copy.
+    /// - Throws: for an invalid envelope. Dropping an unknown field silently would change the copy.
     func event(envelope: JSONDocument) throws(CommandFailure) -> EnvelopeEvent {
         guard let fields = envelope.text.rawMembers() else {
             throw CommandFailure("not an event: an object is needed")
         }
-        // The last one wins, as it does for the gateway.
+        // The last one wins, as in the gateway.
         let named = Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         let route = EnvelopeEvent.Route(type: envelope.root["type"]?.string)
         for name in named.keys.sorted() where !route.members.contains(name) && !Self.places.contains(name) {
@@ -75,7 +75,7 @@ struct EmissionForm: Sendable {
         return EnvelopeEvent(route: route, text: body(of: named, for: route, isEphemeral: isEphemeral))
     }
 
-    /// What an envelope says of the event it was.
+    /// The envelope members that describe the original event only.
     private static let places: Set<String> = [
         "id", "kind", "timetoken", "timestamp", "channel", "schema", "cause", "ephemeral", "included",
     ]
@@ -113,10 +113,10 @@ struct EmissionForm: Sendable {
         }
     }
 
-    /// Bytes an event costs beside its line, the comma after it included. Of an envelope, no more than these are added.
+    /// The bytes that an event adds to its line, including the comma after it. An envelope adds no more than these.
     var overhead: Int { event(data: .emptyObject, withChannel: true).count + "\"store\":false,".utf8.count }
 
-    /// The body of `POST /v1/events/batch`: each event stands for itself.
+    /// Returns the body of `POST /v1/events/batch`. Each event succeeds or fails on its own.
     static func batch(_ events: [JSONText]) -> JSONText {
         JSONText(capacity: events.reduce(64) { $0 + $1.count + 1 }) { writer in
             writer.beginObject()
@@ -129,6 +129,6 @@ struct EmissionForm: Sendable {
         }
     }
 
-    /// A key no other request has had.
+    /// Returns a unique idempotency key.
     static func freshKey() -> String { SystemRandomSource().identifier(prefix: "cli_") }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley emit`: one event from the command line, or many from the standard input.
+/// `parley emit`: emits one event from the command line, or many from the standard input.
 struct EmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "emit", abstract: "Emit an event, or one for each line of the standard input.",

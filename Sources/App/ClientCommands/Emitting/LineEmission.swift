@@ -1,9 +1,10 @@
 import Glibc
 import JSON
 
-/// `emit -`: lines of input to batches, batches to the gateway, outcomes to the terminal.
+/// `emit -`: reads lines, sends them in batches to the gateway, and prints the outcomes.
 ///
-/// Reading waits for sending: at most `parallel` requests and a few batches are in memory, whatever the input's size.
+/// Reading waits for sending: at most `parallel` requests and a few batches are in memory, whatever the size of the
+/// input.
 struct LineEmission {
     let form: EmissionForm
     let isEnvelopes: Bool
@@ -14,7 +15,7 @@ struct LineEmission {
     private var progress = Progress()
     private var bar: ProgressBar
 
-    /// The gateway's limit on a batch (`product.md` 9), less the text around the events.
+    /// The gateway's limit on a batch, less the text around the events.
     private static let batchBytes = 1024 * 1024 - 64
 
     init(
@@ -30,9 +31,9 @@ struct LineEmission {
         bar = ProgressBar(on: commandEnvironment.console.errors)
     }
 
-    /// - Throws: `CommandFailure` when a line was refused, or when the rest could not be sent at all.
+    /// - Throws: `CommandFailure` when a line was rejected, or when the rest could not be sent.
     mutating func run() async throws {
-        // Before the feed: it moves the position from which the rest is counted.
+        // Before the reader starts, because it moves the position from which the rest is counted.
         progress.totalBytes = Self.size(of: commandEnvironment.input)
         let feed = try InputReader(
             descriptor: commandEnvironment.input, limits: .init(bytes: Self.batchBytes, overhead: form.overhead))
@@ -89,7 +90,7 @@ struct LineEmission {
         return "\(progress.done) emitted\(failed) in \(seconds) s"
     }
 
-    /// What is left to read of a regular file.
+    /// Returns the remaining bytes of a regular file.
     private static func size(of descriptor: Int32) -> Int? {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }

@@ -1,14 +1,14 @@
 import JSON
 
-/// What became of one line.
+/// The outcome of one line.
 struct LineOutcome: Sendable {
     let number: Int
-    /// Why it was not emitted; nil when it was.
+    /// The reason why the line was not emitted; nil when it was.
     let failure: CommandFailure?
-    /// For programs.
+    /// The outcome as JSON.
     let report: JSONText
 
-    /// A line that was not sent.
+    /// Returns the outcome of a line that was not sent.
     static func refused(_ number: Int, _ reason: String) -> LineOutcome {
         LineOutcome(
             number: number, failure: CommandFailure(reason),
@@ -20,7 +20,7 @@ struct LineOutcome: Sendable {
             })
     }
 
-    /// A line that was sent in a request of its own; told as one of a batch.
+    /// Returns the outcome of a line that was sent in its own request, in the form of one in a batch.
     static func answered(_ number: Int, _ answer: Answer) -> LineOutcome {
         let isEmitted = (200..<300).contains(answer.status)
         let members = answer.document?.text.rawMembers() ?? []
@@ -42,7 +42,7 @@ struct LineOutcome: Sendable {
         return LineOutcome(number: number, failure: failure, report: report)
     }
 
-    /// A line that was sent, with the gateway's result for it: `{"status":201,…}` or `{"status":422,"problem":{…}}`.
+    /// Returns the outcome of a line from the gateway's result: `{"status":201,…}` or `{"status":422,"problem":{…}}`.
     static func answered(_ number: Int, _ result: JSONValue, _ text: JSONText) -> LineOutcome {
         let status = Int(result["status"]?.integer ?? 0)
         let isEmitted = (200..<300).contains(status)

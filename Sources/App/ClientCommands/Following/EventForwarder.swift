@@ -3,20 +3,20 @@ import HTTPClient
 import JSON
 import Signing
 
-/// Posts events to a URL as the gateway's webhooks would (`conventions.md` 1 and 10), once each.
+/// Posts events to a URL in the format of the gateway's webhooks (docs/webhooks.md), once each.
 struct EventForwarder: Sendable {
     let url: String
     let key: StandardSigningKey
     let client: Client
     var clock = WallClock.system
 
-    /// How one event fared.
+    /// The outcome of posting one event.
     struct Outcome: Sendable {
         let event: String
         let type: String
         let status: Int?
         let latency: Duration
-        /// A word of `OutboundFailure.Reason`.
+        /// A raw value of `OutboundFailure.Reason`.
         let failure: String?
 
         var isGood: Bool { failure == nil && status.map { (200..<300).contains($0) } ?? false }
@@ -45,7 +45,7 @@ struct EventForwarder: Sendable {
             failure: result.failure?.reason.rawValue)
     }
 
-    /// A name as webhooks send it: what is not visible ASCII, `"` and `%` itself, percent-encoded.
+    /// Encodes a name as webhooks do: `"`, `%` and everything but visible ASCII is percent-encoded.
     private static func fieldValue(_ name: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         let bytes = name.utf8.flatMap { byte in

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley events`: kept events of all channels, and what became of one.
+/// `parley events`: prints stored events of all channels, and the deliveries of one event.
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events", abstract: "Search the events of all channels, and see what became of one.",
@@ -51,7 +51,7 @@ struct EventsCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 let answer = try await access.send(Call(path: RequestPath("v1", "events", id, "explain")))
-                // The deliveries stand with the webhooks that they are for, and so do the matches.
+                // Deliveries and matches are shown with their webhooks.
                 output.show(
                     answer, omitting: output.isJSON ? [] : ["deliveries", "would_reach"], tabulating: "webhooks",
                     as: [
@@ -64,7 +64,7 @@ struct EventsCommand: AsyncParsableCommand {
     }
 }
 
-/// Which kept events are printed, and how many.
+/// The options that select stored events and limit their number.
 struct EventOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only events of this type or pattern; may be given several times.", valueName: "type"))
     var type: [String] = []
@@ -92,7 +92,7 @@ struct EventOptions: ParsableArguments {
         if all, limit != nil { throw ValidationError("--limit and --all exclude each other.") }
     }
 
-    /// Whether it leaves any events out.
+    /// True when the options exclude any events.
     var isNarrowing: Bool { !type.isEmpty || user != nil || after != nil || before != nil }
 
     func add(to path: inout RequestPath) {
@@ -105,9 +105,9 @@ struct EventOptions: ParsableArguments {
 }
 
 extension GatewayOptions {
-    /// Prints kept events as they are read.
+    /// Prints stored events as they are read.
     ///
-    /// - Parameter none: the line for people where there are none.
+    /// - Parameter none: the line printed for people when there are no events.
     func print(_ path: RequestPath, _ selection: EventOptions, ifNone none: String) async throws {
         try await withGateway { access, commandEnvironment in
             let output = commandEnvironment.console.output
@@ -126,7 +126,7 @@ extension GatewayOptions {
     }
 }
 
-/// `parley history`: the kept events of a channel.
+/// `parley history`: prints the stored events of a channel.
 struct HistoryCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "Print the kept events of a channel, page by page.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import JSON
 import Signing
 
-/// `parley listen`: events as they happen.
+/// `parley listen`: prints events as they happen.
 struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print events as they happen, or forward them to a local URL.",
@@ -112,7 +112,7 @@ enum EventLine {
         return words.joined(separator: "  ")
     }
 
-    /// `2024-11-24T01:39:05.678901Z` to the millisecond, with a blank between date and time.
+    /// Formats `2024-11-24T01:39:05.678901Z` with milliseconds and a blank between date and time.
     static func time(_ timestamp: String) -> String {
         guard timestamp.utf8.count == 27, timestamp.hasSuffix("Z") else { return timestamp }
         return timestamp.dropLast(4).replacing("T", with: " ") + "Z"

@@ -1,36 +1,36 @@
 import HTTPClient
 import JSON
 
-/// Follows a stream for as long as it is wanted: connects again when it breaks, from where it broke.
+/// Follows a stream until the caller ends it. Reconnects from where the stream broke.
 struct StreamFollower {
-    /// Takes an event; false ends the following.
+    /// Handles an event. Returning false ends the following.
     typealias Handler = (JSONText, JSONDocument) async throws -> Bool
 
     let access: GatewayAccess
     let commandEnvironment: CommandEnvironment
-    /// Channels, types and filter; the cursor is added.
+    /// The path with channels, types and filter. The cursor is added.
     let path: RequestPath
-    /// The position after the last event that was handled.
+    /// The position after the last handled event.
     private(set) var cursor: String?
-    /// How often in a row the stream broke without a line of it having come.
+    /// The number of consecutive streams that broke before their first line.
     private var failures = 0
-    /// Until there has been a stream, a refused connection is a mistake in the address, not a gateway restarting.
+    /// True after the first stream. Before it, a refused connection means a wrong address, not a restarting gateway.
     private var hasFollowed = false
-    /// How long a silence means a dead connection: three heartbeats.
+    /// The silence after which a connection is considered dead: three heartbeats.
     private var silence = Duration.seconds(45)
-    /// What the gateway said when it ended the stream.
+    /// The gateway's message at the end of the stream.
     private var closing = StreamClosing()
 
     private struct StreamClosing {
         var reason: String?
-        /// Coming back with the same credential is of no use: the key is gone, the stream was deleted.
+        /// True when reconnecting with the same credential is useless: the key is revoked, or the stream was deleted.
         var isFinal = false
         var wait = Duration.zero
 
         var isOfCredential: Bool { reason == "unauthorized" }
     }
 
-    /// How often in a row it connects again without a token that counts.
+    /// The maximum number of consecutive reconnections after a rejected token.
     private static let renewals = 5
     private static let lineBytes = 32 * 1024 * 1024
 
@@ -41,9 +41,9 @@ struct StreamFollower {
         self.cursor = cursor
     }
 
-    /// Hands every event to `handle`, in order, until it returns false or the gateway says the stream is over for good.
+    /// Calls `handle` with every event, in order, until it returns false or the gateway ends the stream for good.
     ///
-    /// - Throws: what `handle` throws, and the gateway's refusal of the stream.
+    /// - Throws: the errors of `handle`, and the gateway's rejection of the stream.
     mutating func follow(_ handle: Handler) async throws {
         while true {
             switch await connect() {
@@ -67,7 +67,7 @@ struct StreamFollower {
         let stream: OutboundStream
         do { stream = try await access.stream(path.adding("cursor", cursor), idleTimeout: silence) } catch {
             guard let error = error as? OutboundFailure else { return unrenewed(error) }
-            // A gateway that has been there is being restarted: no advice is due.
+            // A gateway that responded before is restarting, so no advice is printed.
             let isRestarting = hasFollowed && error.reason == .connectRefused
             let reason = isRestarting ? "nothing answers" : ProblemDescription.sentence(error, url: access.url)
             let isPassing =
@@ -80,7 +80,7 @@ struct StreamFollower {
         }
         switch stream.status {
         case 200: return .open(stream)
-        // Source: WHATWG HTML 9.2.3: the way to tell a client to stop reconnecting.
+        // WHATWG HTML, section 9.2.3: status 204 tells a client to stop reconnecting.
         case 204: return .over
         default:
             let failure = access.failure(status: stream.status, body: await Self.body(of: stream))
@@ -89,7 +89,8 @@ struct StreamFollower {
         }
     }
 
-    /// Whether the next token may be better: a login service may fail for a while, or hand out an old token once more.
+    /// True when the next token may be accepted: a login service may fail for a while, or return an old token once
+    /// more.
     private var mayRenew: Bool { hasFollowed && access.isRenewable && failures < Self.renewals }
 
     private func unrenewed(_ error: any Error) -> Connection {
@@ -97,7 +98,8 @@ struct StreamFollower {
         return mayRenew ? .broken(failure.message) : .refused(failure)
     }
 
-    /// As much of a refusal's body as a problem needs; a broken one is told by its status.
+    /// Returns as much of a failed response's body as a problem document needs. When the body breaks off, the status is
+    /// used.
     private static func body(of stream: OutboundStream) async -> [UInt8] {
         var body: [UInt8] = []
         var parts = stream.makeAsyncIterator()
@@ -105,7 +107,7 @@ struct StreamFollower {
         return body
     }
 
-    /// Reads until the stream breaks (false) or is wanted no longer (true).
+    /// Reads until the stream breaks (returns false) or the caller ends it (returns true).
     private mutating func read(_ stream: OutboundStream, _ handle: Handler) async throws -> Bool {
         var splitter = LineSplitter(limit: Self.lineBytes)
         var parts = stream.makeAsyncIterator()
@@ -147,7 +149,7 @@ struct StreamFollower {
     private mutating func noted(_ name: String, _ data: JSONValue?) {
         switch name {
         case "stream.ready":
-            // Where this stream begins: `latest` and no cursor at all mean another place after every break.
+            // The start of this stream: `latest` and a missing cursor would mean another position after every break.
             cursor = data?["cursor"]?.string ?? cursor
             if let heartbeat = data?["heartbeat_seconds"]?.integer, (1...3600).contains(heartbeat) {
                 silence = max(.seconds(45), .seconds(heartbeat) * 3)
@@ -191,13 +193,13 @@ struct StreamFollower {
     }
 }
 
-/// A line of an NDJSON stream (`product.md` 7).
+/// A line of an NDJSON stream (docs/streams.md).
 enum StreamLine: Sendable {
     case heartbeat
     case event(JSONText, JSONDocument)
-    /// `{"event":"stream.ready","data":{…}}`: about the stream, not of the log.
+    /// A control line, `{"event":"stream.ready","data":{…}}`: about the stream, not an event of the log.
     case control(String, JSONDocument)
-    /// Nothing we know: from a newer gateway, or from something else.
+    /// An unknown line, from a newer gateway or from another server.
     case unknown
 
     init(_ bytes: [UInt8]) {

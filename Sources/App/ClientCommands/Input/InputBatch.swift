@@ -1,24 +1,24 @@
-/// A line of input and its place in it.
+/// A line of input with its number.
 package struct InputLine: Equatable, Sendable {
-    /// From 1.
+    /// The number of the line, from 1.
     package let number: Int
-    /// Nil when it was too long to be kept.
+    /// The bytes; nil when the line exceeded the limit.
     package let bytes: [UInt8]?
 }
 
-/// Lines that travel together.
+/// Lines that are sent together.
 package struct InputBatch: Equatable, Sendable {
     package var lines: [InputLine] = []
-    /// How much of the input has been read up to here.
+    /// The number of input bytes read so far.
     package var readBytes = 0
 }
 
-/// Gathers lines into batches of bounded length and weight. Blank lines count as lines and are left out.
+/// Groups lines into batches of bounded length and size. Blank lines are counted but not included.
 package struct BatchSplitter {
     package struct Limits: Sendable {
         package var lines: Int
         package var bytes: Int
-        /// Bytes that every line costs beside its own.
+        /// The bytes that every line adds to its own.
         package var overhead: Int
         package init(lines: Int = 500, bytes: Int, overhead: Int) {
             self.lines = lines
@@ -26,7 +26,7 @@ package struct BatchSplitter {
             self.overhead = overhead
         }
 
-        /// A line must fit into a batch of its own.
+        /// The maximum line length: a line must fit into a batch of its own.
         package var lineBytes: Int { max(1, bytes - overhead) }
     }
 
@@ -44,18 +44,18 @@ package struct BatchSplitter {
 
     package var isEmpty: Bool { batch.lines.isEmpty }
 
-    /// The batches that these bytes fill.
+    /// Returns the batches that these bytes complete.
     package mutating func batches(from bytes: [UInt8]) -> [InputBatch] {
         readBytes += bytes.count
         return splitter.lines(in: bytes).compactMap { add($0) }
     }
 
-    /// The last batches, when the input has ended.
+    /// Returns the last batches after the end of the input.
     package mutating func finish() -> [InputBatch] {
         [splitter.last().flatMap { add($0) }, flush()].compactMap(\.self)
     }
 
-    /// What has been gathered; nil when nothing has.
+    /// Returns the lines gathered so far, or nil when there are none.
     package mutating func flush() -> InputBatch? {
         guard !batch.lines.isEmpty else { return nil }
         batch.readBytes = readBytes

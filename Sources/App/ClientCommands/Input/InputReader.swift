@@ -1,25 +1,25 @@
 import Glibc
 import Locking
 
-/// Reads a descriptor on a thread of its own and hands out batches of lines.
+/// Reads a descriptor on a thread of its own and returns batches of lines to one reader.
 ///
-/// Reading stops while a few batches wait, so a file of any size costs the memory of those; what has come is not held
-/// back while the writer is silent, so `tail -f log | parley emit logs -` emits each line as it comes. For one reader.
+/// Reading stops while a few batches wait, so that a file of any size needs the memory of those only. Lines are not
+/// held back while the writer is silent: `tail -f log | parley emit logs -` emits each line as it arrives.
 package final class InputReader: Sendable {
     private struct State {
         var waiting: [InputBatch] = []
         var reader: CheckedContinuation<InputBatch?, Never>?
         var isEnded = false
-        /// `errno` of a failed read.
+        /// The `errno` of a failed read.
         var failure: Int32?
     }
 
     private let state = Monitor(State())
     private static let waitingMost = 4
-    /// How long a batch that is not full waits for the next line.
+    /// The time that an incomplete batch waits for the next line, in milliseconds.
     private static let patienceMilliseconds: Int32 = 20
 
-    /// - Throws: when the system has no thread to give.
+    /// - Throws: when the system cannot start a thread.
     package init(descriptor: Int32, limits: BatchSplitter.Limits) throws(CommandFailure) {
         let started = startThread(name: "parley-input") { [state] in
             Self.read(descriptor, BatchSplitter(limits), into: state)
@@ -27,9 +27,9 @@ package final class InputReader: Sendable {
         guard started else { throw CommandFailure("the system has no thread to read the input with") }
     }
 
-    /// The next batch; nil when the input has ended.
+    /// Returns the next batch, or nil at the end of the input.
     ///
-    /// - Throws: when reading failed; what was read before has been handed out.
+    /// - Throws: when reading failed, after everything read before was returned.
     package func next() async throws(CommandFailure) -> InputBatch? {
         let batch = await withCheckedContinuation { reader in
             let ready: InputBatch?? = state.withLock { state in
@@ -47,7 +47,7 @@ package final class InputReader: Sendable {
         return batch
     }
 
-    /// Makes the thread stop at the next thing it reads.
+    /// Stops the thread at its next read.
     package func close() {
         state.withLock { $0.isEnded = true }
         state.wakeAll()
@@ -73,7 +73,7 @@ package final class InputReader: Sendable {
         }
     }
 
-    /// Waits until there is room; false when nobody wants any more.
+    /// Waits until there is room. Returns false when the reader was closed.
     private static func offer(_ batch: InputBatch, to state: Monitor<State>) -> Bool {
         let reader: CheckedContinuation<InputBatch?, Never>?? = state.wait { state in
             if state.isEnded { return .done(nil) }

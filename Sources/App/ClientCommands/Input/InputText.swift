@@ -5,20 +5,20 @@ package import JSON
 package enum InputText {
     private static let limit = 16 * 1024 * 1024
 
-    /// - Throws: as wrong usage when the text is no JSON, as a failure when the file cannot be read.
+    /// - Throws: a usage error for invalid JSON; a failure when the file cannot be read.
     package static func json(_ argument: String, _ what: String) throws(CommandFailure) -> JSONText {
         if argument == standardInput { return try parse(try source(argument), what) }
         guard argument.hasPrefix("@") else { return try parse(Array(argument.utf8), what) }
         return try parse(try file(String(argument.dropFirst())), what)
     }
 
-    /// The same for what need not be JSON.
+    /// Reads an argument in the same way without requiring JSON.
     package static func bytes(_ argument: String) throws(CommandFailure) -> [UInt8] {
         if argument == standardInput { return try source(argument) }
         return argument.hasPrefix("@") ? try file(String(argument.dropFirst())) : Array(argument.utf8)
     }
 
-    /// A secret: itself, or the first line of @FILE, so that it need not stand in process lists.
+    /// Returns a secret: the text itself, or the first line of @FILE, which keeps it out of process lists.
     package static func secret(_ argument: String) throws(CommandFailure) -> String {
         guard argument.hasPrefix("@") else { return argument }
         let line = try file(String(argument.dropFirst())).prefix { $0 != 0x0A && $0 != 0x0D }
@@ -28,7 +28,7 @@ package enum InputText {
         return text
     }
 
-    /// The bytes of a file, which is no longer than `limit`.
+    /// Returns the bytes of a file of at most `limit` bytes.
     package static func file(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
         let descriptor = open(name, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandFailure("\(name): \(String(cString: strerror(errno)))") }
@@ -38,13 +38,13 @@ package enum InputText {
 
     private static let standardInput = "-"
 
-    /// The same; `-` is the standard input, which can be read once.
+    /// Does the same; `-` is the standard input, which can be read once.
     package static func source(_ name: String, limit: Int = limit) throws(CommandFailure) -> [UInt8] {
         guard name == standardInput else { return try file(name, limit: limit) }
         return try read(CommandEnvironment.current.input, title(of: name), limit)
     }
 
-    /// What messages call it.
+    /// Returns the name of a source for messages.
     package static func title(of source: String) -> String { source == standardInput ? "the standard input" : source }
 
     package static func parse(_ bytes: [UInt8], _ what: String) throws(CommandFailure) -> JSONText {
@@ -69,12 +69,14 @@ package enum InputText {
     }
 }
 
-/// A request's body made of a document and of options, which win over it.
+/// A request body made from a document and options. Options take precedence over the document.
 enum RequestDocument {
+    /// Returns the body.
+    ///
     /// - Parameters:
-    ///   - document: an object: JSON, `@FILE`, or `-` for the standard input; nil: none.
-    ///   - options: members that options give, in their order; nil ones were not given.
-    /// - Throws: as wrong usage when the document is no JSON object.
+    ///   - document: an object: JSON, `@FILE`, or `-` for the standard input; nil for none.
+    ///   - options: the members that options set, in their order; nil values were not given.
+    /// - Throws: a usage error when the document is not a JSON object.
     static func object(
         _ document: String?, _ options: [(name: String, value: JSONText?)]
     ) throws(CommandFailure) -> JSONText {
@@ -95,13 +97,13 @@ enum RequestDocument {
 }
 
 extension JSONText {
-    /// A text of an option; nil when it was not given.
+    /// Creates the JSON string of an option; nil when the option was not given.
     init?(option text: String?) {
         guard let text else { return nil }
         self.init(string: text)
     }
 
-    /// JSON of an option, as ``InputText`` takes it; nil when it was not given.
+    /// Creates the JSON value of an option, read like ``InputText``; nil when the option was not given.
     init?(option argument: String?, named name: String) throws(CommandFailure) {
         guard let argument else { return nil }
         self = try InputText.json(argument, name)

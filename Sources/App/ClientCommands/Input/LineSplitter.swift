@@ -1,19 +1,19 @@
-/// Cuts a stream of bytes into lines. LF ends a line; a CR before it belongs to the end.
+/// Splits a byte stream into lines. LF ends a line; a CR before it belongs to the line end.
 struct LineSplitter {
     enum Line: Equatable {
         case complete([UInt8])
-        /// It was longer than the limit; its bytes have been dropped as they came.
+        /// A line longer than the limit. Its bytes were dropped as they arrived.
         case tooLong
     }
 
-    /// Bytes of the longest line.
+    /// The maximum line length in bytes.
     let limit: Int
     private var begun: [UInt8] = []
     private var isSkipping = false
 
     init(limit: Int) { self.limit = limit }
 
-    /// The lines that end in these bytes.
+    /// Returns the lines that end in these bytes.
     mutating func lines(in bytes: [UInt8]) -> [Line] {
         var lines: [Line] = []
         var start = bytes.startIndex
@@ -26,7 +26,7 @@ struct LineSplitter {
         return lines
     }
 
-    /// What stands after the last LF; nil when nothing does.
+    /// Returns the text after the last LF, or nil when there is none.
     mutating func last() -> Line? { begun.isEmpty && !isSkipping ? nil : take() }
 
     private mutating func keep(_ part: ArraySlice<UInt8>) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Bench
 import JSON
 
-/// `parley bench`.
+/// `parley bench`: measures a server under load.
 struct LoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
@@ -60,7 +60,7 @@ struct LoadCommand: ParsableCommand {
         var plan = BenchPlan(scenario)
         let address = try ServerAddress(url ?? commandEnvironment.environment["PARLEY_URL"] ?? ServerAddress.standard)
         plan.url = address.url
-        // Another server's paths: it is no gateway, and need not see the gateway's key.
+        // The paths belong to another server, which must not receive the gateway's key.
         plan.key =
             try token
             ?? (requests.publishPath == nil ? GatewayOptions.key(for: address, commandEnvironment.environment) : nil)
@@ -91,7 +91,7 @@ struct LoadCommand: ParsableCommand {
     }
 }
 
-/// How much; what is left out is as usual for the scenario.
+/// The sizes of a load. Omitted ones take the scenario's defaults.
 struct LoadSize: ParsableArguments {
     @Option(help: "Streams in all, spread over the channels.")
     var streams: Int?
@@ -141,7 +141,7 @@ struct LoadSize: ParsableArguments {
     }
 }
 
-/// How to speak to the server; parley's own ways by default.
+/// The requests of a load; the gateway's own by default.
 struct LoadRequests: ParsableArguments {
     @Option(
         name: .customLong("stream-path"),

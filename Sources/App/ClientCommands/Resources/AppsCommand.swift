@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley apps`: the tenants of the gateway; for its operator.
+/// `parley apps`: manages the gateway's apps. Requires the operator's key.
 struct AppsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apps", abstract: "Make apps, change and delete them. Needs an admin key of the first app.",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley channels`: the records of channels.
+/// `parley channels`: manages channel records.
 struct ChannelsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "channels", abstract: "List channels and their members; make, change and delete their records.",
@@ -123,7 +123,7 @@ struct ChannelsCommand: AsyncParsableCommand {
     }
 }
 
-/// The members of a channel's record as options; only what is given is sent.
+/// The fields of a channel record as options. Only given ones are sent.
 struct ChannelOptions: ParsableArguments {
     @Option(help: "The name that people see.") var name: String?
     @Option(help: "What it is about.") var description: String?
@@ -148,7 +148,7 @@ struct ChannelOptions: ParsableArguments {
     }
 }
 
-/// Which records a list shows.
+/// The options that select the records of a list.
 struct RecordListOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only records this expression selects.", valueName: "expression"))
     var filter: String?
@@ -167,7 +167,7 @@ struct RecordListOptions: ParsableArguments {
     }
 }
 
-/// Options that bound how much of a list is printed.
+/// The options that limit the length of a printed list.
 struct LengthOptions: ParsableArguments {
     @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
     var limit = 50

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley deliveries`: what is and was owed to webhooks.
+/// `parley deliveries`: shows pending and past webhook deliveries.
 struct DeliveriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deliveries", abstract: "See what became of deliveries, and send or remove those that failed.",
@@ -48,7 +48,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
             path.add("channel", each: channel)
             path = list.adding(to: path)
             try await gateway.withResources { [path] access, output in
-                // For people alone: it takes a request of its own.
+                // For people only, because it needs a request of its own.
                 let schedule: DeliverySchedule? = try await output.isJSON ? nil : DeliverySchedule(access)
                 try await output.list(
                     PagedList(access: access, path: path), limit: limit,
@@ -141,13 +141,13 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 }
 
-/// When deliveries are attempted next: not before the circuit of their webhook closes, and never where a subscription pulls
-/// them.
+/// The times of the next delivery attempts: not before the circuit of the webhook closes, and never for a pull
+/// subscription.
 struct DeliverySchedule: Sendable {
-    /// Until when the circuits of webhooks are open, by the webhooks' ids.
+    /// The times until which circuits are open, by webhook id.
     private var openUntil: [String: String] = [:]
 
-    /// The most webhooks whose circuits are looked at.
+    /// The maximum number of webhooks whose circuits are read.
     private static let webhooks = 1000
 
     /// Reads the circuits of the app's webhooks.
@@ -160,12 +160,12 @@ struct DeliverySchedule: Sendable {
         openUntil = found
     }
 
-    /// In words: a time, or why there is none.
+    /// Returns the time of the next attempt, or the reason why there is none.
     func next(of delivery: JSONValue) -> String {
         guard let due = delivery["next_attempt_at"]?.string else { return delivery["reason"]?.string ?? "-" }
         let subscriber = delivery["subscriber"]?.string ?? ""
         if subscriber.hasPrefix("sub_") { return "waits to be pulled" }
-        // Times of the API have one form, whose order is the texts'.
+        // Timestamps of the API have a fixed format, so that text order is time order.
         if let until = openUntil[subscriber], until > due {
             return "after \(EventLine.time(until)), the receiver rests"
         }

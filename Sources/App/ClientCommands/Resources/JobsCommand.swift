@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `parley jobs`: replays, redrives and purges under way.
+/// `parley jobs`: shows running replays, redrives and purges.
 struct JobsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs", abstract: "Watch and stop replays, redrives and purges of deliveries.",

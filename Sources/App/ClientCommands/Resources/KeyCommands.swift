@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley keys`: who may ask. The commands of it that talk to a gateway.
+/// The subcommands of `parley keys` that talk to a gateway.
 enum KeyCommands {
     static let all: [any ParsableCommand.Type] = [
         List.self, Get.self, Create.self, Update.self, Token.self, Delete.self,

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley messages`: the chat messages of a channel.
+/// `parley messages`: manages the chat messages of a channel.
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages", abstract: "List a channel's messages, send and delete them.",
@@ -38,7 +38,7 @@ struct MessagesCommand: AsyncParsableCommand {
             }
         }
 
-        /// The message's text; its data where it has none.
+        /// The message's text, or its data when it has none.
         private static let text = Column(title: "text") { message, raw in
             if message["deleted"]?.isNull == false { return "(deleted)" }
             return message["data"]?["text"]?.string ?? raw.rawMember("data")?.onOneLine().description ?? "-"

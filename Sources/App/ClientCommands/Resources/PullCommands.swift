@@ -10,7 +10,7 @@ extension SubscriptionsCommand {
                 'parley subscriptions ack', comes again after the subscription's deadline.
                 """)
 
-        /// Below the gateway's longest wait and the client's deadline.
+        /// The wait of one pull in seconds: below the gateway's longest wait and the client's deadline.
         private static let waitSeconds = 20
 
         @Argument(help: "The subscription's id.") var id: String
@@ -121,7 +121,7 @@ extension SubscriptionsCommand {
 }
 
 extension GatewayOptions {
-    /// Says what is to become of deliveries that were pulled, and prints what did.
+    /// Acknowledges, returns or rejects pulled deliveries, and prints the result.
     fileprivate func settle(_ verb: String, of subscription: String, _ body: JSONText) async throws {
         try await withResources { access, output in
             let path = SubscriptionsCommand.path(subscription, verb)

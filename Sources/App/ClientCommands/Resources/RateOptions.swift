@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// What a key or an app is held to.
+/// The rate limits of a key or an app.
 struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -14,7 +14,7 @@ struct RateOptions: ParsableArguments {
 
     var isEmpty: Bool { rateLimit == nil && eventQuota == nil }
 
-    /// Writes them as members of a request's body.
+    /// Writes the limits as members of a request body.
     func print(to writer: inout JSONWriter) {
         for (name, rate) in [("rate_limit", rateLimit), ("event_quota", eventQuota)] {
             guard let rate else { continue }
@@ -31,10 +31,10 @@ struct RateOptions: ParsableArguments {
     }
 }
 
-/// A quantity in a window.
+/// A number of operations per window.
 enum Rate: ExpressibleByArgument, Equatable {
     case of(quantity: Int, seconds: Int)
-    /// Whatever the deployment's default is.
+    /// No limit of its own: the deployment's default applies.
     case none
 
     private static let units = ["s": 1, "m": 60, "h": 3600, "d": 24 * 3600]

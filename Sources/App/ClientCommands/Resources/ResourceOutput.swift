@@ -1,6 +1,6 @@
 import JSON
 
-/// A column of a list: its title, and what it shows of each element.
+/// A column of a list: its title, and the text for each element.
 struct Column: Sendable {
     let title: String
     let text: @Sendable (JSONValue, JSONText) -> String
@@ -11,7 +11,7 @@ struct Column: Sendable {
         self.init(title: title ?? member.replacing("_", with: " ")) { ResourceOutput.text(at: path, in: $0, $1) }
     }
 
-    /// - Parameter text: what is shown of an element, made of several of its members.
+    /// - Parameter text: returns the text of an element, made from several of its members.
     init(title: String, text: @escaping @Sendable (JSONValue, JSONText) -> String) {
         self.title = title
         self.text = text
@@ -23,7 +23,7 @@ struct ResourceOutput: Sendable {
     let console: Console
     let isJSON: Bool
 
-    /// A list: a table, or each element on a line.
+    /// Prints a list: a table, or each element on a line of JSON.
     func list(
         _ pages: PagedList, limit: Int = .max, columns: [Column], empty: String
     ) async throws {
@@ -43,12 +43,12 @@ struct ResourceOutput: Sendable {
         if hasMore { console.errors.line("there are more: --limit") }
     }
 
-    /// One resource: its members, one a line, or the object.
+    /// Prints one resource: its members, one per line, or the JSON object.
     ///
     /// - Parameters:
-    ///   - secrets: members that are left out, from the JSON too.
-    ///   - words: what people are shown of members in place of their values, by the members' names.
-    ///   - list: a member that holds a list of objects, shown as a table below the others.
+    ///   - secrets: members to omit, also from the JSON.
+    ///   - words: texts shown to people in place of members' values, by member name.
+    ///   - list: a member that holds a list of objects, shown as a table below the other members.
     func show(
         _ answer: Answer, omitting secrets: Set<String> = [], wording words: [String: String] = [:],
         tabulating list: String? = nil, as columns: [Column] = []
@@ -74,7 +74,7 @@ struct ResourceOutput: Sendable {
         for line in table.lines(console.output.style) { console.output.line(line) }
     }
 
-    /// That something was done, for a request whose answer says no more.
+    /// Prints that an operation was done, for a request whose response says no more.
     func done(_ verb: String, _ id: String, _ answer: Answer? = nil) {
         guard isJSON else { return console.output.line("\(console.output.style.good(verb)) \(SanitizedText.safe(id))") }
         if let document = answer?.document { return console.output.line(document.text.onOneLine().bytes) }
@@ -99,7 +99,7 @@ struct ResourceOutput: Sendable {
         return text(value, raw)
     }
 
-    /// A value in a cell: texts bare, lists of texts with commas, the rest as JSON.
+    /// Formats a value for a cell: texts bare, lists of texts with commas, other values as JSON.
     private static func text(_ value: JSONValue?, _ raw: JSONText) -> String {
         guard let value, !value.isNull else { return "-" }
         if let string = value.string { return string.isEmpty ? "-" : string }
@@ -110,7 +110,7 @@ struct ResourceOutput: Sendable {
 }
 
 extension JSONText {
-    /// An object of these members.
+    /// Creates an object of these members.
     init(members: [(name: String, value: JSONText)]) {
         self.init { writer in
             writer.beginObject()
@@ -131,14 +131,14 @@ extension GatewayOptions {
         }
     }
 
-    /// Deletes what has this path, and says so.
+    /// Deletes the resource at a path, and prints that.
     func delete(_ id: String, _ path: RequestPath) async throws {
         try await withResources { access, output in
             output.done("deleted", id, try await access.send(Call(method: "DELETE", path: path)))
         }
     }
 
-    /// Runs `body` with access and the way to print what comes of it.
+    /// Runs `body` with access to the gateway and the output.
     func withResources(_ body: (GatewayAccess, ResourceOutput) async throws -> Void) async throws {
         try await withGateway { access, commandEnvironment in
             try await body(access, ResourceOutput(console: commandEnvironment.console, isJSON: isJSON))

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// Which deliveries a job is about.
+/// The options that select a job's deliveries.
 struct ScopeOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only events after this timetoken.", valueName: "timetoken"))
     var after: String?
@@ -24,7 +24,7 @@ struct ScopeOptions: ParsableArguments {
     @Flag(help: "Only count.")
     var dryRun = false
 
-    /// Whether it leaves any deliveries out.
+    /// True when the options exclude any deliveries.
     var isNarrowing: Bool {
         after != nil || before != nil || !type.isEmpty || !channel.isEmpty || filter != nil
     }
@@ -51,7 +51,7 @@ struct ScopeOptions: ParsableArguments {
 }
 
 extension GatewayOptions {
-    /// Begins a job, or counts what it would do.
+    /// Starts a job, or counts the deliveries it would affect.
     func begin(_ path: RequestPath, _ body: JSONText) async throws {
         try await withResources { access, output in
             output.show(try await access.send(Call(method: "POST", path: path, body: body)))

@@ -52,7 +52,7 @@ extension SourcesCommand {
                         Column("channel"), Column("type"), Column("user"), Column("valid"), Column("data"),
                         Column("would_reach.webhooks", title: "webhooks"),
                     ])
-                // For scripts: a mapping that cannot be filled in is a failure.
+                // A mapping that cannot be filled in is a failure for scripts.
                 if let errors = answer.document?.root["errors"], errors.count > 0 { throw ExitCode.failure }
             }
         }
@@ -156,7 +156,7 @@ extension SourcesCommand {
     }
 }
 
-/// `name=value` or `name: value` of an argument.
+/// A `name=value` or `name: value` argument.
 struct NamedValue {
     let name: String
     let value: String
@@ -169,7 +169,7 @@ struct NamedValue {
         value = String(text[text.index(after: at)...].drop { $0 == " " && separator == ":" })
     }
 
-    /// As one object.
+    /// Prints the values as one object.
     static func print(_ values: [NamedValue], to writer: inout JSONWriter) {
         writer.beginObject()
         for item in values {
@@ -179,7 +179,7 @@ struct NamedValue {
         writer.endObject()
     }
 
-    /// As a list, where a name may be there several times.
+    /// Prints the values as a list, in which a name may occur several times.
     static func list(_ values: [NamedValue], to writer: inout JSONWriter) {
         writer.beginArray()
         for item in values {

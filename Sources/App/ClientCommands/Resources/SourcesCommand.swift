@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley sources`: what other services may post.
+/// `parley sources`: manages the sources from which other services may post.
 struct SourcesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sources", abstract: "Register sources: inbound posts that become events.",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley subscriptions`: deliveries that are pulled.
+/// `parley subscriptions`: manages pull subscriptions.
 struct SubscriptionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions", abstract: "Take deliveries from the gateway instead of being told.",
@@ -110,7 +110,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
     }
 }
 
-/// The settings of a subscription as options; only what is given is sent.
+/// The settings of a subscription as options. Only given ones are sent.
 struct SubscriptionOptions: ParsableArguments {
     @OptionGroup var told: SelectionOptions
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley types`: the event types of an app, and the versions of their schemas.
+/// `parley types`: manages the event types of an app and the versions of their schemas.
 struct TypesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "types", abstract: "List event types with their schemas, and declare them.",

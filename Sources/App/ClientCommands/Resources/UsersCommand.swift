@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley users`: the records of users.
+/// `parley users`: manages user records.
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users", abstract: "List users, and make, change and delete their records.",
@@ -74,7 +74,7 @@ struct UsersCommand: AsyncParsableCommand {
                 var answer = try await access.send(
                     Call(method: "PATCH", path: path, body: body, takesMissing: true))
                 if answer.status == 404 {
-                    // Only where there still is none: another client's user is not to be replaced.
+                    // Only when the user still does not exist: another client's user must not be replaced.
                     answer = try await access.send(
                         Call(method: "PUT", path: path, body: body, headers: [("If-None-Match", "*")]))
                 }

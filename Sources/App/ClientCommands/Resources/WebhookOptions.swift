@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// The settings of a webhook as options: those that are asked for often. `--file` takes all of them.
+/// The most used settings of a webhook as options. `--file` takes all settings.
 struct WebhookOptions: ParsableArguments {
     @OptionGroup var told: SelectionOptions
 
@@ -46,7 +46,7 @@ struct WebhookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A document with settings: JSON, @FILE, or -. Options win over it.", valueName: "json"))
     var file: String?
 
-    /// The settings as a document.
+    /// Returns the settings as a document.
     func document(url: String?) throws -> JSONText {
         try RequestDocument.object(file, given(url))
     }
@@ -102,7 +102,8 @@ struct WebhookOptions: ParsableArguments {
         return writer.text
     }
 
-    /// A secret in an argument can be read in process lists; from a file it cannot.
+    /// Returns the authentication settings. A secret in a file, unlike one in an argument, does not appear in process
+    /// lists.
     private func authentication() throws -> JSONText? {
         guard let auth else { return nil }
         let parts = try InputText.secret(auth).split(
@@ -126,7 +127,7 @@ struct WebhookOptions: ParsableArguments {
     }
 }
 
-/// What webhooks and subscriptions are told of, as options; only what is given is sent.
+/// The event selection of webhooks and subscriptions as options. Only given ones are sent.
 struct SelectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the chatty ones."))
     var type: [String] = []
@@ -146,7 +147,7 @@ struct SelectionOptions: ParsableArguments {
     @Option(help: "A note for people.")
     var description: String?
 
-    /// The members of a document, in their order.
+    /// The members of a document, in order.
     var members: [(name: String, value: JSONText)] {
         var members: [(String, JSONText)] = []
         if !type.isEmpty { members.append(("types", JSONText(strings: type))) }

@@ -47,7 +47,8 @@ extension WebhooksCommand {
             }
         }
 
-        /// The pending deliveries, the circuit, and the times of the last successful and the last failed attempt.
+        /// Returns the pending deliveries, the circuit, and the times of the last successful and the last failed
+        /// attempt.
         private static func state(_ stats: JSONValue) -> [(name: String, value: String)] {
             func time(_ name: String) -> String { stats[name]?.string.map(EventLine.time) ?? "-" }
             let most = stats["counted_up_to"]?.integer ?? .max
@@ -65,7 +66,7 @@ extension WebhooksCommand {
             ]
         }
 
-        /// Its attempts in the last five minutes, hour and day.
+        /// Returns the attempts in the last five minutes, hour and day.
         private static func windows(_ stats: JSONValue) -> Table {
             let columns = ["attempts", "delivered", "failed", "p50_ms", "p95_ms", "p99_ms"]
             var table = Table(["last"] + columns.map { $0.replacing("_", with: " ") })
@@ -77,7 +78,7 @@ extension WebhooksCommand {
     }
 }
 
-/// `parley audit`: who changed what.
+/// `parley audit`: shows the audit log.
 struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "List what was changed by administration, newest first unless asked otherwise.",
@@ -123,7 +124,7 @@ struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
     }
 }
 
-/// Which part of a list, and in which direction.
+/// The options for a part of a list and its direction.
 struct ListOptions: ParsableArguments {
     enum Order: String, ExpressibleByArgument, CaseIterable { case asc, desc }
 
@@ -136,7 +137,7 @@ struct ListOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only earlier than this.", valueName: "time"))
     var before: String?
 
-    /// The path of a list with what is asked for.
+    /// Returns the list's path with these options.
     func adding(to path: RequestPath) -> RequestPath {
         path.adding("after", after).adding("before", before).adding("order", order?.rawValue)
     }

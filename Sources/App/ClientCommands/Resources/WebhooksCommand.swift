@@ -1,7 +1,7 @@
 import ArgumentParser
 import JSON
 
-/// `parley webhooks`: where events are sent.
+/// `parley webhooks`: manages webhooks.
 struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhooks", abstract: "Register webhooks and see what became of their deliveries.",
@@ -12,7 +12,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "webhooks", id) }
 
-    /// The state of the receiver in words: `ok`, or the fault with its beginning or end.
+    /// The receiver's state: `ok`, or the fault with its start or end.
     static let health = Column(title: "health") { webhook, _ in
         if let reason = webhook["status_reason"]?.string { return reason }
         if webhook["circuit"]?.string == "open", let until = webhook["open_until"]?.string {

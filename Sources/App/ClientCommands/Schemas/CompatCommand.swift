@@ -75,7 +75,7 @@ extension SchemaCommand {
                     writer.endObject()
                 }
                 writer.endArray()
-                // Only a "no" has one, so that a witness that is null is still told from none.
+                // Only `no` has a witness, so that a null witness differs from a missing one.
                 if case .no(let witness) = comparison.verdict {
                     writer.member("witness", witness)
                 } else {

@@ -1,11 +1,11 @@
 import JSON
 import JSONSchema
 
-/// What is wrong with a schema, ready to be told.
+/// The errors of a schema, formatted for output.
 struct SchemaErrorReport: Error {
     let file: String
     let problems: [SchemaError.Problem]
-    /// One sentence about all of it.
+    /// One sentence that summarizes the errors.
     let message: String
 
     init(file: String, problems: [SchemaError.Problem]) {
@@ -28,7 +28,8 @@ struct SchemaErrorReport: Error {
         }
     }
 
-    /// As the gateway would answer a declaration (RFC 9457), without what only a request has.
+    /// The problem document (RFC 9457) with which the gateway would answer a declaration, without the members that only
+    /// a request has.
     var problem: JSONText {
         JSONText { writer in
             writer.beginObject()

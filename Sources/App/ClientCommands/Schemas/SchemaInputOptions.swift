@@ -2,7 +2,7 @@ import ArgumentParser
 import JSON
 import JSONSchema
 
-/// How schemas and documents are read: the options that all `schema` commands share.
+/// The options of all `schema` commands for reading schemas and documents.
 struct SchemaInputOptions: ParsableArguments {
     enum Formats: String, ExpressibleByArgument, CaseIterable { case annotate, assert }
     enum Numbers: String, ExpressibleByArgument, CaseIterable { case strict, lenient }
@@ -28,9 +28,11 @@ struct SchemaInputOptions: ParsableArguments {
     @Flag(name: .customLong("json"), help: "Print JSON for programs.")
     var isJSON = false
 
+    /// Returns the options of the schema compiler.
+    ///
     /// - Parameters:
-    ///   - formats: what counts when the option is not given.
-    ///   - base: where folders are loaded that name no base.
+    ///   - formats: the default when the option is not given.
+    ///   - base: the default base URI of loaded folders.
     func options(formats standard: Formats = .assert, base: String? = nil) throws(CommandFailure) -> SchemaOptions {
         SchemaOptions(
             dialect: dialect, formats: (formats ?? standard).policy, library: try library(base: base), access: access)
@@ -46,18 +48,18 @@ struct SchemaInputOptions: ParsableArguments {
         return library
     }
 
-    /// A value of a document, as the gateway would read it.
+    /// Reads a value of a document as the gateway would.
     func value(_ bytes: [UInt8]) throws(JSONError) -> JSONDocument {
         try JSONDocument(bytes, numbers: numbers.rule)
     }
 
-    /// The schema in a file, or in the standard input (`-`).
+    /// Reads the schema in a file, or in the standard input (`-`).
     ///
-    /// - Throws: `CommandFailure` when the file cannot be read, `SchemaErrorReport` for what is in it.
+    /// - Throws: `CommandFailure` when the file cannot be read, `SchemaErrorReport` for errors in the schema.
     func schema(_ file: String, _ options: SchemaOptions) throws -> Schema {
         let bytes = try InputText.source(file)
         do {
-            // How deep a schema may be nested is for the schema's own limits to say.
+            // The schema's own limits decide how deep it may be nested.
             let document = try JSONDocument(bytes, limits: JSONLimits(depth: 2048), numbers: numbers.rule)
             return try Schema(document, options: options)
         } catch let refusal as SchemaError {
@@ -67,7 +69,7 @@ struct SchemaInputOptions: ParsableArguments {
         }
     }
 
-    /// The same; a refusal is told on the error output and ends the command.
+    /// Does the same; prints errors in the schema to the error output and ends the command.
     func usableSchema(_ file: String, _ options: SchemaOptions) throws -> Schema {
         do { return try schema(file, options) } catch let refused as SchemaErrorReport {
             let errors = CommandEnvironment.current.console.errors

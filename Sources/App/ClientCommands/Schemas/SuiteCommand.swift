@@ -23,7 +23,7 @@ extension SchemaCommand {
         func run() throws {
             let files = try SuiteFiles.below(tests)
             var run = SuiteTotal()
-            // The suite's own server, which its schemas name.
+            // The test suite's own server, which its schemas reference.
             let options = try reading.options(formats: .annotate, base: "http://localhost:1234/")
             for file in files {
                 var one = SuiteRun(options: meant(for: file.path, options))
@@ -45,9 +45,9 @@ extension SchemaCommand {
     }
 }
 
-/// The test files of a path.
+/// The test files below a path.
 private enum SuiteFiles {
-    /// - Returns: files with their full path, and the name they are reported by, sorted.
+    /// - Returns: the files with their full path and their name in reports, sorted.
     static func below(_ path: String) throws(CommandFailure) -> [(path: String, name: String)] {
         let manager = FileManager.default
         guard let full = realPath(path) else { throw CommandFailure("\(path): no such file or folder") }
@@ -69,7 +69,7 @@ private enum SuiteFiles {
     }
 }
 
-/// The results of all files.
+/// The totals over all files.
 private struct SuiteTotal {
     private var files = 0
     private var cases = 0

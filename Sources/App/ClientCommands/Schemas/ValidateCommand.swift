@@ -50,12 +50,12 @@ extension SchemaCommand {
     }
 }
 
-/// One document and what is said of it.
+/// One document with its validation result.
 private struct ValidatedLine {
     let number: Int
     let output: SchemaCommand.Validate.Output
     let verdict: Verdict
-    /// Why it is no JSON.
+    /// The parser's error, when the document is not JSON.
     let error: JSONError?
     let report: Report
 
@@ -80,7 +80,7 @@ private struct ValidatedLine {
         }
     }
 
-    /// What is wrong although no keyword says so.
+    /// An error that no keyword reports.
     private var hindrance: String? {
         if let error { return "not JSON: \(error)" }
         guard case .exhausted(let budget) = verdict else { return nil }
@@ -134,7 +134,7 @@ private struct ValidatedLine {
         if output == .basic {
             writer.member("keywordLocation", location)
             writer.member("absoluteKeywordLocation", absoluteLocation)
-            // The standard's locations are pointers, ours are fragments.
+            // The standard's locations are JSON Pointers; ours are URI fragments.
             writer.member("instanceLocation", String(pointer.dropFirst()))
             writer.member("error", detail)
         } else {
@@ -149,7 +149,7 @@ private struct ValidatedLine {
 }
 
 extension Verdict.Budget {
-    /// What ran out, in words.
+    /// The name of the exceeded limit.
     fileprivate var limit: String {
         switch self {
         case .steps: "out of steps"
@@ -201,12 +201,13 @@ extension SchemaCommand {
     }
 }
 
-/// The documents of a file, one on each line.
+/// The documents of a file, one per line.
 enum InstanceLines {
-    /// What a file of documents may hold; all of it is kept in memory.
+    /// The maximum size of a file of documents, in bytes. All of it is held in memory.
     private static let limit = 1 << 30
 
-    /// The lines of a file, or of the standard input (`-`), without their LF. What follows the last LF is a line only when it is not empty.
+    /// Returns the lines of a file, or of the standard input (`-`), without their LF. The text after the last LF is a
+    /// line only when it is not empty.
     static func read(_ file: String) throws(CommandFailure) -> [[UInt8]] {
         let bytes = try InputText.source(file, limit: limit)
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
@@ -216,10 +217,10 @@ enum InstanceLines {
     }
 }
 
-/// `parley schema`: JSON Schemas on this machine, without a gateway and without a network.
+/// `parley schema`: checks and uses JSON Schemas on this machine, without a gateway and without a network.
 ///
-/// The exit codes are its own, because "invalid" and "incompatible" are answers and no failures: scripts tell them apart
-/// from a wrong option or a file that is not there.
+/// Its exit codes differ from those of other commands, because "invalid" and "incompatible" are results and not
+/// failures. Scripts can tell them from a wrong option or a missing file.
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Check schemas, validate documents, compare versions; offline.",
@@ -231,7 +232,7 @@ struct SchemaCommand: AsyncParsableCommand {
             """,
         subcommands: [Validate.self, Check.self, Suite.self, Compat.self, Infer.self, Bench.self])
 
-    /// What an exit code other than 0 says.
+    /// The meaning of an exit code other than 0.
     enum Answer: Int32 {
         case wrongUsage = 1
         case refused = 2
@@ -240,7 +241,7 @@ struct SchemaCommand: AsyncParsableCommand {
         case incompatible = 5
         case undecided = 6
 
-        /// To be thrown when everything has been printed.
+        /// The error to throw after everything was printed.
         var exit: ExitCode { ExitCode(rawValue) }
     }
 }

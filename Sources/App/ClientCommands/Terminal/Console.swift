@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// Where a command prints: results to `output`, everything about their making to `errors`.
+/// The outputs of a command: results go to `output`, messages about progress and errors to `errors`.
 package struct Console: Sendable {
     package let output: Sink
     package let errors: Sink
@@ -13,7 +13,7 @@ package struct Console: Sendable {
 package struct Sink: Sendable {
     package let isTerminal: Bool
     package let style: Style
-    /// Columns of the terminal; a common width when there is none.
+    /// The terminal's width in columns; a common width when there is no terminal.
     package let width: @Sendable () -> Int
     private let write: @Sendable ([UInt8]) -> Void
 
@@ -29,10 +29,10 @@ package struct Sink: Sendable {
 
     package func line(_ text: String) { write(Array((text + "\n").utf8)) }
 
-    /// A line that is bytes already.
+    /// Writes bytes as a line.
     package func line(_ bytes: [UInt8]) { write(bytes + [0x0A]) }
 
-    /// Text as it stands, without an end of line.
+    /// Writes text without a line end.
     package func text(_ text: String) { write(Array(text.utf8)) }
 }
 
@@ -51,7 +51,7 @@ extension Sink {
         return Int(size.ws_col)
     }
 
-    /// Blocks until all is written, which is what slows a command down to the pace of its reader.
+    /// Blocks until all bytes are written, which slows a command down to the speed of its reader.
     private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
         bytes.withUnsafeBytes { buffer in
             var rest = buffer[...]
@@ -69,10 +69,10 @@ extension Sink {
         }
     }
 
-    /// The reader has gone (`parley history a | head -1`) or the disk is full. What is not read need not be made.
+    /// Ends the program: the reader has gone (`parley history a | head -1`) or the disk is full.
     private static func end(_ descriptor: Int32) {
         if errno == EPIPE {
-            // As every filter ends there; signals are ignored until here because a cut connection raises the same one.
+            // Filters end by SIGPIPE here. The signal is ignored until now because a broken connection raises it too.
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
         }
@@ -80,9 +80,9 @@ extension Sink {
     }
 }
 
-/// Text of strangers on somebody's terminal.
+/// Makes untrusted text safe for a terminal.
 package enum SanitizedText {
-    /// The text with everything a terminal would obey made visible: C0, DEL, C1, and the marks that reorder a line.
+    /// Returns the text with all terminal controls made visible: C0, DEL, C1, and the marks that reorder a line.
     ///
     /// JSON escapes C0 but not C1, and U+009B begins a control sequence as ESC [ does.
     package static func safe(_ text: String) -> String {
@@ -105,12 +105,12 @@ package enum SanitizedText {
         }
     }
 
-    /// Columns a terminal gives the text: two for the wide characters of East Asia and for emoji.
+    /// Returns the columns of the text on a terminal: two for each wide East Asian character and emoji.
     package static func width(_ text: String) -> Int {
         text.reduce(0) { $0 + ($1.unicodeScalars.first.map(isWide) == true ? 2 : 1) }
     }
 
-    /// Unicode's East Asian Width W and F, by blocks (UAX 11).
+    /// Implements Unicode's East Asian Width W and F, by blocks (UAX 11).
     private static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
@@ -121,7 +121,7 @@ package enum SanitizedText {
     }
 }
 
-/// Colours for people, or none.
+/// The colours for people; none when disabled.
 package struct Style: Sendable {
     package let isColoured: Bool
 
@@ -129,7 +129,7 @@ package struct Style: Sendable {
 
     package init(isColoured: Bool) { self.isColoured = isColoured }
 
-    /// Colours on a terminal that can show them, unless `NO_COLOR` is set to anything (no-color.org).
+    /// Enables colours on a terminal that supports them, unless `NO_COLOR` is set to any value (no-color.org).
     package init(isTerminal: Bool, environment: [String: String]) {
         isColoured = isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
     }
@@ -152,12 +152,12 @@ package struct Table {
 
     package init(_ titles: [String]) { self.titles = titles }
 
-    /// - Parameter cells: one for each title; what is missing is left empty.
+    /// - Parameter cells: one text for each title. Missing cells stay empty.
     package mutating func add(_ cells: [String]) {
         rows.append(titles.indices.map { $0 < cells.count ? SanitizedText.safe(cells[$0]) : "" })
     }
 
-    /// The lines, two blanks between columns and none at their end.
+    /// Returns the lines, with two blanks between columns and none at the end.
     package func lines(_ style: Style) -> [String] {
         let titles = titles.map { $0.uppercased() }
         let widths = titles.indices.map { column in
@@ -176,7 +176,7 @@ package struct Table {
         return [style.heading(line(titles))] + rows.map(line)
     }
 
-    /// Names and values, one a line.
+    /// Formats names and values, one pair per line.
     package static func pairs(_ pairs: [(name: String, value: String)], _ style: Style) -> [String] {
         let width = pairs.reduce(0) { max($0, SanitizedText.width($1.name)) }
         return pairs.map { name, value in

@@ -1,6 +1,6 @@
 import Locking
 
-/// The state of a long run on the last line of a terminal; silent anywhere else.
+/// The progress of a long run on the last line of a terminal; prints nothing elsewhere.
 package struct ProgressBar {
     private let sink: Sink
     private var drawnAt: UInt64?
@@ -15,7 +15,7 @@ package struct ProgressBar {
 
     package var elapsed: Duration { .nanoseconds(Int64(now() - startedAt)) }
 
-    /// Shows the state, but not more often than ten times a second: drawing must not be what the run waits for.
+    /// Shows the progress, at most ten times a second, so that drawing does not slow down the run.
     package mutating func show(_ progress: some ProgressLine) {
         guard sink.isTerminal else { return }
         let time = now()
@@ -30,7 +30,7 @@ package struct ProgressBar {
         sink.line(text)
     }
 
-    /// Takes the bar away; the next state is shown at once.
+    /// Removes the bar. The next progress is shown at once.
     package mutating func clear() {
         guard drawnAt != nil else { return }
         drawnAt = nil
@@ -38,9 +38,9 @@ package struct ProgressBar {
     }
 }
 
-/// How far something is, on one line.
+/// A progress that fits on one line.
 package protocol ProgressLine {
-    /// At most `width` columns: a bar where the end is known, counts everywhere.
+    /// Returns at most `width` columns: a bar when the total is known, otherwise counts.
     func line(elapsed: Duration, width: Int) -> String
 }
 
@@ -55,11 +55,11 @@ extension ProgressLine {
     }
 }
 
-/// How far one step of a run is.
+/// The progress of one step of a run.
 package struct StepProgress: ProgressLine {
     package var name: String
     package var done: Int
-    /// Zero where it is not known.
+    /// The total; zero when it is unknown.
     package var total: Int
 
     package init(name: String, done: Int = 0, total: Int = 0) {
@@ -74,12 +74,12 @@ package struct StepProgress: ProgressLine {
     }
 }
 
-/// How far a run of emits is.
+/// The progress of a run of emits.
 struct Progress: Equatable, ProgressLine {
     var done = 0
     var failed = 0
     var readBytes = 0
-    /// Of the whole input; nil when nobody knows.
+    /// The size of the whole input; nil when it is unknown.
     var totalBytes: Int?
 
     func line(elapsed: Duration, width: Int) -> String {

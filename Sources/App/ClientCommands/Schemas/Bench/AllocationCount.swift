@@ -2,10 +2,11 @@ import Glibc
 import Locking
 import Synchronization
 
-/// Counts the calls of malloc and its like on one thread, by every library of this process but the C library itself.
+/// Counts the calls of `malloc` and related functions on one thread, by every library of this process except the C
+/// library.
 ///
-/// The C library has no counter. Its functions are called through tables of addresses (ELF, global offset tables), and
-/// for the time of a count these hold functions that count first. Made for `schema bench`; a gateway has no use for it.
+/// The C library has no counter. Its functions are called through tables of addresses (ELF global offset tables).
+/// During a count the tables hold functions that count first. Made for `schema bench`; a gateway does not use it.
 enum AllocationCount {
     private typealias Allocate = @convention(c) (Int) -> UnsafeMutableRawPointer?
     private typealias AllocateCleared = @convention(c) (Int, Int) -> UnsafeMutableRawPointer?
@@ -16,17 +17,18 @@ enum AllocationCount {
         ) -> Int32
 
     private static let calls = Atomic<Int>(0)
-    /// The thread that is counted.
+    /// The counted thread.
     private static let thread = Atomic<UInt>(0)
-    /// One count at a time.
+    /// Serializes counts.
     private static let turn = Lock(())
-    // Set before the tables are changed, each time to the same.
+    // Set before the tables are changed, each time to the same value.
     nonisolated(unsafe) private static var malloc: Allocate = { Glibc.malloc($0) }
     nonisolated(unsafe) private static var calloc: AllocateCleared = { Glibc.calloc($0, $1) }
     nonisolated(unsafe) private static var realloc: Resize = { Glibc.realloc($0, $1) }
     nonisolated(unsafe) private static var memalign: AllocateAligned = { _, _, _ in ENOMEM }
 
-    /// How often `body` allocates; nil where the tables cannot be changed, or do not show an allocation that is known.
+    /// Returns the number of allocations of `body`, or nil when the tables cannot be changed or miss a known
+    /// allocation.
     static func during(_ body: () -> Void) -> Int? { turn.withLock { _ in count(during: body) } }
 
     private static func count(during body: () -> Void) -> Int? {
@@ -42,7 +44,7 @@ enum AllocationCount {
         return calls.load(ordering: .relaxed) - start
     }
 
-    /// Not a constant, or the compiler would put the allocation on the stack.
+    /// Returns a size that is no constant. With a constant, the compiler would put the allocation on the stack.
     @inline(never) private static func knownSize() -> Int { 40 + calls.load(ordering: .relaxed) % 8 }
 
     private static func countingSlots() -> [ImportTables.Slot]? {

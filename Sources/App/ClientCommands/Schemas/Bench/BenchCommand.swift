@@ -54,10 +54,10 @@ extension SchemaCommand {
     }
 }
 
-/// What a compile costs.
+/// The times of compiling a schema.
 struct CompileTime {
     let schema: Schema
-    /// The first one, which also compiles the metaschema.
+    /// The time of the first compile, which also compiles the metaschema.
     let first: Int
     let median: Int
 
@@ -76,13 +76,13 @@ struct CompileTime {
     }
 }
 
-/// How long samples last, and how many are taken.
+/// The duration and number of samples.
 struct Sampling {
     let nanoseconds: Int
     let count: Int
 }
 
-/// What `bench` prints.
+/// The result that `bench` prints.
 private struct BenchResult {
     let command: SchemaCommand.Bench
     let compile: CompileTime
@@ -144,7 +144,7 @@ private struct BenchResult {
 }
 
 extension Double {
-    /// The number with three decimals: a CPU clock knows no more.
+    /// The number with three decimals, the precision of a CPU clock.
     fileprivate var asJSON: JSONText {
         let thousandths = Int((self * 1_000).rounded())
         let digits = String(thousandths % 1_000 + 1_000).dropFirst()

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Where the libraries of this process keep the addresses of functions they take from each other.
+/// The tables in which the libraries of this process hold the addresses of functions from other libraries.
 ///
 /// Source: System V ABI, chapter 5, "Dynamic Linking", and its supplements for each processor.
 enum ImportTables {
@@ -20,9 +20,9 @@ enum ImportTables {
         private static let relocationTypes: Set<UInt> = []
     #endif
 
-    /// The slots of the named functions, made writable. The C library's own are left out.
+    /// Returns the slots of the named functions, made writable. The C library's own slots are left out.
     static func slots(of replacements: [String: UnsafeMutableRawPointer]) -> [Slot] {
-        // The handle of the program itself is the head of the list of everything that is loaded.
+        // The handle of the program itself is the head of the list of all loaded libraries.
         var next = dlopen(nil, RTLD_LAZY).map { UnsafePointer<Library>($0.assumingMemoryBound(to: Library.self)) }
         var slots: [Slot] = []
         while let library = next {
@@ -36,7 +36,7 @@ enum ImportTables {
         in library: Library, _ replacements: [String: UnsafeMutableRawPointer]
     ) -> [Slot] {
         let name = library.name.map { String(cString: $0) } ?? ""
-        // The kernel's library is not relocated; the C library and the linker call their own functions.
+        // The kernel's library is not relocated. The C library and the linker call their own functions.
         if name.contains("vdso") || name.contains("/libc.so") || name.contains("/ld-") { return [] }
         guard let tables = library.dynamic.map(Tables.init), let symbols = tables.symbols, let names = tables.names
         else { return [] }
@@ -47,7 +47,7 @@ enum ImportTables {
         }
     }
 
-    /// Linked for safety, a table is read-only once its library is loaded.
+    /// Makes a slot writable. A table is read-only after loading when the library was linked with RELRO.
     private static func writable(_ address: UInt, _ replacement: UnsafeMutableRawPointer) -> Slot? {
         let page = UInt(sysconf(Int32(_SC_PAGESIZE)))
         guard let start = UnsafeMutableRawPointer(bitPattern: address & ~(page - 1)),
@@ -86,7 +86,7 @@ enum ImportTables {
         let addend: Int
     }
 
-    /// The parts of a library's dynamic section that are needed here.
+    /// The required parts of a library's dynamic section.
     private struct Tables {
         let symbols: UnsafePointer<Symbol>?
         let names: UnsafePointer<CChar>?

@@ -2,9 +2,9 @@ import Glibc
 import JSON
 import JSONSchema
 
-/// CPU time of this process.
+/// The CPU time of this process.
 enum CPUTime {
-    /// In nanoseconds. Unlike the time on the wall it leaves out whoever shares the processor.
+    /// The CPU time in nanoseconds. Unlike wall time it excludes other processes.
     static var now: Int {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -12,16 +12,16 @@ enum CPUTime {
     }
 }
 
-/// CPU nanoseconds for each document.
+/// The CPU time per document in nanoseconds.
 struct SampledTime {
     let median: Double
     let minimum: Double
-    /// Runs over all documents in one sample.
+    /// The number of runs over all documents in one sample.
     let iterations: Int
 
-    /// Finds how many iterations fill a sample, and takes the samples after one to warm up.
+    /// Determines the number of iterations that fill a sample, and takes the samples after a warm-up.
     ///
-    /// - Parameter run: goes over all documents as often as told.
+    /// - Parameter run: processes all documents `iterations` times.
     init(_ sampling: Sampling, documents: Int, _ run: (_ iterations: Int) -> Void) {
         func sample(_ iterations: Int) -> Int {
             let start = CPUTime.now
@@ -31,7 +31,7 @@ struct SampledTime {
         var iterations = 1
         var taken = sample(iterations)
         while taken < sampling.nanoseconds {
-            // A tenth more than it should need, and never more than tenfold on the word of a short sample.
+            // A tenth more than needed, and never more than tenfold on the basis of a short sample.
             let factor = min(10, 1.1 * Double(sampling.nanoseconds) / Double(max(taken, 1)))
             iterations = max(iterations + 1, Int(Double(iterations) * factor))
             taken = sample(iterations)
@@ -46,15 +46,15 @@ struct SampledTime {
     }
 }
 
-/// What a schema costs on documents: parsing them, validating them, and both together.
+/// The costs of a schema on documents: parsing, validating, and both together.
 struct SchemaStatistics {
     let parse: SampledTime
     let validate: SampledTime
     let parseAndValidate: SampledTime
-    /// For each document `1` valid, `0` invalid, `p` refused by the parser, `b` beyond a budget or limit.
+    /// One character per document: `1` valid, `0` invalid, `p` rejected by the parser, `b` beyond a budget or limit.
     let verdicts: String
     let bytes: Int
-    /// Calls of malloc and its like; nil where they cannot be counted.
+    /// The number of allocations; nil when they cannot be counted.
     let allocations: Double?
 
     var times: [(name: String, time: SampledTime)] {
@@ -83,10 +83,11 @@ struct SchemaStatistics {
     func count(of verdict: Unicode.Scalar) -> Int { verdicts.unicodeScalars.count { $0 == verdict } }
 }
 
-/// The documents of a bench, and what is done with them again and again.
+/// The documents of a bench and the measured operations on them.
 ///
-/// A validation is so short that a retain around it would be a third of what is measured, and the gateway needs none: it
-/// holds the value anyway. Hence the odd way in which values are kept, and the scratch that is handed in.
+/// A validation is so short that a retain around it would take a third of the measured time. The gateway needs none,
+/// because it holds the value anyway. Therefore the values are stored in an unusual way, and the scratch is a
+/// parameter.
 private struct Workload {
     private final class Held {
         let value: JSONValue
@@ -97,11 +98,11 @@ private struct Workload {
     private let schema: Schema
     private let lines: [[UInt8]]
     private let reading: SchemaInputOptions
-    /// What the parser took, and where it stands among the lines.
+    /// The documents that the parser accepted, with their line numbers.
     private let values: [Held]
     private let borrowed: [Unmanaged<Held>]
     private let positions: [Int]
-    /// The verdicts of what it refused, zero for the others.
+    /// The verdicts of the rejected documents; zero for the others.
     let noVerdicts: [UInt8]
 
     init(_ schema: Schema, _ lines: [[UInt8]], _ reading: SchemaInputOptions) {
@@ -125,7 +126,7 @@ private struct Workload {
         noVerdicts = verdicts
     }
 
-    /// One iteration evaluates every document once, in the order of the file.
+    /// Validates every document `iterations` times, in the order of the file.
     func validate(_ iterations: Int, _ scratch: inout Scratch, into verdicts: inout [UInt8]) {
         withExtendedLifetime(values) {
             for _ in 0..<iterations {
@@ -142,7 +143,7 @@ private struct Workload {
     func parse(_ iterations: Int) {
         for _ in 0..<iterations {
             for line in lines {
-                // A text that the parser refuses costs what it costs; it has no value to look at.
+                // A text that the parser rejects counts with its cost; it has no value.
                 withExtendedLifetime(try? reading.value(line)) {}
             }
         }
