@@ -5,13 +5,13 @@ import Locking
 import Logging
 import SQLiteEngine
 
-/// The one directory the gateway writes to.
+/// The directory that the gateway writes to.
 struct DataDirectory {
     let path: String
 
     static let databaseName = "parley.db"
-    /// What a restore writes until it is verified. While it is there the directory is no gateway's: a start would begin with
-    /// an empty database.
+    /// The name of the file that a restore writes until it is verified. While it exists, no gateway may use the
+    /// directory: it would start with an empty database.
     static let unfinishedName = "parley.db.restoring"
 
     static func database(in path: String) -> String { file(databaseName, in: path) }
@@ -20,10 +20,10 @@ struct DataDirectory {
         path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     }
 
-    /// Makes the directory when it is missing, readable by its owner only: the database holds keys and payloads. One that is
-    /// there and open to others is closed, if it is this gateway's.
+    /// Creates the directory when it is missing, readable by its owner only, because the database holds keys and
+    /// payloads. An existing directory that is open to others is closed when it is this gateway's.
     ///
-    /// - Throws: also for a directory that is open to everybody and cannot be closed, or holds other things.
+    /// - Throws: also for a directory that is open to everybody and cannot be closed, or that holds other files.
     init(at path: String) throws(SettingError) {
         self.path = path
         var built = path.hasPrefix("/") ? "/" : ""
@@ -38,8 +38,8 @@ struct DataDirectory {
         try close()
     }
 
-    /// Closes a directory of this account to others. One of another account may be open to its group, because volumes of
-    /// containers are shared that way (`fsGroup`).
+    /// Closes a directory of this account to others. A directory of another account may be open to its group, because
+    /// container volumes are shared that way (`fsGroup`).
     private func close() throws(SettingError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & 0o077 != 0 else { return }
@@ -61,13 +61,13 @@ struct DataDirectory {
         defer { closedir(folder) }
         var count = 0
         while readdir(folder) != nil, count < 3 { count += 1 }
-        // `.` and `..`.
+        // The entries `.` and `..`.
         return count <= 2
     }
 
     var database: String { Self.database(in: path) }
 
-    /// - Throws: where a restore did not finish.
+    /// - Throws: when a restore did not finish.
     func demandWhole() throws(SettingError) {
         guard access(Self.file(Self.unfinishedName, in: path), F_OK) == 0 else { return }
         throw SettingError(
@@ -76,17 +76,18 @@ struct DataDirectory {
     }
 }
 
-/// A new admin key of the first app, made in the data directory of a gateway that does not run: for who is locked out. Whoever may
-/// read and write that directory could as well read what is in it.
+/// A new admin key of the first app, created in the data directory of a stopped gateway, for an operator who has lost
+/// the key. It is no security hole: an account that may read and write the directory can already read the data.
 public struct RecoveredKey: Sendable {
     public let app: String
     public let id: String
-    /// Shown this once.
+    /// The key. It is shown only once.
     public let text: String
 
-    /// Makes the key.
+    /// Creates the key.
     ///
-    /// - Throws: where no gateway has ever been started on the directory, one runs on it, or its store cannot be used.
+    /// - Throws: when no gateway was ever started on the directory, when one is running on it, or when its store cannot
+    ///   be used.
     public init(_ configuration: Configuration) async throws {
         let missing = SettingError("data: there is no gateway in '\(configuration.dataDirectory)'; name its directory")
         guard StoreFile(at: configuration.dataDirectory + "/" + DataDirectory.databaseName).exists else {

@@ -3,15 +3,15 @@ import Glibc
 import Locking
 import Logging
 
-/// `parley serve`: the gateway as a process of its own, with log, signals and greeting.
+/// `parley serve`: runs the gateway as a process, with log, signals and startup message.
 public enum GatewayProcess {
-    /// Serves until SIGTERM or SIGINT. SIGHUP reads the configuration again and takes over what can change.
+    /// Serves until SIGTERM or SIGINT. SIGHUP reloads the configuration and applies the reloadable settings.
     ///
-    /// - Parameter reload: loads the configuration as it was loaded at the start.
+    /// - Parameter reload: loads the configuration in the same way as at the start.
     public static func serve(
         _ loaded: LoadedConfiguration, reload: @escaping @Sendable () throws -> LoadedConfiguration
     ) async throws {
-        // The database holds secrets and payloads, also in a directory that was made by others.
+        // The database holds secrets and payloads, so new files are private even in a directory made by others.
         umask(0o077)
         LoggingSystem.bootstrap { LineLogHandler(label: $0) }
         LineLogHandler.threshold.withLock { $0 = loaded.configuration.threshold }
@@ -34,8 +34,8 @@ public enum GatewayProcess {
                 StartupMemoryTrim.release()
             },
             reloadingUntil: { takeOver in
-                // A reload may take long (a schema is held against its versions); a stop does not wait for it, and many
-                // requests for one are answered by one.
+                // A reload may take long, because a schema is compared with its versions. A stop does not wait for it,
+                // and several requests for a reload are merged into one.
                 let (requests, reloads) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
                 let reloading = Task {
                     for await _ in requests {
@@ -51,13 +51,13 @@ public enum GatewayProcess {
                     reloads.yield()
                 }
                 reloading.cancel()
-                // A second one ends the process at once: whoever sends it has waited long enough.
+                // A second signal ends the process at once.
                 Glibc.signal(SIGTERM, SIG_DFL)
                 Glibc.signal(SIGINT, SIG_DFL)
             })
     }
 
-    /// Streams are descriptors: the soft limit of many shells (1024) would be the limit of streams.
+    /// Raises the soft descriptor limit, because each stream needs a descriptor and many shells limit them to 1024.
     private static func raiseDescriptorLimit(_ logger: Logger) {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -68,9 +68,9 @@ public enum GatewayProcess {
     }
 }
 
-/// What a person sees when the gateway starts in a terminal.
+/// The message at the start of the gateway in a terminal.
 enum StartupMessage {
-    /// Three lines to paste (`product.md` 3); they work as they stand in dev mode.
+    /// Returns three commands to paste. In dev mode they work unchanged.
     static func lines(url: String) -> [String] {
         [
             "watch   curl -N -H 'Authorization: Bearer dev' '\(url)/v1/stream?channel=demo'",
@@ -79,23 +79,25 @@ enum StartupMessage {
         ]
     }
 
-    /// The first key of a gateway that is not for trying: shown once, stored nowhere.
+    /// Returns the message with the first key of a gateway that is not in dev mode. The key is shown once and stored
+    /// nowhere.
     static func firstKey(_ key: String, of app: String) -> [String] {
         ["made app '\(app)'; its admin key, shown only now:", "", "    \(key)", ""]
     }
 }
 
-/// Signals that the process handles itself.
+/// The signals that the process handles itself.
 ///
-/// libdispatch reads them with signalfd(2). A signalfd of our own would not work: a signal must be blocked in every thread,
-/// and the runtime starts threads before `main`.
+/// libdispatch reads them with signalfd(2). A signalfd of our own would not work: a signal must be blocked in every
+/// thread, and the runtime starts threads before `main`.
 enum ProcessSignals {
     private static let queue = DispatchQueue(label: "signals")
 
-    /// The signals that arrive from now on.
+    /// Returns the signals that arrive from now on.
     ///
-    /// Returns when all are caught. Their default action stays off from then on, also after the stream has ended. Equal
-    /// signals that are pending together arrive once (signal(7)); the order of different ones is not defined.
+    /// Returns when all of them are caught. Their default action stays disabled, also after the stream has ended.
+    /// Several pending signals of the same number arrive once (signal(7)). The order of different signals is not
+    /// defined.
     static func caught(_ signals: [Int32]) async -> AsyncStream<Int32> {
         let (stream, arrivals) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .unbounded)
         let sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
@@ -113,15 +115,15 @@ enum ProcessSignals {
     }
 }
 
-/// The pages of code that the start needed: three quarters of what a gateway without work would have in memory.
+/// The memory pages of code that only the start needed: three quarters of the resident memory of an idle gateway.
 ///
-/// They are clean copies of files, and the system could take them away itself, but does so only under pressure, and counts
-/// them as the gateway's until then. What runs afterwards comes back with its first use, from the system's cache.
+/// The pages are clean copies of files. The system would evict them only under memory pressure, and counts them as the
+/// gateway's memory until then. A released page that is needed later is loaded again from the page cache.
 enum StartupMemoryTrim {
-    /// Lets go of them. Only of what cannot have been written: pages that the loader has changed would come back as they
-    /// lie in the file.
+    /// Releases the pages, but only those that cannot have been written: a page that the loader changed would come back
+    /// as it is in the file.
     static func release() {
-        // Without the table nothing is let go of, which is no harm.
+        // Without the table nothing is released, which does no harm.
         guard let table = try? DurableFile("/proc/self/maps").bytes(limit: 4 * 1024 * 1024) else { return }
         for line in String(decoding: table, as: UTF8.self).split(separator: "\n") {
             guard let (start, length) = codeOfFile(line) else { continue }
@@ -129,7 +131,7 @@ enum StartupMemoryTrim {
         }
     }
 
-    /// `7f00-7f10 r-xp 00000000 fe:00 1234 /usr/bin/parley`
+    /// Parses a line such as `7f00-7f10 r-xp 00000000 fe:00 1234 /usr/bin/parley`.
     static func codeOfFile(_ line: Substring) -> (start: UInt, length: Int)? {
         let fields = line.split(separator: " ")
         guard fields.count > 5, fields[1] == "r-xp", fields[5].hasPrefix("/") else { return nil }
@@ -139,14 +141,14 @@ enum StartupMemoryTrim {
     }
 }
 
-/// Words for the person at the terminal, apart from the log: to stderr, as plain lines.
+/// Writes messages for the user at the terminal to stderr, as plain lines apart from the log.
 enum Terminal {
-    /// Whether there is a person: neither a file, a journal nor a log collector.
+    /// True when stderr is a terminal: no file, journal or log collector.
     static var isWatched: Bool { isatty(2) == 1 }
 
     static func say(_ line: String) {
         var line = line + "\n"
-        // A terminal that is gone has nobody to be told.
+        // Errors are ignored: a closed terminal has no reader.
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 }

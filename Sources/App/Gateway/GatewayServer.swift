@@ -10,9 +10,9 @@ import NativeAPI
 import SQLiteEngine
 import Webhooks
 
-/// The gateway, assembled: opens the store, serves, and leaves nothing behind when it stops.
+/// The assembled gateway: opens the store, serves, and releases everything when it stops.
 ///
-/// Usable from tests: every one has its own data directory and port.
+/// Tests can use it too: each instance has its own data directory and port.
 public struct GatewayServer: Sendable {
     private let configuration: Configuration
     private let logger: Logger
@@ -22,28 +22,30 @@ public struct GatewayServer: Sendable {
         self.logger = logger
     }
 
-    /// Serves until `stop` returns, then drains and closes everything; returning means all it started is over.
+    /// Serves until `stop` returns, then drains and closes everything. When this returns, all that it started has
+    /// ended.
     ///
     /// - Parameters:
-    ///   - whenListening: called once with the address, for instance `http://127.0.0.1:8080`.
-    ///   - stop: waits for the reason to stop; a signal, or a test's end.
-    /// - Throws: `SettingError` and errors of the modules when it cannot start, or when a part fails for good.
+    ///   - whenListening: called once with the address, for example `http://127.0.0.1:8080`.
+    ///   - stop: waits for the reason to stop: a signal, or the end of a test.
+    /// - Throws: `SettingError` and errors of the modules when the gateway cannot start, or when a part fails
+    ///   permanently.
     public func run(
         whenListening: @escaping @Sendable (String) -> Void = { _ in }, until stop: @escaping @Sendable () async -> Void
     ) async throws {
         try await run(whenListening: whenListening, reloadingUntil: { _ in await stop() })
     }
 
-    /// Takes a configuration read again over into the running gateway, as far as that goes.
+    /// Applies a reloaded configuration to the running gateway, as far as possible.
     typealias Reload = @Sendable (Configuration) async -> Void
-    /// Waits for the reason to stop; meanwhile it may reload.
+    /// Waits for the reason to stop. It may reload in the meantime.
     typealias Stop = @Sendable (_ reload: @escaping Reload) async -> Void
 
     func run(
         whenListening: @escaping @Sendable (String) -> Void = { _ in }, reloadingUntil stop: @escaping Stop
     ) async throws {
         seedJSON()
-        // Before the data directory is touched: a second gateway by mistake leaves no trace.
+        // Before the data directory is touched, so that a second gateway started by mistake changes nothing.
         let claimed = try ReservedAddress(host: configuration.listenHost, port: UInt16(configuration.listenPort))
         let loop = try Loop(name: "parley-loop")
         try loop.start()
@@ -67,13 +69,13 @@ public struct GatewayServer: Sendable {
             SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: Logger(label: "store")))
     }
 
-    /// Starts the parts in the order in which they need each other, and stops them in the reverse one.
+    /// Starts the parts in the order of their dependencies, and stops them in reverse order.
     ///
-    /// The first part that fails ends the gateway with its error, at whatever point of its life.
+    /// The first part that fails ends the gateway with its error, at any time.
     private func serve(
         _ assembly: ServiceContainer, _ whenListening: @escaping @Sendable (String) -> Void, _ stop: @escaping Stop
     ) async throws {
-        // In this order, each waiting for the one before.
+        // The parts start in this order. Each waits for the one before it.
         let (chat, app, sources, hooks) = (StartSignal(), StartSignal(), StartSignal(), StartSignal())
         try await withThrowingTaskGroup(of: Void.self) { parts in
             parts.addTask { try await assembly.service.run(whenReady: chat.open) }
@@ -99,13 +101,13 @@ public struct GatewayServer: Sendable {
                 }
                 await finishDeliveries(of: assembly)
             }
-            // Parts run until they are cancelled: the first to end is a failure, or the last one above.
+            // Parts run until they are cancelled. The first to end has failed, or is the last one above.
             try await parts.next()
             parts.cancelAll()
         }
     }
 
-    /// Runs `work` until it ends or `stop` returns; then it is cancelled, and finishes in its own way.
+    /// Runs `work` until it ends or `stop` returns. Then `work` is cancelled and may finish its cleanup.
     private func untilAsked(
         to stop: @escaping @Sendable () async -> Void, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -117,27 +119,27 @@ public struct GatewayServer: Sendable {
             }
             try await group.next()
             group.cancelAll()
-            // A start that was cut short says so by this error, and was asked to.
+            // This error means that the start was interrupted on request.
             do { try await group.waitForAll() } catch is CancellationError {}
         }
     }
 
-    /// Brings what is stored under the first key, before anybody reads it.
+    /// Encrypts the stored secrets with the first key, before they are read.
     private func sealSecrets(_ assembly: ServiceContainer) async throws {
         let count = try await assembly.service.resealSecrets()
         guard count > 0 else { return }
         logger.notice("sealed stored secrets with the first of secrets_key", metadata: ["records": "\(count)"])
     }
 
-    /// Lets attempts under way end within the drain time; the others are made again after the next start, with their
-    /// ids.
+    /// Waits up to the drain time for the attempts under way. The remaining attempts are repeated after the next start
+    /// with the same ids.
     private func finishDeliveries(of assembly: ServiceContainer) async {
         await withTaskGroup { group in
             group.addTask {
                 await assembly.webhooks.drain()
                 await assembly.exporter?.flush()
             }
-            // Cut short when the attempts have ended, which is no news.
+            // Cancelled when the attempts have ended.
             group.addTask { try? await Task.sleep(for: configuration.limits.drain) }
             await group.next()
             group.cancelAll()
@@ -162,7 +164,7 @@ public struct GatewayServer: Sendable {
     }
 }
 
-/// Something others wait for while the gateway starts. Opened once.
+/// A signal that others wait for during the start. It is opened once.
 private struct StartSignal: Sendable {
     private let opened: AsyncStream<Never>
     private let signal: AsyncStream<Never>.Continuation
@@ -171,8 +173,9 @@ private struct StartSignal: Sendable {
 
     @Sendable func open() { signal.finish() }
 
-    /// For one waiter.
-    /// - Throws: `CancellationError` when the wait was cut short.
+    /// Waits until the signal is opened. Supports one waiter.
+    ///
+    /// - Throws: `CancellationError` when the wait was cancelled.
     func wait() async throws {
         for await _ in opened {}
         try Task.checkCancellation()

@@ -3,19 +3,19 @@ import ChatModel
 import Glibc
 import Signing
 
-/// What an empty data directory gets: one app and one admin key (`product.md` 4).
+/// The setup of an empty data directory: one app and one admin key.
 struct InitialSetup {
     let configuration: Configuration
     let keyring: Keyring
     let clock: WallClock
-    /// Whether somebody sees what is said to the terminal.
+    /// True when an operator reads the terminal.
     let isWatched: Bool
 
     /// The app's id and key in dev mode.
     static let demoApp = "demo"
     static let demoKey = "dev"
 
-    /// Makes the app, and says where its key is to be found; nil when there was an app already.
+    /// Creates the app and returns the location of its key; nil when an app existed already.
     func establish() async throws -> FirstApp? {
         guard keyring.apps.isEmpty else { return nil }
         let app = try app()
@@ -23,7 +23,7 @@ struct InitialSetup {
         if !configuration.adminKey.isEmpty { return try await establish(app, configuration.adminKey, .known) }
         let key = SystemRandomSource().token(prefix: "parley_")
         if isWatched { return try await establish(app, key, .shown(key)) }
-        // The file first: an app whose key nobody can find would lock its operator out.
+        // The file comes first: an app whose key cannot be found would lock its operator out.
         let file = AdminKeyFile(in: configuration.dataDirectory)
         try file.write(key)
         return try await establish(app, key, .filed(path: file.path))
@@ -49,12 +49,12 @@ struct InitialSetup {
     }
 }
 
-/// The app of an empty data directory.
+/// The app of a new data directory.
 struct FirstApp: Equatable {
     enum KeyPlace: Equatable {
-        /// Whoever set the gateway up chose it.
+        /// The operator set the key.
         case known
-        /// To be said once.
+        /// The key, to be shown once.
         case shown(String)
         case filed(path: String)
     }
@@ -63,8 +63,8 @@ struct FirstApp: Equatable {
     var key: KeyPlace
 }
 
-/// Where the first admin key waits for its operator when nobody sits at a terminal: in the data directory, readable by
-/// the gateway's account only. What is printed there ends up in journals and log stores, and stays.
+/// The file with the first admin key, for a start without a terminal: in the data directory, readable by the gateway's
+/// account only. A printed key would end up in journals and log stores, and stay there.
 struct AdminKeyFile {
     let path: String
 
@@ -72,12 +72,13 @@ struct AdminKeyFile {
         path = directory.hasSuffix("/") ? directory + "admin-key" : directory + "/admin-key"
     }
 
-    /// Writes the key and a line end, for good: who is told of the path finds it there.
+    /// Writes the key and a line end, durably, because the file's path is reported afterwards.
     ///
-    /// A file of that name is from a start that came no further, or was never removed; its key is worth nothing now.
+    /// An existing file of that name comes from a start that did not finish, or was never removed. Its key is invalid
+    /// now.
     func write(_ key: String) throws(SettingError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw failure("replace") }
-        // A new file or none: no link that somebody has put there is followed.
+        // O_EXCL creates a new file or fails, and does not follow a planted link.
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw failure("make") }
         defer { close(file) }

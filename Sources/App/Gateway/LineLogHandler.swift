@@ -4,13 +4,13 @@ import JSON
 import Locking
 import Logging
 
-/// Logs one line per happening to stderr, in one of the forms of ``LogFormat``.
+/// Logs one line per entry to stderr, in a form of ``LogFormat``.
 ///
-/// Values with spaces or quotes are quoted, and line breaks escaped, so that nothing a stranger sends can forge a line.
+/// Values with spaces or quotes are quoted and line breaks are escaped, so that untrusted input cannot forge a line.
 struct LineLogHandler: LogHandler {
-    /// The level all handlers go by; shared, so that SIGHUP can change it.
+    /// The level of all handlers. It is shared, so that SIGHUP can change it.
     static let threshold = Lock(Logger.Level.info)
-    /// How all of them write.
+    /// The format of all handlers.
     static let format = Lock(LogFormat.text)
 
     var metadata: Logger.Metadata = [:]
@@ -31,8 +31,7 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
         let line = Self.format.withLock { $0 }.line(event, room: label, fields)
-        // One write per line, so that lines of several threads do not mix. A log that cannot be written has nowhere
-        // to be reported.
+        // One write per line, so that lines of several threads do not mix. A failed write cannot be reported anywhere.
         _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
     }
 
@@ -58,16 +57,16 @@ struct LineLogHandler: LogHandler {
     }
 }
 
-/// How lines of the log look.
+/// The format of log lines.
 enum LogFormat: String, Sendable, CaseIterable {
     /// For people: time, level, message, then `name=value`.
     case text
-    /// For collectors: an object a line.
+    /// For collectors: one JSON object per line.
     case json
 }
 
 extension LogFormat {
-    /// One line, its end included.
+    /// Returns one line with its line end.
     func line(_ event: LogEvent, room: String, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
         let now = WallClock.system.now.timestamp
         switch self {
@@ -91,6 +90,6 @@ extension LogFormat {
         }
     }
 
-    /// No member may come twice.
+    /// The fixed member names. A field with one of these names is left out, because no member may occur twice.
     private static let ownNames: Set = ["time", "level", "message", "room"]
 }

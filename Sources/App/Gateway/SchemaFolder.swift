@@ -3,14 +3,14 @@ import ChatModel
 import Glibc
 import Logging
 
-/// The directory whose files declare event types (`EventTypeDeclaration`): read at the start, and again on SIGHUP.
+/// The directory of files that declare event types (`EventTypeDeclaration`). It is read at the start and on SIGHUP.
 struct SchemaFolder {
     let path: String
     let limits: Limits
 
-    /// Brings the first app in line with the files.
+    /// Applies the files' declarations to the first app.
     ///
-    /// - Throws: `DeclarationError` naming the file and the place in it; then nothing has changed.
+    /// - Throws: `DeclarationError` with the file and the position in it. Nothing has changed then.
     func apply(to service: ChatService, logger: Logger) async throws(DeclarationError) {
         guard let app = service.keyring.apps.first(where: \.isFirst) else { return }
         let applied = try await service.eventTypes.apply(try declarations(), to: app.id)
@@ -20,7 +20,7 @@ struct SchemaFolder {
         logger.info("event types read", metadata: ["path": "\(path)", "types": "\(applied.count)"])
     }
 
-    /// Every `.json` file, in the order of the names; others and those that begin with a dot are passed over.
+    /// Returns the declarations of all `.json` files, ordered by name. Other files and hidden files are ignored.
     func declarations() throws(DeclarationError) -> [EventTypeDeclaration] {
         let files = try names().filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }.sorted()
         guard files.count <= limits.typesPerApp else {
@@ -38,7 +38,7 @@ struct SchemaFolder {
         defer { closedir(handle) }
         var names: [String] = []
         while let entry = readdir(handle) {
-            // Not by copying `d_name`: an entry is as long as its name, and the type is longer.
+            // `d_name` is not copied: an entry is as long as its name, and the type is longer.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { break }
             names.append(String(cString: (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)))
         }

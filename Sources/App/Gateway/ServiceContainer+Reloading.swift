@@ -4,19 +4,19 @@ import HTTPServer
 import Locking
 import Logging
 
-/// SIGHUP: the settings were read again while everything runs.
+/// The handling of SIGHUP: settings are reloaded while everything runs.
 extension ServiceContainer {
     static let notReloaded = "settings not reloaded: those in force stay"
 
-    /// Takes over what can be while it runs, all of it or nothing, and says what waits for a restart.
+    /// Applies the reloadable settings, either all or none, and logs those that need a restart.
     ///
-    /// What has begun (streams, requests, connections) goes on by what it began with.
+    /// Existing streams, requests and connections keep the settings with which they began.
     func takeOver(_ later: Configuration, logger: Logger) async {
         let current = inForce.withLock { $0 }
         do {
             let next = try current.takingOver(later)
             let networks = try next.allowedNetworks()
-            // What may be refused comes first.
+            // The steps that can fail come first.
             try await server.reloadCertificate()
             try await declareTypes(of: next)
             try await server.replace(cors: next.corsPolicy)

@@ -11,11 +11,11 @@ import NativeAPI
 import PubNubAPI
 import Webhooks
 
-/// The rooms, introduced to each other. The only place that knows all of them.
+/// The services of the gateway, connected with each other. No other code knows all of them.
 struct ServiceContainer: Sendable {
-    /// As at the start.
+    /// The configuration at the start.
     let configuration: Configuration
-    /// What counts now, after the settings were read again.
+    /// The current configuration, after reloads.
     let inForce: Lock<Configuration>
     let loop: Loop
     let service: ChatService
@@ -26,7 +26,7 @@ struct ServiceContainer: Sendable {
     let polls: LongPollTable
     let api: NativeAPI
     let server: Server
-    /// Sends spans to the operator's collector; nil: there is none.
+    /// Sends spans to the operator's collector; nil when none is set.
     let exporter: TraceExporter?
 
     init(
@@ -79,7 +79,7 @@ struct ServiceContainer: Sendable {
         )
     }
 
-    /// Says on every stream that the gateway goes and that the client should come back.
+    /// Announces on every stream that the gateway is shutting down and that clients should reconnect.
     var sayGoodbye: @Sendable () async -> Void {
         { [api] in await api.drainStreams() }
     }
@@ -89,7 +89,7 @@ struct ServiceContainer: Sendable {
         api.watch(server, version: Product.version)
     }
 
-    /// The address people and programs on this machine use.
+    /// The address for users and programs on this machine.
     var url: String { configuration.url(port: server.address?.port ?? UInt16(configuration.listenPort)) }
 }
 
@@ -98,13 +98,14 @@ extension Configuration {
         "\(tlsCertificate.isEmpty ? "http" : "https")://\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(port)"
     }
 
-    /// What the types of problems begin with; a relative reference when neither address is known beforehand.
+    /// The prefix of problem types; a relative reference when neither address is known in advance.
     fileprivate var problemBaseURL: String {
         guard publicURL.isEmpty, listenPort != 0 else { return publicURL }
         return url(port: UInt16(listenPort))
     }
 
-    /// In dev mode the keys are known to everybody: a page of another site must not come in by a name that leads here.
+    /// The accepted host names. In dev mode the keys are public, so a page of another site must not reach the gateway
+    /// through a DNS name that points here.
     var hostPolicy: HostPolicy {
         guard isDevelopment else { return .any }
         let named = publicURL.split(separator: "/", omittingEmptySubsequences: true).dropFirst().first
@@ -135,6 +136,6 @@ extension Configuration {
         return options
     }
 
-    /// Zero in the settings means that there is no limit.
+    /// Returns the limit of a setting. Zero means no limit.
     private static func limit(_ setting: Int) -> Int? { setting == 0 ? nil : setting }
 }

@@ -2,17 +2,17 @@ import ArgumentParser
 import ChatModel
 import ClientCommands
 
-/// The command line program: arguments in, exit code out (`product.md` 4).
+/// The command line program: takes arguments and returns an exit code (docs/command-line.md).
 public enum ParleyProgram {
     /// Runs one command with the arguments that follow the program's name.
     ///
-    /// - Returns: 0 when it did what it was asked, 1 when that failed, 2 when it was not asked rightly.
+    /// - Returns: 0 on success, 1 on failure, 2 for wrong usage.
     public static func run(_ arguments: [String]) async -> Int32 {
         await run(arguments, in: .process)
     }
 
     static func run(_ arguments: [String], in commandEnvironment: CommandEnvironment) async -> Int32 {
-        // The codes of `schema` are its own: there 2 is a refused schema, and wrong usage a failure like others.
+        // `schema` has its own codes: there 2 means a rejected schema, and wrong usage is a failure like others.
         let usageCode: Int32 = ClientCommands.usageCode(for: arguments)
         return await CommandEnvironment.$current.withValue(commandEnvironment) {
             do {
@@ -46,12 +46,12 @@ public enum ParleyProgram {
         let isPrefixed = text.hasPrefix(prefix)
         let rest = isPrefixed ? String(text.dropFirst(prefix.count)) : text
         if !rest.isEmpty { console.errors.line((isPrefixed ? console.errors.style.bad("error: ") : "") + rest) }
-        // argument-parser reports wrong usage as 64 (sysexits.h); our contract says 2.
+        // argument-parser reports wrong usage as 64 (sysexits.h); the documented code is 2.
         return code == .validationFailure ? usageCode : code.rawValue
     }
 }
 
-/// `parley`.
+/// The root command, `parley`.
 struct ParleyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "parley",

@@ -3,31 +3,31 @@ import Glibc
 import JSON
 import SQLiteEngine
 
-/// How far a backup or a restore is.
+/// The progress of a backup or restore.
 public enum BackupProgress: Sendable, Equatable {
     case copying(done: Int, of: Int)
-    /// Looks whether the copy is whole.
+    /// Verifying that the copy is complete.
     case checking
     case hashing(done: Int, of: Int)
 }
 
-/// A backup of a data directory: a directory with a copy of the database, and a description to hold it against.
+/// A backup of a data directory: a directory with a copy of the database and a manifest.
 ///
-/// It is one consistent moment, whether a gateway runs on the directory or not, and readable by the account alone: the
-/// database holds keys and payloads.
+/// The copy is consistent as of one moment, whether or not a gateway runs on the directory. Only the account may read
+/// it, because the database holds keys and payloads.
 public struct Backup {
     private let store: StoreFile
     private let clock: WallClock
 
-    /// - Parameter dataDirectory: of a gateway that may be running.
+    /// - Parameter dataDirectory: the data directory of a gateway, which may be running.
     public init(of dataDirectory: String, clock: WallClock = .system) {
         store = StoreFile(at: DataDirectory.database(in: dataDirectory))
         self.clock = clock
     }
 
-    /// Writes it to a directory that is not there yet, and verifies what was written.
+    /// Writes the backup to a new directory, and verifies what was written.
     ///
-    /// It has its name only once it is whole: what a crash leaves is called `….partial`.
+    /// The directory gets its name only when it is complete. A crash leaves a directory with the suffix `.partial`.
     public func write(
         to path: String, progress: (BackupProgress) -> Void
     ) throws(BackupFailure) -> BackupManifest {
@@ -73,14 +73,14 @@ public struct Backup {
         return manifest
     }
 
-    /// What the copy may need.
+    /// The bytes that the copy may need.
     private var sourceBytes: Int {
         DurableFile(store.path).bytes + DurableFile(store.path + "-wal").bytes
     }
 }
 
 extension StoreFile {
-    /// What is in it, once its structure was found whole.
+    /// Returns the summary of the store after its structure was verified.
     func verified() throws(SQLiteEngineFailure) -> StoreSummary {
         let faults = try faults(isThorough: true)
         guard faults.isEmpty else { throw .damaged(path, faults) }

@@ -2,28 +2,28 @@ import ChatModel
 public import JSON
 import SQLiteEngine
 
-/// What a backup says of itself, in `manifest.json`.
+/// The description of a backup, stored in `manifest.json`.
 public struct BackupManifest: Sendable, Equatable {
     public struct File: Sendable, Equatable {
         public var name: String
         public var bytes: Int
-        /// In hexadecimal.
+        /// The SHA-256 digest in hexadecimal.
         public var sha256: String
     }
 
     static let fileName = "manifest.json"
-    /// Of this description; a later one may describe other things.
+    /// The version of the manifest format.
     private static let format = 1
 
-    /// RFC 3339.
+    /// The time of creation (RFC 3339).
     public var created: String
-    /// Of the program that made it.
+    /// The version of the program that made the backup.
     var productVersion: String
     public var schemaVersion: Int
     public var events: Int
     public var records: Int
     public var deliveries: Int
-    /// The place of the newest event; `"0"` when there is none.
+    /// The timetoken of the newest event; `"0"` when there is none.
     var lastTimetoken: String
     public var files: [File]
 
@@ -38,7 +38,7 @@ public struct BackupManifest: Sendable, Equatable {
         self.files = files
     }
 
-    /// Whether a store has what this says.
+    /// Returns true when the manifest describes this store.
     func describes(_ store: StoreSummary) -> Bool {
         schemaVersion == store.schemaVersion && events == store.events && records == store.records
             && deliveries == store.deliveries && lastTimetoken == store.newest.description
@@ -71,7 +71,7 @@ extension BackupManifest {
         }
     }
 
-    /// - Throws: where this is no manifest, or one of a later program.
+    /// - Throws: when this is no manifest, or one of a later program version.
     init(_ bytes: [UInt8]) throws(BackupFailure) {
         let root: JSONValue
         do { root = try JSONDocument(bytes).root } catch { throw Self.unreadable("\(error)") }
@@ -100,7 +100,7 @@ extension BackupManifest {
         guard let name = value["name"]?.string, let bytes = value["bytes"]?.integer,
             let sha256 = value["sha256"]?.string
         else { throw unreadable("a file lacks name, bytes or sha256") }
-        // A name that led elsewhere would have a restore write there.
+        // A name that leads elsewhere would let a restore write there.
         guard name == DataDirectory.databaseName else { throw unreadable("'\(name)' is no file of a backup") }
         return File(name: name, bytes: Int(bytes), sha256: sha256)
     }
@@ -110,7 +110,7 @@ extension BackupManifest {
     }
 }
 
-/// Why there is no backup, or nothing restored from it; for the person who asked.
+/// The reason why a backup or restore failed, worded for the user.
 public struct BackupFailure: Error, CustomStringConvertible, Sendable {
     public let description: String
 

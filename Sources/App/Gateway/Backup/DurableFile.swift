@@ -1,7 +1,7 @@
 import Glibc
 import Signing
 
-/// Files as a backup handles them: written whole, brought to the disk, known by their digests.
+/// A file of a backup: written completely, synchronized to disk, identified by its digest.
 struct DurableFile {
     let path: String
 
@@ -11,19 +11,19 @@ struct DurableFile {
 
     var exists: Bool { access(path, F_OK) == 0 }
 
-    /// Its size; zero where there is none.
+    /// The size in bytes; zero when the file does not exist.
     var bytes: Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// Its size and digest.
+    /// Returns the size and digest.
     func digest(progress: (_ bytes: Int) -> Void) throws(BackupFailure) -> (bytes: Int, sha256: String) {
         try read(into: nil, progress: progress)
     }
 
-    /// Copies it to a new file for the account alone, which is on the disk when this returns, with the digest of what was
-    /// copied.
+    /// Copies the file to a new file that only the account may read. The copy is on disk when this returns. Returns the
+    /// digest of the copied bytes.
     func copy(
         to target: String, progress: (_ bytes: Int) -> Void
     ) throws(BackupFailure) -> (bytes: Int, sha256: String) {
@@ -35,7 +35,7 @@ struct DurableFile {
         return copied
     }
 
-    /// The whole of a small one.
+    /// Returns the contents of a file of at most `limit` bytes.
     func bytes(limit: Int) throws(BackupFailure) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .system("read", path) }
@@ -52,7 +52,7 @@ struct DurableFile {
         throw BackupFailure("\(path) is longer than \(limit) bytes")
     }
 
-    /// Makes it, for the account alone.
+    /// Creates the file. Only the account may read it.
     func write(_ bytes: [UInt8]) throws(BackupFailure) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .system("make", path) }
@@ -99,7 +99,7 @@ struct DurableFile {
 }
 
 extension BackupFailure {
-    /// What the system has just refused.
+    /// Returns the failure of the last system call.
     static func system(_ verb: String, _ path: String) -> BackupFailure {
         BackupFailure("cannot \(verb) '\(path)': \(String(cString: strerror(errno)))")
     }

@@ -2,7 +2,8 @@ public import ChatModel
 import Glibc
 import SQLiteEngine
 
-/// Makes a data directory from a backup: verified before and after, and of no use to a gateway until it is whole.
+/// Creates a data directory from a backup. The data is verified before and after. A gateway cannot use the directory
+/// until it is complete.
 public struct RestoreOperation {
     private let backup: Folder
     private let data: Folder
@@ -14,8 +15,8 @@ public struct RestoreOperation {
         self.clock = clock
     }
 
-    /// - Throws: for a directory that is not empty, a backup that is damaged or of a newer program, or one that cannot be
-    ///   written. What was written then is removed, and where that fails no gateway starts on it
+    /// - Throws: for a directory that is not empty, for a backup that is damaged or from a newer program, and when
+    ///   writing fails. The written files are removed then. When that fails too, no gateway starts on the directory
     ///   (``DataDirectory/unfinishedName``).
     public func run(progress: (BackupProgress) -> Void) throws(BackupFailure) -> BackupManifest {
         let manifest = try BackupManifest(try backup.file(BackupManifest.fileName).bytes(limit: 64 * 1024))
@@ -46,7 +47,7 @@ public struct RestoreOperation {
         }
     }
 
-    /// - Returns: whether the directory had to be made.
+    /// - Returns: true when the directory had to be created.
     private func prepare(for file: BackupManifest.File) throws(BackupFailure) -> Bool {
         let isNew = !data.exists
         if isNew {
@@ -84,7 +85,7 @@ public struct RestoreOperation {
         }
     }
 
-    /// Who restores as the superuser does so for the account that the directory belongs to.
+    /// When run as root, gives the files to the directory's owner.
     private func giveToOwner(_ file: DurableFile) throws(BackupFailure) {
         var status = stat()
         guard geteuid() == 0, stat(data.path, &status) == 0 else { return }

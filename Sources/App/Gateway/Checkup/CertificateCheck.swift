@@ -1,7 +1,7 @@
 import ChatModel
 import Signing
 
-/// Until when the certificate holds.
+/// Checks the expiry of the certificate.
 struct CertificateCheck {
     let configuration: Configuration
     let clock: WallClock
@@ -41,7 +41,7 @@ struct CertificateCheck {
         return CheckResult("certificate", .ok, "holds until \(day)")
     }
 
-    /// When the first certificate of the text ends.
+    /// Returns the expiry of the first certificate in a PEM text.
     static func end(ofPEM text: String) -> Timetoken? {
         let marks = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
         guard let begin = text.firstRange(of: marks.0), let end = text[begin.upperBound...].firstRange(of: marks.1),
@@ -52,11 +52,12 @@ struct CertificateCheck {
     }
 }
 
-/// As much of X.509's encoding (RFC 5280, X.690) as leads to a certificate's end.
+/// A decoder for the part of an X.509 certificate (RFC 5280, X.690) that leads to its expiry.
 private struct DER {
     private var rest: ArraySlice<UInt8>
 
-    /// Certificate ::= { tbsCertificate { [0] version, serial, algorithm, issuer, validity { notBefore, notAfter } … } … }
+    /// Certificate ::= { tbsCertificate { [0] version, serial, algorithm, issuer, validity { notBefore, notAfter } … }
+    /// … }
     static func end(ofCertificate bytes: [UInt8]) -> Timetoken? {
         var file = DER(rest: bytes[...])
         guard let certificate = file.next(), var outer = certificate.inside(0x30), let body = outer.next(),
@@ -66,7 +67,7 @@ private struct DER {
             guard let serial = fields.next() else { return nil }
             field = serial
         }
-        // Behind the serial number: algorithm, issuer, validity.
+        // After the serial number: algorithm, issuer, validity.
         guard fields.next() != nil, fields.next() != nil, let validity = fields.next(),
             var moments = validity.inside(0x30), moments.next() != nil, let end = moments.next()
         else { return nil }
@@ -79,10 +80,10 @@ private struct DER {
 
         func inside(_ tag: UInt8) -> DER? { self.tag == tag ? DER(rest: content) : nil }
 
-        /// UTCTime `YYMMDDHHMMSSZ` or GeneralizedTime `YYYYMMDDHHMMSSZ`.
+        /// The value of a UTCTime `YYMMDDHHMMSSZ` or GeneralizedTime `YYYYMMDDHHMMSSZ`.
         var moment: Timetoken? {
             var digits = String(decoding: content, as: UTF8.self)
-            // RFC 5280, 4.1.2.5.1: two digits mean 1950 to 2049.
+            // RFC 5280, section 4.1.2.5.1: a two-digit year means 1950 to 2049.
             if tag == 0x17 { digits = (digits.prefix(2) < "50" ? "20" : "19") + digits }
             guard digits.utf8.count == 15, digits.hasSuffix("Z"), digits.dropLast().allSatisfy(\.isNumber) else {
                 return nil

@@ -1,17 +1,17 @@
 import Glibc
 import SQLiteEngine
 
-/// The data directory: whose it is, who may read it, how much room there is, and where it lies.
+/// Checks the data directory: its owner, its permissions, its free space and its file system.
 struct DataCheck {
     let path: String
 
     var database: String { DataDirectory.database(in: path) }
     var hasDatabase: Bool { DurableFile(database).exists }
 
-    /// Whether a gateway has the directory; nil where there is no database.
+    /// True when a gateway is using the directory; nil when there is no database.
     var isServed: Bool? { hasDatabase ? StoreFile(at: database).isInUse : nil }
 
-    /// Below it the log of a busy hour may not find room.
+    /// The free bytes below which the log of a busy hour may not fit.
     private static let littleRoom = 1_000_000_000
     private static let noRoom = 50_000_000
 
@@ -69,7 +69,7 @@ struct DataCheck {
             ? CheckResult("room", .warning, text, advice: advice) : CheckResult("room", .ok, text)
     }
 
-    /// Kinds that share a file between machines by other rules than the write-ahead log needs
+    /// Network and shared file systems, which do not provide what the write-ahead log needs
     /// (<https://www.sqlite.org/wal.html>: "all processes using a database must be on the same host").
     private static let shared: Set<Substring> = [
         "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "lustre", "ocfs2", "gfs2", "afs", "glusterfs", "beegfs",
@@ -81,7 +81,7 @@ struct DataCheck {
         guard let kind = MountTable.current?.kind(of: path) else {
             return CheckResult("filesystem", .ok, "the system does not say of which kind it is")
         }
-        // "fuse.sshfs" and its like: what is behind them nobody knows.
+        // The file systems behind `fuse.sshfs` and similar types are unknown.
         if Self.shared.contains(kind[...]) || kind.hasPrefix("fuse") {
             return CheckResult(
                 "filesystem", .failure, "'\(path)' lies on \(kind)",

@@ -6,12 +6,12 @@ import JSON
 import Signing
 import SQLiteEngine
 
-/// The libraries as they are on this machine, which need not be those the program was built with.
+/// Checks the libraries on this machine, which may differ from those the program was built with.
 struct LibraryCheck {
     private struct Library {
         let name: String
         let version: String
-        /// The oldest the gateway is tested with.
+        /// The oldest version with which the gateway is tested.
         let least: String
     }
 
@@ -35,7 +35,8 @@ struct LibraryCheck {
         return [CheckResult("version", .ok, "Parley \(Product.version)"), versions] + sharing
     }
 
-    /// <https://www.sqlite.org/wal.html>, "the WAL-reset bug": fixed in 3.51.3, and in 3.50.7 and 3.44.6 of older lines.
+    /// <https://www.sqlite.org/wal.html>, "the WAL-reset bug": fixed in 3.51.3, and in 3.50.7 and 3.44.6 of older
+    /// lines.
     private var sharing: [CheckResult] {
         let version = StoreFile.libraryVersion
         let isFixed =
@@ -51,7 +52,7 @@ struct LibraryCheck {
         ]
     }
 
-    /// By numbers between dots; what follows them does not count.
+    /// Compares the numbers between dots. Any text after them is ignored.
     static func isOlder(_ version: String, than other: String) -> Bool {
         func numbers(_ text: String) -> [Int] {
             text.split(separator: ".").map { part in Int(part.prefix { $0.isNumber }) ?? 0 }
@@ -65,21 +66,21 @@ struct LibraryCheck {
     }
 }
 
-/// A look at everything a gateway needs on its machine, without a gateway.
+/// The checks of everything that a gateway needs on its machine, without a gateway.
 public struct Diagnostics: Sendable {
     let configuration: Configuration
     let clock: WallClock
-    /// Whether the whole database is read for faults.
+    /// True when the whole database is checked for faults.
     let isThorough: Bool
 
-    /// - Parameter isThorough: reads the whole database, which takes its time where that is large.
+    /// - Parameter isThorough: true reads the whole database, which takes long when it is large.
     public init(of configuration: Configuration, clock: WallClock = .system, isThorough: Bool = true) {
         self.configuration = configuration
         self.clock = clock
         self.isThorough = isThorough
     }
 
-    /// Everything that was looked at, what is wrong and what is not, in a fixed order.
+    /// Returns the results of all checks, good and bad, in a fixed order.
     public func findings() -> [CheckResult] {
         let data = DataCheck(path: configuration.dataDirectory)
         var findings = LibraryCheck().findings + LimitCheck(configuration: configuration).findings
@@ -96,25 +97,25 @@ public struct Diagnostics: Sendable {
             + StoreCheck(path: data.database, vault: vault, clock: clock, isThorough: isThorough).findings
     }
 
-    /// Whether a gateway has the data directory, in whatever process; nil where there is nothing to have.
+    /// True when a gateway in any process is using the data directory; nil when there is no database.
     public var isServed: Bool? { DataCheck(path: configuration.dataDirectory).isServed }
 }
 
-/// What a look at one thing came to.
+/// The result of one check.
 public struct CheckResult: Sendable, Equatable {
     public enum Status: String, Sendable {
         case ok
-        /// It works, but somebody should know.
+        /// It works, but the operator should know.
         case warning
-        /// It does not work, or will not for long.
+        /// It does not work, or will soon stop working.
         case failure
     }
 
-    /// What was looked at: a short word, the same in every version.
+    /// The checked item: a short word, the same in every version.
     public var check: String
     public var status: Status
     public var text: String
-    /// What to do; nil where nothing is to be done.
+    /// The remedy; nil when none is needed.
     public var advice: String?
 
     public init(_ check: String, _ status: Status, _ text: String, advice: String? = nil) {
@@ -125,11 +126,11 @@ public struct CheckResult: Sendable, Equatable {
     }
 }
 
-/// What the system allows a process, held against what the settings promise.
+/// Compares the system's limits for a process with the settings.
 struct LimitCheck {
     let configuration: Configuration
 
-    /// Files, threads, and room for what is short-lived.
+    /// Descriptors for files and threads, and a reserve for short-lived ones.
     private static let others = 344
 
     var findings: [CheckResult] {

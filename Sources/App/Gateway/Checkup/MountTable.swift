@@ -1,16 +1,16 @@
 import Glibc
 
-/// What is mounted where (`/proc/self/mountinfo`, proc(5)).
+/// The mounted file systems (`/proc/self/mountinfo`, proc(5)).
 struct MountTable {
     private var mounts: [(point: String, kind: String)] = []
 
     static var current: MountTable? {
-        // The system's own, so not bounded by strangers.
+        // The file is the system's own, so its size is not under the control of others.
         guard let bytes = try? DurableFile("/proc/self/mountinfo").bytes(limit: 16 * 1024 * 1024) else { return nil }
         return MountTable(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// `36 35 98:0 /root /point rw,noatime optional… - kind source options`
+    /// Parses lines of the form `36 35 98:0 /root /point rw,noatime optional… - kind source options`.
     init(_ text: String) {
         for line in text.split(separator: "\n") {
             let fields = line.split(separator: " ")
@@ -19,10 +19,10 @@ struct MountTable {
         }
     }
 
-    /// The kind of file system that a path lies on.
+    /// Returns the type of the file system that holds a path.
     func kind(of path: String) -> String? {
         let path = Self.resolved(path)
-        // Of equal points the later mount lies above the earlier.
+        // Of several mounts at the same point, the latest is visible.
         let found = mounts.enumerated().filter { Self.contains($0.element.point, path) }.max {
             ($0.element.point.utf8.count, $0.offset) < ($1.element.point.utf8.count, $1.offset)
         }
@@ -39,7 +39,7 @@ struct MountTable {
         return String(cString: real)
     }
 
-    /// Blanks and the like are three octal digits behind a backslash.
+    /// Decodes blanks and similar characters, which are written as a backslash and three octal digits.
     private static func unescaped(_ field: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = Array(field.utf8)[...]

@@ -2,15 +2,16 @@ import ChatModel
 import Signing
 import SQLiteEngine
 
-/// The database: whether it is whole, of a version this program knows, and what waits in it.
+/// Checks the database: its integrity, its schema version and its queue.
 struct StoreCheck {
     let path: String
-    /// What is to open stored secrets.
+    /// The vault that must open the stored secrets.
     let vault: Vault
     let clock: WallClock
     let isThorough: Bool
 
-    /// Timetokens are reserved a second ahead; beyond that the clock must have stood later before.
+    /// The tolerated lead of the timetokens. They are reserved a second ahead; a larger lead means that the clock was
+    /// set back.
     private static let ahead: Duration = .seconds(10)
 
     var findings: [CheckResult] {
@@ -27,7 +28,7 @@ struct StoreCheck {
             }
             var findings = [schema(version)]
             if isThorough { findings.append(integrity(try file.faults(isThorough: false))) }
-            // Older tables have not everything that is asked below.
+            // Older schemas lack tables that the checks below read.
             guard version == StoreFile.knownVersion else { return findings }
             findings.append(numbering(try file.lastReserved()))
             findings.append(secrets(try file.bodies(of: .app)))
@@ -65,7 +66,8 @@ struct StoreCheck {
             advice: "set the clock (timedatectl); order is kept, but events have times of the future until then")
     }
 
-    /// - Parameter apps: each has a secret, and a start brings all secrets under the first key.
+    /// - Parameter apps: the bodies of the app records. Each has a secret, and a start encrypts all secrets with the
+    ///   first key.
     private func secrets(_ apps: [String]) -> CheckResult {
         let keys = Set(apps.compactMap { Vault.keyID(in: $0) })
         guard let missing = keys.filter({ !vault.knows(key: $0) }).min() else {

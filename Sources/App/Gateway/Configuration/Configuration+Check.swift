@@ -2,13 +2,13 @@ import ChatModel
 import HTTPClient
 import Signing
 
-/// What no setting can say of itself while it is read. Asked when settings are loaded, so that `config check` refuses what
-/// `serve` would, and again where the values are used.
+/// The checks that involve more than one setting. They run when settings are loaded, so that `config check` rejects
+/// what `serve` would, and again where the values are used.
 extension Configuration {
-    /// The shortest admin key that is not guessed: 16 characters drawn from letters and digits are 95 bits.
+    /// The minimum length of an admin key: 16 characters drawn from letters and digits have 95 bits of entropy.
     static let adminKeyLeast = 16
 
-    /// - Throws: for settings that do not go together, or that nothing can be made of.
+    /// - Throws: for settings that contradict each other, and for values that cannot be used.
     func check() throws(SettingError) {
         if isDevelopment, !ConfigurationLoader.isLoopback(listenHost) {
             throw SettingError(
@@ -33,7 +33,8 @@ extension Configuration {
         _ = try otlpFields()
     }
 
-    /// Whoever guesses the key owns the gateway. Dev mode has a key of its own, and is reached from this machine only.
+    /// Rejects an admin key that can be guessed, because it gives control of the gateway. Dev mode has its own key and
+    /// is reachable from this machine only.
     private func checkAdminKey() throws(SettingError) {
         guard !isDevelopment, !adminKey.isEmpty else { return }
         let isVisible = adminKey.utf8.allSatisfy { (0x21...0x7E).contains($0) }
@@ -44,7 +45,7 @@ extension Configuration {
         }
     }
 
-    /// The keys of the first app for the protocols of others; nil: to be drawn.
+    /// Returns the PubNub-compatible keys of the first app; nil when they must be generated.
     func firstAppKeys() throws(SettingError) -> (publish: String, subscribe: String, secret: String)? {
         guard !demoKeys.isEmpty else { return nil }
         let parts = demoKeys.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
@@ -54,7 +55,7 @@ extension Configuration {
         return (parts[0], parts[1], parts[2])
     }
 
-    /// What seals the secrets that are stored.
+    /// Returns the vault that encrypts stored secrets.
     func vault() throws(SettingError) -> Vault {
         guard secretsKey.isEmpty || secretsKeyFile.isEmpty else {
             throw SettingError("secrets_key and secrets_key_file exclude each other: give one of them")
@@ -63,16 +64,16 @@ extension Configuration {
         let text = secretsKeyFile.isEmpty ? secretsKey : try KeyFile(path: secretsKeyFile).text()
         do throws(VaultError) {
             let vault = try Vault(keys: text)
-            // A file that was emptied by mistake must not turn into storing secrets as they are.
+            // A key file that was emptied by mistake must not disable the encryption.
             guard vault.seals || secretsKeyFile.isEmpty else { throw .keyInvalid }
             return vault
         } catch {
-            // Never the text: part of it may be a key.
+            // The text is left out: part of it may be a key.
             throw SettingError("\(setting): \(error), several separated by commas (openssl rand -base64 32)")
         }
     }
 
-    /// The machines that are believed what `X-Forwarded-For` says.
+    /// Returns the networks of the proxies whose `X-Forwarded-For` is trusted.
     func proxyNetworks() throws(SettingError) -> [AddressBlock] {
         var blocks: [AddressBlock] = []
         for network in trustedProxies {
@@ -85,7 +86,7 @@ extension Configuration {
         return blocks
     }
 
-    /// The private networks that webhooks may reach.
+    /// Returns the private networks that webhooks may reach.
     func allowedNetworks() throws(SettingError) -> [AddressBlock] {
         var blocks: [AddressBlock] = []
         for network in webhookAllow + (isDevelopment ? ["127.0.0.0/8", "::1/128"] : []) {

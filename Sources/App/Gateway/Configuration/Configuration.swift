@@ -4,49 +4,49 @@ import Glibc
 import HTTPClient
 import Logging
 
-/// Everything an operator can decide, as values. `Settings.all` names each; `ConfigurationLoader` fills it from file,
+/// The values of all settings. `Settings.all` describes each setting; `ConfigurationLoader` reads them from file,
 /// environment and flags.
 public struct Configuration: Sendable {
     var listenHost = "127.0.0.1"
     public var listenPort = 8080
     public var dataDirectory = "parley-data"
-    /// Where event types are declared by files (`EventTypeDeclaration`); empty: nowhere.
+    /// The directory of the files that declare event types (`EventTypeDeclaration`); empty for none.
     var schemaDirectory = ""
-    /// Fast for trying: fixed keys, loopback only (`product.md` 4).
+    /// True in dev mode, which is for trying the gateway: fixed keys, loopback only (docs/quick-start.md).
     public var isDevelopment = false
-    /// The address the world sees, without a slash at its end; empty: the address listened on.
+    /// The public address, without a trailing slash; empty selects the listening address.
     public var publicURL = ""
-    /// Networks in CIDR form that webhooks may reach although they are private.
+    /// Private networks in CIDR form that webhooks may reach.
     var webhookAllow: [String] = []
-    /// Connections to receivers of webhooks; see `Configuration.outboundConnections`.
+    /// The maximum number of connections to webhook receivers; see `Configuration.outboundConnections`.
     var webhookConnections = 1024
-    /// What receivers of webhooks must do before anything is sent to them: `none`, `echo` or `cloudevents`.
+    /// The verification of webhook receivers before the first delivery: `none`, `echo` or `cloudevents`.
     var webhookVerification = "none"
     var corsOrigins: [String] = []
     public var tlsCertificate = ""
     var transportSecurity: Duration = .zero
     var tlsKey = ""
-    /// The first app's admin key at the first start; empty: a random one, see `InitialSetup`.
+    /// The admin key of the first app at the first start; empty generates one, see `InitialSetup`.
     public var adminKey = ""
-    /// `pub:sub:secret` for the first app; empty: random ones.
+    /// The keys `pub:sub:secret` of the first app; empty generates them.
     var demoKeys = ""
-    /// Keys that seal stored secrets, in base64, the first of them for new ones; see `Configuration.vault`.
+    /// The keys that encrypt stored secrets, in base64. The first one encrypts new secrets; see `Configuration.vault`.
     var secretsKey = ""
-    /// The path of a file that holds them instead.
+    /// The path of a file that holds these keys instead.
     var secretsKeyFile = ""
-    /// The collector that spans are sent to; empty: nothing is traced.
+    /// The URL of the collector for spans; empty disables tracing.
     var otlpEndpoint = ""
-    /// `name=value` of fields that its posts carry.
+    /// Header fields of the posts to the collector, as `name=value`.
     var otlpHeaders: [String] = []
-    /// Of requests without a trace of their own, how many begin one.
+    /// The share of requests without a trace that start one, from 0 to 1.
     var otlpSampleRatio = 1.0
     public var logLevel = "info"
     var logFormat = LogFormat.text
-    /// Open connections, streams not counted.
+    /// The maximum number of open connections, not counting streams.
     public var connections = 10_000
     public var connectionsPerAddress = 0
     var trustedProxies: [String] = []
-    /// After which a client that waits and whose machine or network has gone without a word counts as gone.
+    /// The network silence after which a waiting client is considered gone.
     public var silence: Duration = .seconds(30)
     public var limits = Limits()
 
@@ -54,8 +54,8 @@ public struct Configuration: Sendable {
 }
 
 extension Configuration {
-    /// Where programs on this machine reach the gateway, for instance `http://127.0.0.1:8080`; nil while the system is to
-    /// pick the port.
+    /// The address at which programs on this machine reach the gateway, for example `http://127.0.0.1:8080`; nil while
+    /// the system has not yet chosen the port.
     public var localURL: String? {
         guard listenPort != 0 else { return nil }
         let host =
@@ -69,8 +69,8 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// Requests to receivers of webhooks under way at once: as many as are set, unless they would take more than a quarter of
-    /// the descriptors the system allows, which streams need as well.
+    /// The maximum number of concurrent requests to webhook receivers: the configured number, but no more than a
+    /// quarter of the system's descriptor limit, because streams need descriptors too.
     var outboundConnections: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return webhookConnections }
@@ -79,9 +79,10 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// What sends spans to the collector; nil where none is set.
+    /// Returns the exporter that sends spans to the collector; nil when no collector is set.
     ///
-    /// The guard of webhooks' addresses does not apply: this one the operator chose, most often on a private network.
+    /// The address guard of webhooks does not apply: the operator chose this address, which is usually on a private
+    /// network.
     func traceExporter() throws -> TraceExporter? {
         guard !otlpEndpoint.isEmpty else { return nil }
         let options = ClientOptions(
@@ -92,13 +93,13 @@ extension Configuration {
             headers: try otlpFields(), logger: Logger(label: "traces"))
     }
 
-    /// Where OTLP over HTTP takes traces, below a base address or as it is given in full.
+    /// The collector's URL for traces by OTLP over HTTP: below a base address, or as given in full.
     private var otlpURL: String {
         let base = otlpEndpoint.hasSuffix("/") ? String(otlpEndpoint.dropLast()) : otlpEndpoint
         return base.hasSuffix("/v1/traces") ? base : base + "/v1/traces"
     }
 
-    /// - Throws: never with the value, which is a secret.
+    /// - Throws: an error without the value, which is a secret.
     func otlpFields() throws(SettingError) -> [OutboundRequest.Field] {
         var fields: [OutboundRequest.Field] = []
         for item in otlpHeaders {
@@ -112,16 +113,16 @@ extension Configuration {
     }
 }
 
-/// A setting that two configurations have otherwise.
+/// A setting that differs between two configurations.
 public struct SettingDifference: Sendable {
     public let setting: Setting
-    /// As they may be shown: secrets as dots.
+    /// The values as text. Secrets are shown as dots.
     public let before: String
     public let after: String
 }
 
 extension Configuration {
-    /// The settings that `other` has otherwise, in the order of the table.
+    /// Returns the settings that differ in `other`, in the order of the table.
     public func differences(to other: Configuration) -> [SettingDifference] {
         Settings.all.compactMap { setting in
             guard setting.show(self) != setting.show(other) else { return nil }
@@ -129,11 +130,11 @@ extension Configuration {
         }
     }
 
-    /// This configuration with what a running gateway takes over from a later one.
+    /// Returns this configuration with the reloadable settings of a later one.
     func takingOver(_ later: Configuration) throws(SettingError) -> Configuration {
         var next = self
         for setting in Settings.all where setting.isReloadable { try setting.read(&next, setting.show(later)) }
-        // What was checked is the later one as a whole, which this is not.
+        // The later configuration was checked as a whole; this combination was not.
         try next.check()
         return next
     }

@@ -2,29 +2,31 @@ import ChatModel
 import JSON
 import YAML
 
-/// Where a setting's value came from.
+/// The source of a setting's value.
 public enum SettingOrigin: String, Sendable { case `default`, file, environment, flag }
 
-/// A configuration with the origin of each of its values.
+/// A configuration with the source of each value.
 public struct LoadedConfiguration: Sendable {
     public var configuration = Configuration()
     public var origins: [String: SettingOrigin] = [:]
-    /// For the log: what was odd without being wrong.
+    /// Warnings for the log about valid but unusual settings.
     public var warnings: [String] = []
-    /// One sentence for each variable `PARLEY_…` that is no setting, with the nearest one: `serve` warns of it, so that a
-    /// rollback starts with the variables of a newer version, and `config check` fails.
+    /// One sentence for each `PARLEY_…` variable that is no setting, with the nearest name. `serve` logs them as
+    /// warnings, so that a rollback starts with the variables of a newer version; `config check` fails.
     public var unknownVariables: [String] = []
 
     public func origin(of setting: Setting) -> SettingOrigin { origins[setting.name] ?? .default }
 }
 
-/// Reads settings from a YAML file, then `PARLEY_*` variables, then flags; the later one wins.
+/// Reads settings from a YAML file, then `PARLEY_*` variables, then flags. Later sources take precedence.
 public enum ConfigurationLoader {
+    /// Loads the settings.
+    ///
     /// - Parameters:
     ///   - file: the text of the file and its name for messages; nil when there is none.
-    ///   - environment: all variables of the process; those that are not ours are passed over.
+    ///   - environment: all variables of the process. Others than `PARLEY_*` are ignored.
     ///   - flags: setting names and values from the command line.
-    /// - Throws: `SettingError` naming the place, and the nearest known name for an unknown one.
+    /// - Throws: `SettingError` with the place of the error, and with the nearest known name for an unknown one.
     public static func load(
         file: (name: String, text: String)?, environment: [String: String], flags: [(name: String, value: String)]
     ) throws(SettingError) -> LoadedConfiguration {
@@ -50,7 +52,7 @@ public enum ConfigurationLoader {
         guard let root else { return }
         for (path, value, place) in try flatten(root, path: "", at: root.place, file: name) {
             guard let setting = Settings.named(path) else { throw unknown(path, "\(name):\(place)") }
-            // YAML refuses one key twice; `limits.page_most` and `page_most` below `limits` are two keys.
+            // YAML rejects a repeated key, but `limits.page_most` and `page_most` below `limits` are different keys.
             guard loaded.origins[setting.name] != .file else {
                 throw SettingError("\(name):\(place): duplicate setting '\(setting.name)'")
             }
@@ -61,8 +63,7 @@ public enum ConfigurationLoader {
         }
     }
 
-    /// Nested names become dotted ones, each with the place where its last part stands; a list becomes a comma-separated
-    /// text.
+    /// Joins nested names with dots, each with the position of its last part. A list becomes a comma-separated text.
     private static func flatten(
         _ node: YAMLNode, path: String, at place: YAMLPlace, file: String
     ) throws(SettingError) -> [(String, String, YAMLPlace)] {
@@ -106,8 +107,9 @@ public enum ConfigurationLoader {
         }
     }
 
-    /// Whether Kubernetes sets this variable for a service called `parley` or `parley-…`: `PARLEY_SERVICE_HOST`,
-    /// `PARLEY_SERVICE_PORT_HTTP`, `PARLEY_PORT` with an address such as `tcp://10.0.0.1:8080`, `PARLEY_PORT_8080_TCP_ADDR`.
+    /// Returns true when Kubernetes sets this variable for a service called `parley` or `parley-…`:
+    /// `PARLEY_SERVICE_HOST`, `PARLEY_SERVICE_PORT_HTTP`, `PARLEY_PORT` with an address such as `tcp://10.0.0.1:8080`,
+    /// `PARLEY_PORT_8080_TCP_ADDR`.
     private static func isOfService(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
             return true
@@ -129,8 +131,8 @@ public enum ConfigurationLoader {
             "\(place): there is no setting '\(name)'" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    /// The name that was most probably meant; nil when none is near. In a section only what follows it is compared: that
-    /// `limits.` is right says nothing about the rest.
+    /// Returns the most similar name, or nil when none is similar. In a section only the part after the prefix is
+    /// compared, because a correct `limits.` says nothing about the rest.
     private static func nearest(to name: String, among names: [String], in sections: [String]) -> String? {
         guard let section = sections.first(where: name.hasPrefix) else {
             return NameSuggester(names).nearest(to: name)

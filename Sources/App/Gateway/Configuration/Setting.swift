@@ -1,17 +1,17 @@
 import ChatModel
 import Glibc
 
-/// One setting: its name, what it means, how its text is read and shown.
+/// One setting: its name, its meaning, and the functions that read and show its value.
 ///
-/// The environment variable is `PARLEY_` and the name in capitals, dots as `_`.
+/// The environment variable is `PARLEY_` followed by the name in capitals, with dots as `_`.
 public struct Setting: Sendable {
     public let name: String
-    /// `bytes`, `seconds`, …; empty for text.
+    /// The unit: `bytes`, `seconds`, …; empty for text.
     public let unit: String
     public let summary: String
-    /// Takes effect on SIGHUP, for what begins then; others need a restart.
+    /// True when a SIGHUP applies a new value, to what starts afterwards. Other settings need a restart.
     public var isReloadable = false
-    /// Never shown in full.
+    /// True when the value is never shown in full.
     public var isSecret = false
     let read: @Sendable (inout Configuration, String) throws(SettingError) -> Void
     let show: @Sendable (Configuration) -> String
@@ -20,21 +20,21 @@ public struct Setting: Sendable {
         "PARLEY_" + name.uppercased().replacing(".", with: "_")
     }
 
-    /// The same setting, for the table: a running gateway takes it over.
+    /// The same setting, marked as reloadable.
     var reloadable: Setting {
         var setting = self
         setting.isReloadable = true
         return setting
     }
 
-    /// The value as text; a secret one as dots.
+    /// Returns the value as text. A secret is shown as dots.
     public func text(in configuration: Configuration) -> String {
         let text = show(configuration)
         return isSecret && !text.isEmpty ? "••••" : text
     }
 }
 
-/// What is wrong with a setting, for the person who wrote it.
+/// The error in a setting, worded for its author.
 public struct SettingError: Error, CustomStringConvertible, Sendable {
     public let description: String
     init(_ description: String) { self.description = description }
@@ -49,7 +49,7 @@ extension Setting {
             read: { configuration, text in configuration[keyPath: path] = text }, show: { $0[keyPath: path] })
     }
 
-    /// Comma-separated.
+    /// Returns a setting whose value is a comma-separated list.
     static func list(
         _ name: String, _ path: any WritableKeyPath<Configuration, [String]> & Sendable, _ summary: String
     ) -> Setting {
@@ -121,13 +121,13 @@ extension StringProtocol {
     }
 }
 
-/// A small file an operator put a secret into, as container platforms mount them.
+/// A small file with a secret, as mounted by container platforms.
 struct KeyFile {
     let path: String
 
     private static let mostBytes = 64 * 1024
 
-    /// The whole file.
+    /// Returns the contents of the file.
     func text() throws(SettingError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure() }

@@ -1,7 +1,7 @@
 import ChatModel
 import Webhooks
 
-/// Every setting there is. `parley config print` and the reference are made from this table.
+/// The table of all settings. `parley config print` and the reference are made from it.
 public enum Settings {
     public static let all: [Setting] = general + limits
 
@@ -12,7 +12,8 @@ public enum Settings {
         all.compactMap { setting in setting.name.lastIndex(of: ".").map { String(setting.name[...$0]) } }
     ).sorted()
 
-    /// Variables that belong to the client commands or name the file: no settings, and no cause for a warning.
+    /// Variables that are no settings and cause no warning: they belong to the client commands, or name the settings
+    /// file.
     static let otherVariables: Set<String> = [
         "PARLEY_URL", "PARLEY_KEY", "PARLEY_TOKEN_COMMAND", "PARLEY_PROFILE", "PARLEY_CONFIG",
     ]

@@ -2,8 +2,8 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Spans as OTLP writes them in JSON (OpenTelemetry Protocol, `ExportTraceServiceRequest`): ids in hex, times in nanoseconds
-/// as strings.
+/// Prints spans in the JSON form of OTLP (OpenTelemetry Protocol, `ExportTraceServiceRequest`): ids in hex, times in
+/// nanoseconds as strings.
 enum OTLPText {
     static func request(_ spans: [Span], version: String) -> JSONText {
         JSONText(capacity: 512 * spans.count + 256) { writer in

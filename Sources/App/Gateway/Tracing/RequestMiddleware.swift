@@ -3,13 +3,12 @@ import ChatModel
 import HTTPServer
 import Logging
 
-/// What is done about every request, whatever its language: it gets its place in a trace, and a line in the log at the level
-/// `debug`.
+/// The middleware of every request of every API: adds the request to a trace, and logs it at the level `debug`.
 struct RequestMiddleware: Sendable {
     let tracer: Tracer?
     let logger: Logger
 
-    /// Asked every few seconds by whoever watches: no trace begins with them.
+    /// Paths that monitoring requests every few seconds. They start no trace.
     private static let probes: Set = ["/livez", "/readyz", "/metrics"]
 
     nonisolated(nonsending) func pass(
@@ -49,12 +48,12 @@ struct RequestMiddleware: Sendable {
             ("http.request.method", .text(request.method.rawValue)), ("http.route", .text(pattern.description)),
             ("http.response.status_code", .integer(status)), ("parley.request_id", .text(request.id)),
         ]
-        // A server's span fails by what is the server's fault.
+        // A server span has failed only when the server is at fault.
         if status >= 500 { span.failure = "\(status)" }
         tracer.record(span)
     }
 
-    /// The route, never the path: names of channels and users belong to their owners.
+    /// Logs the route and not the path: names of channels and users are private.
     private func log(
         _ request: Request, _ pattern: RoutePattern, _ status: Int, _ notes: RequestAnnotations,
         _ context: TraceContext?

@@ -6,16 +6,16 @@ import Logging
 
 /// Sends finished spans to a collector, by OTLP over HTTP in JSON.
 ///
-/// Whatever becomes of them, nobody waits: what the collector does not take is dropped and counted.
+/// No request waits for it. Spans that the collector does not accept are dropped and counted.
 struct TraceExporter: Sendable {
     private static let spansPerPost = 512
-    /// What is finished within this goes together.
+    /// The time for which finished spans are gathered into one post.
     private static let linger: Duration = .seconds(1)
     private static let attempts = 3
 
     let tracer: Tracer
     let client: Client
-    /// With its path: `http://collector:4318/v1/traces`.
+    /// The URL with its path: `http://collector:4318/v1/traces`.
     let url: String
     let headers: [OutboundRequest.Field]
     let logger: Logger
@@ -23,13 +23,13 @@ struct TraceExporter: Sendable {
     /// Sends until cancelled.
     func run() async {
         while await tracer.hasSpans() {
-            // Cancellation shows at the loop's head.
+            // The loop's condition notices a cancellation.
             try? await Task.sleep(for: Self.linger)
             await flush()
         }
     }
 
-    /// Sends what waits.
+    /// Sends the waiting spans.
     func flush() async {
         while true {
             let spans = tracer.take(Self.spansPerPost)
@@ -54,7 +54,7 @@ struct TraceExporter: Sendable {
         logger.warning("spans not exported", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
     }
 
-    /// What OTLP lets a client send again.
+    /// Returns true when OTLP permits a retry.
     private func isPassing(_ result: OutboundResult) -> Bool {
         result.status.map { [429, 502, 503, 504].contains($0) } ?? true
     }

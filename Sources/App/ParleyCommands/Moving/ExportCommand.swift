@@ -2,7 +2,7 @@ import ArgumentParser
 import ClientCommands
 import JSON
 
-/// `parley export`: what another service keeps, as lines that `parley import` takes.
+/// `parley export`: prints the data of another service as lines that `parley import` accepts.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write what another service keeps as lines of JSON.",
@@ -55,7 +55,7 @@ extension KeysetOptions {
     }
 }
 
-/// Lines as they come, to the standard output.
+/// Writes lines to the standard output as they arrive.
 struct LineSink: ExportSink {
     let output: Sink
 

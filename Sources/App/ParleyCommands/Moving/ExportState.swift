@@ -3,13 +3,15 @@ import ClientCommands
 import Glibc
 import JSON
 
-/// How far each channel has come, in a file: what a later run need not read again.
+/// The progress of each channel, stored in a file. A later run need not read again what is done.
 struct ExportState {
-    /// One channel. History is read from its newest message to its oldest, so a run that broke off has a gap.
+    /// The progress of one channel. History is read from the newest message to the oldest, so an interrupted run leaves
+    /// a gap.
     struct Channel: Equatable {
-        /// Everything up to here has been handed on.
+        /// The position up to which everything was exported.
         var done: UInt64 = 0
-        /// Where the run under way began; it has handed on what lies between `next` and here. Zero when none is.
+        /// The position at which the current run began. The run has exported the messages between `next` and here. Zero
+        /// when no run is under way.
         var top: UInt64 = 0
         var next: UInt64 = 0
     }
@@ -20,7 +22,7 @@ struct ExportState {
 
     private static let bytesMost = 256 * 1024 * 1024
 
-    /// - Parameter path: nil where nothing is kept.
+    /// - Parameter path: the file; nil stores nothing.
     init(path: String?, subscribeKey: String) throws(CommandFailure) {
         self.path = path
         self.subscribeKey = subscribeKey
@@ -42,7 +44,7 @@ struct ExportState {
         set { channels[ExactText(channel)] = newValue }
     }
 
-    /// Brings it to the disk: the file is the old state or the new one, whatever happens.
+    /// Writes the state to disk atomically: the file holds either the old or the new state.
     func save() throws(CommandFailure) {
         guard let path else { return }
         let text = JSONText(capacity: channels.count * 80 + 64) { writer in

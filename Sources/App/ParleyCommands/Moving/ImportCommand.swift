@@ -3,7 +3,7 @@ import ClientCommands
 import Glibc
 import JSON
 
-/// `parley import`: what was kept elsewhere, moved to a gateway.
+/// `parley import`: moves the data of another service to a gateway.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Move to a gateway what was kept elsewhere.",
@@ -85,21 +85,21 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// What every import takes.
+/// The options of every import.
 struct ImportOptions: ParsableArguments {
     @Flag(help: "Users, channels, memberships and restrictions that are there take on what is imported.")
     var replace = false
 
     @OptionGroup var gateway: GatewayOptions
 
-    /// - Throws: when something was refused.
+    /// - Throws: when a line was rejected.
     func conclude(_ tally: ImportTally, _ console: Console) throws(CommandFailure) {
         if gateway.isJSON { console.output.line(tally.report.bytes) } else { console.output.line(tally.summary) }
         if tally.refused > 0 { throw CommandFailure("\(tally.refused) of them were refused") }
     }
 }
 
-/// Gathers lines into requests.
+/// Gathers lines into requests to the gateway.
 struct GatewaySink: ExportSink {
     private(set) var sender: ImportSender
     private var lines: [JSONText] = []

@@ -1,13 +1,13 @@
 import ClientCommands
 import JSON
 
-/// Brings lines to the gateway and counts what became of them.
+/// Sends lines to the gateway and counts the results.
 struct ImportSender {
     let access: GatewayAccess
     let isReplacing: Bool
     private(set) var tally = ImportTally()
 
-    /// The gateway's limits on a request (`product.md` 9), less the text around the lines.
+    /// The gateway's limits on a request, less the text around the lines.
     static let lines = BatchSplitter.Limits(lines: 500, bytes: 1024 * 1024 - 64, overhead: 1)
 
     init(_ access: GatewayAccess, isReplacing: Bool) {
@@ -15,7 +15,7 @@ struct ImportSender {
         self.isReplacing = isReplacing
     }
 
-    /// - Parameter name: what a line is called when it is refused.
+    /// - Parameter name: returns the name of a line for messages about its rejection.
     mutating func send(_ lines: [JSONText], name: (Int) -> String, _ bar: inout ProgressBar) async throws {
         guard !lines.isEmpty else { return }
         let body = JSONText(capacity: lines.reduce(64) { $0 + $1.count + 1 }) { writer in
@@ -27,7 +27,7 @@ struct ImportSender {
             writer.endArray()
             writer.endObject()
         }
-        // What is there already stays: sending it again does no harm.
+        // Existing data stays, so sending a line again does no harm.
         let answer = try await access.send(
             Call(method: "POST", path: RequestPath("v1", "import"), body: body, isHarmlessAgain: true))
         let results = answer.document?.root["results"]?.elements ?? []
@@ -43,13 +43,13 @@ struct ImportSender {
         }
     }
 
-    /// Refused before it was sent.
+    /// Counts a line that was rejected before it was sent.
     mutating func refuse(_ name: String, _ reason: String, _ bar: inout ProgressBar) {
         tally.count("line", 0)
         refuse(name, CommandFailure(reason), &bar)
     }
 
-    /// So many refusals are told; beyond them they are counted.
+    /// The maximum number of rejections that are printed. Further ones are only counted.
     private static let told = 50
 
     private func refuse(_ name: String, _ failure: CommandFailure, _ bar: inout ProgressBar) {
@@ -59,12 +59,12 @@ struct ImportSender {
     }
 }
 
-/// What became of the lines, by what they are.
+/// The numbers of imported lines by kind.
 struct ImportTally: ProgressLine {
     private(set) var new: [String: Int] = [:]
     private(set) var known = 0
     private(set) var refused = 0
-    /// Reactions and the like, of messages that were there before.
+    /// Reactions and other actions added to messages that existed before.
     private(set) var attached = 0
 
     mutating func count(_ record: String, _ status: Int, attached: Int = 0) {
@@ -86,7 +86,7 @@ struct ImportTally: ProgressLine {
         return taken + ", \(known) here before\(late), \(refused) refused"
     }
 
-    /// For programs.
+    /// The tally as JSON.
     var report: JSONText {
         JSONText { writer in
             writer.beginObject()

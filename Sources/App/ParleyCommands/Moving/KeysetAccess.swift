@@ -4,7 +4,7 @@ import HTTPClient
 import JSON
 import Signing
 
-/// A keyset's REST API, read with its own keys; never written to.
+/// Reads a keyset through its REST API, with its own keys. Never writes to it.
 final class KeysetAccess: Sendable {
     let subscribeKey: String
     private let origin: String
@@ -19,7 +19,7 @@ final class KeysetAccess: Sendable {
     private static let attempts = 6
     private static let answerLimit = 64 * 1024 * 1024
 
-    /// - Parameter rate: requests a second; they go one after the other.
+    /// - Parameter rate: the maximum number of requests per second. Requests are sent one after the other.
     init(
         address: ServerAddress, subscribeKey: String, publishKey: String?, secretKey: String?, token: String?,
         userID: String, rate: Int, commandEnvironment: CommandEnvironment
@@ -44,14 +44,14 @@ final class KeysetAccess: Sendable {
 
     func close() async { await client.shutdown() }
 
-    /// Asks for something that changes nothing, until there is an answer.
+    /// Sends a read request, and retries it until there is a response.
     ///
-    /// - Parameter path: with its own query; whoever asks is added.
-    /// - Throws: a refusal in the service's words, or why there is no answer.
+    /// - Parameter path: the path with its own query. The caller's identity is added.
+    /// - Throws: a rejection in the service's words, or the reason why there is no response.
     func get(_ path: RequestPath) async throws -> JSONDocument {
         var attempt = 1
         while true {
-            // As far apart as the rate says, however quick the answers are.
+            // The requests are spaced by the rate, however fast the responses are.
             try await commandEnvironment.sleep(pace)
             let result = await client.send(
                 OutboundRequest(url: origin + signed(path), headers: [("Accept", "application/json")]))
@@ -90,7 +90,8 @@ final class KeysetAccess: Sendable {
         return CommandFailure("\(origin) refuses (\(status)): \(said)\(advice)")
     }
 
-    /// The path with who asks, and the proof of it. A signature covers everything in the order of the names.
+    /// Returns the path with the caller's identity and its signature. The signature covers all parameters in the order
+    /// of their names.
     private func signed(_ path: RequestPath) -> String {
         var path = path
         path.add("uuid", userID)

@@ -2,17 +2,17 @@ import ChatModel
 import ClientCommands
 import JSON
 
-/// Where an export's lines go.
+/// The destination of an export's lines.
 protocol ExportSink {
-    /// Takes a line; may gather.
+    /// Takes a line. It may be buffered.
     ///
-    /// - Parameter bar: what is drawn meanwhile; for what has to be said above it.
+    /// - Parameter bar: the progress bar, for messages above it.
     mutating func take(_ line: JSONText, _ bar: inout ProgressBar) async throws
-    /// Returns when every line taken so far is where it belongs.
+    /// Returns when every line taken so far was delivered.
     mutating func flush(_ bar: inout ProgressBar) async throws
 }
 
-/// Reads a keyset and hands on what it holds, line by line: records first, so that messages find their channels.
+/// Reads a keyset and exports its contents line by line. Records come first, so that messages find their channels.
 ///
 /// Holds the names of users and channels in memory, and one page of anything else.
 struct KeysetExport<Sink: ExportSink> {
@@ -37,7 +37,7 @@ struct KeysetExport<Sink: ExportSink> {
         self.bar = bar
     }
 
-    /// - Throws: why it broke off; what was handed on until then is noted in the state.
+    /// - Throws: the reason for an interruption. The state then holds what was exported before it.
     mutating func run() async throws {
         defer { bar.clear() }
         do {
@@ -75,7 +75,7 @@ struct KeysetExport<Sink: ExportSink> {
         }
         guard parts.contains(.memberships) else { return }
         counts.doing = .memberships
-        // From both sides: either may lack the metadata by which it is found.
+        // From both sides, because either may lack the metadata by which it is found.
         let listed = channels
         for channel in listed.all { try await exportMembers(of: channel) }
         for user in users { try await exportMemberships(of: user, besides: listed) }
@@ -166,18 +166,18 @@ struct KeysetExport<Sink: ExportSink> {
 
     // MARK: Messages
 
-    /// Channels of which a look tells whether anything was said there; as many as fit into one address.
+    /// The number of channels that one request checks for messages; as many as fit into one URL.
     private static var glance: Int { 50 }
 
     private mutating func exportMessages() async throws {
-        // Where Chat SDKs talk to single users, and about messages.
+        // Chat SDKs use these channels for single users and for messages about messages.
         for user in users {
             channels.insert(user)
             channels.insert(KeysetRecords.restrictionNewsPrefix + user)
         }
         for channel in channels.all { channels.insert(KeysetRecords.restrictionsPrefix + channel) }
         channels.insert(KeysetRecords.oldReports)
-        // Threads that are found on the way are read behind the others.
+        // Threads found on the way are read after the other channels.
         var done = 0
         while done < channels.all.count {
             let next = Array(channels.all[done..<min(done + Self.glance, channels.all.count)])
@@ -198,13 +198,13 @@ struct KeysetExport<Sink: ExportSink> {
         counts.channel = channel
         var place = state[channel]
         if place.done > 0 { try await exportNewActions(on: channel, since: place.done) }
-        // What broke off first, then what has come since.
+        // The interrupted part first, then the messages that arrived since.
         if place.top > 0 { try await exportMessages(of: channel, &place) }
         place.next = 0
         try await exportMessages(of: channel, &place)
     }
 
-    /// Everything between the newest and what was handed on before.
+    /// Exports everything between the newest message and the messages exported before.
     private mutating func exportMessages(of channel: String, _ place: inout ExportState.Channel) async throws {
         while true {
             var path = history(of: channel, most: 25)
@@ -222,7 +222,7 @@ struct KeysetExport<Sink: ExportSink> {
         try await note(place, of: channel)
     }
 
-    /// What was attached since to messages that were handed on before: those are handed on again.
+    /// Exports again the earlier messages that received new actions.
     private mutating func exportNewActions(on channel: String, since done: UInt64) async throws {
         var messages: Set<UInt64> = []
         var start: String?
@@ -253,7 +253,7 @@ struct KeysetExport<Sink: ExportSink> {
         return path
     }
 
-    /// What stands under a channel's name, which may be percent-encoded though nobody asked for that.
+    /// Finds a member by a channel's name, which the service may percent-encode although the request disabled that.
     private static func member<Value>(_ channel: String, _ find: (String) -> Value?) -> Value? {
         find(channel) ?? find(RequestPath.escaped(channel))
     }
@@ -281,7 +281,7 @@ struct KeysetExport<Sink: ExportSink> {
         for line in lines { try await handOn(line) }
     }
 
-    /// Only what has arrived counts as done.
+    /// Stores the progress after the lines were delivered.
     private mutating func note(_ place: ExportState.Channel, of channel: String) async throws {
         guard state.path != nil else { return }
         try await sink.flush(&bar)
@@ -290,14 +290,14 @@ struct KeysetExport<Sink: ExportSink> {
     }
 }
 
-/// How far an export is.
+/// The progress of an export.
 struct ExportCounts: ProgressLine {
     var records = 0
     var messages = 0
-    /// Messages that no gateway takes.
+    /// The number of messages that a gateway cannot accept.
     var unreadable = 0
     var doing = KeysetPart.users
-    /// Whose messages are read.
+    /// The channel whose messages are being read.
     var channel = ""
 
     func line(elapsed: Duration, width: Int) -> String {
@@ -307,7 +307,7 @@ struct ExportCounts: ProgressLine {
     }
 }
 
-/// Names in the order in which they were first met.
+/// Unique names in the order of their first occurrence.
 struct OrderedNames {
     private(set) var all: [String] = []
     private var known: Set<ExactText> = []
@@ -321,7 +321,7 @@ struct OrderedNames {
     }
 }
 
-/// A list of objects, page by page.
+/// A list of objects, read page by page.
 struct PagedObjects {
     private let access: KeysetAccess
     private let path: RequestPath
@@ -333,7 +333,7 @@ struct PagedObjects {
         self.path = path.adding("include", include).adding("limit", "100")
     }
 
-    /// Nil at the end.
+    /// Returns the next page, or nil at the end.
     mutating func next() async throws -> [(JSONText, JSONValue)]? {
         guard !isOver else { return nil }
         let document = try await access.get(path.adding("start", cursor))

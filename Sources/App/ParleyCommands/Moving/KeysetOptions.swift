@@ -1,7 +1,7 @@
 import ArgumentParser
 import ClientCommands
 
-/// The keyset that is moved: where it is, and how to read it.
+/// The options that identify the exported keyset and its credentials.
 struct KeysetOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Where the keyset is served. Default: https://ps.pndsn.com.", valueName: "url"))
@@ -87,5 +87,5 @@ struct KeysetOptions: ParsableArguments {
     }
 }
 
-/// What a keyset holds.
+/// A part of a keyset.
 enum KeysetPart: String, CaseIterable, ExpressibleByArgument { case users, channels, memberships, groups, messages }

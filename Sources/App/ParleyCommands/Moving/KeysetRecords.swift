@@ -4,9 +4,9 @@ import ClientCommands
 import JSON
 import PubNubAPI
 
-/// What a keyset's answers say, as lines that a gateway takes in (`POST /v1/import`).
+/// Converts a keyset's responses to lines that a gateway imports (`POST /v1/import`).
 enum KeysetRecords {
-    /// The names that Chat SDKs give the channels where restrictions stand as members.
+    /// The prefix that Chat SDKs give to channels whose members are restrictions.
     static let restrictionsPrefix = "PUBNUB_INTERNAL_MODERATION_"
     static let restrictionNewsPrefix = "PUBNUB_INTERNAL_MODERATION."
     static let oldReports = "PUBNUB_INTERNAL_ADMIN_CHANNEL"
@@ -53,7 +53,7 @@ enum KeysetRecords {
         }
     }
 
-    /// What a member of a moderation channel is under; nil for one who is under nothing any more.
+    /// Returns the restriction that a member of a moderation channel stands for; nil for a lifted one.
     static func restriction(_ user: String, _ channel: String, _ custom: JSONValue?) -> JSONText? {
         let (ban, mute) = (custom?["ban"]?.boolean ?? false, custom?["mute"]?.boolean ?? false)
         guard ban || mute else { return nil }
@@ -66,10 +66,10 @@ enum KeysetRecords {
         }
     }
 
-    /// Of what is attached to a message so much goes on one line; the message is on as many as that takes.
+    /// The maximum number of a message's actions on one line. A message with more takes several lines.
     private static let actionsPerLine = 500
 
-    /// One message of history with what is attached to it; none for one that no gateway takes.
+    /// Returns the lines for one message of a history with its actions; empty when no gateway accepts the message.
     static func message(_ channel: String, _ item: JSONValue, _ text: JSONText) -> [JSONText] {
         guard let place = item["timetoken"]?.string, let payload = text.rawMember("message") else { return [] }
         var meta = item["meta"]?.isNull ?? true ? nil : text.rawMember("meta")
@@ -111,7 +111,7 @@ enum KeysetRecords {
         writer.endArray()
     }
 
-    /// The channels in which a message's replies are.
+    /// Returns the channels that hold a message's replies.
     static func threads(of item: JSONValue) -> [String] {
         actions(of: item).filter { $0.type == "threadRootId" }.map(\.value)
     }

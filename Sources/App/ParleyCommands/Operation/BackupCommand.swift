@@ -3,7 +3,7 @@ import ClientCommands
 import Gateway
 import JSON
 
-/// `parley backup`: a copy of a gateway's data, also while it runs.
+/// `parley backup`: copies a gateway's data, also while it runs.
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup", abstract: "Copy the data of a gateway, running or not, to a new directory.",
@@ -32,7 +32,7 @@ struct BackupCommand: ParsableCommand {
     }
 }
 
-/// `parley restore`: a data directory from a backup.
+/// `parley restore`: creates a data directory from a backup.
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Make a data directory from a backup.",
@@ -61,14 +61,14 @@ struct RestoreCommand: ParsableCommand {
     }
 }
 
-/// What both say of their work.
+/// The output of both commands.
 private struct BackupReport {
     let isJSON: Bool
     private let console = CommandEnvironment.current.console
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
-    /// Runs it with a bar on a terminal.
+    /// Runs the operation with a progress bar when the output is a terminal.
     func following(
         _ verb: String, _ work: ((BackupProgress) -> Void) throws(BackupFailure) -> BackupManifest
     ) throws(CommandFailure) -> BackupManifest {

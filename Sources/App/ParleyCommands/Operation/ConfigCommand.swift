@@ -3,7 +3,7 @@ import ClientCommands
 import Gateway
 import JSON
 
-/// `parley config`: the gateway's settings, without running it.
+/// `parley config`: shows and checks the gateway's settings without running it.
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Check the gateway's settings, print or compare them.",

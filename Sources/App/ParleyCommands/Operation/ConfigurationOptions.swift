@@ -4,7 +4,8 @@ import ClientCommands
 import Gateway
 import Glibc
 
-/// Where the gateway's settings come from: a file, the environment, and these flags, the later one winning.
+/// The options for the sources of the gateway's settings: a file, the environment, and these flags. Later sources take
+/// precedence.
 struct ConfigurationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A YAML file of settings; default: PARLEY_CONFIG.", valueName: "file"))
     var config: String?
@@ -29,11 +30,10 @@ struct ConfigurationOptions: ParsableArguments {
         }
     }
 
-    /// The settings in force.
+    /// Loads the settings.
     ///
-    /// - Throws: what is wrong with them, as wrong usage when the flags alone are.
-    ///
-    /// - Parameter file: to be read in place of the one named.
+    /// - Parameter file: a file to read in place of the one that the options name.
+    /// - Throws: the errors in the settings; a usage error when the flags alone are wrong.
     func load(file other: String? = nil) throws(CommandFailure) -> LoadedConfiguration {
         let environment = CommandEnvironment.current.environment
         var file: (name: String, text: String)?
@@ -46,7 +46,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private var areFlagsGood: Bool {
-        // Asked only to tell whose fault it is; the fault itself has been told.
+        // Only determines the cause. The error itself was reported before.
         (try? ConfigurationLoader.load(file: nil, environment: [:], flags: flags)) != nil
     }
 
@@ -62,13 +62,13 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// `parley keys`: who may ask.
+/// `parley keys`: manages API keys.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Make API keys, hold them to rates, take them back.",
         subcommands: ClientCommands.keys + [Recover.self])
 
-    /// `parley keys recover`: on the gateway's machine, for who is locked out.
+    /// `parley keys recover`: creates a new admin key on the gateway's machine, for an operator who has lost theirs.
     struct Recover: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an admin key of the first app, on the gateway's own machine.",
@@ -96,7 +96,7 @@ struct KeysCommand: AsyncParsableCommand {
     }
 }
 
-/// `parley serve`: the gateway itself.
+/// `parley serve`: runs the gateway.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the gateway until SIGTERM or SIGINT.",
@@ -111,10 +111,10 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        // Until the gateway listens for it: a service manager may ask for a reload at once.
+        // Ignored until the gateway handles it: a service manager may request a reload at once.
         signal(SIGHUP, SIG_IGN)
         let loaded = try options.load()
-        // Kept for SIGHUP, which comes when no command is being parsed any more.
+        // Captured for SIGHUP, which arrives after the command was parsed.
         let commandEnvironment = CommandEnvironment.current
         do {
             try await GatewayProcess.serve(loaded) { [options] in

@@ -3,7 +3,7 @@ import ClientCommands
 import Gateway
 import JSON
 
-/// `parley doctor`: what is wrong with a gateway, running or not.
+/// `parley doctor`: diagnoses a gateway, running or not.
 struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",

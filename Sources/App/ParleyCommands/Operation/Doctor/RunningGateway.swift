@@ -4,13 +4,13 @@ import Gateway
 import HTTPClient
 import JSON
 
-/// The gateway itself, if one runs with these settings: whether it answers, and what it says of its work.
+/// Checks the gateway that runs with these settings, if any: whether it responds, and its own metrics.
 struct RunningGateway {
     let configuration: Configuration
-    /// Whether a gateway has the data directory; nil where there is none to have.
+    /// True when a gateway is using the data directory; nil when there is no database.
     let isServed: Bool?
 
-    /// A planner that works has looked at everything within moments.
+    /// The planner's lag in seconds that raises a warning. A working planner looks at every event within moments.
     private static let lateSeconds = 60.0
 
     func findings() async -> [CheckResult] {
@@ -83,7 +83,7 @@ struct RunningGateway {
     }
 }
 
-/// The largest value of each metric, in the text form of Prometheus.
+/// The largest value of each metric in the Prometheus text format.
 struct MetricsText {
     private var values: [String: Double] = [:]
 
