@@ -7,27 +7,29 @@ public import SQLiteEngine
 import TestSupport
 import Testing
 
-/// A chat service on an engine, as the tests of interfaces need it: with apps, running while a test does.
+/// A chat service on an engine with some apps, for tests of the interfaces. It runs as long as a test does.
 public struct ChatFixture: Sendable {
-    /// The first app.
+    /// The id of the first app.
     public static let app = AppID("demo")
     public static let owner = Caller(app: app, credential: "key_owner", scopes: [.admin])
     /// The text of the first app's admin key.
     public static let adminKey = "dev"
     public static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Something that runs beside a test, and says when it is ready.
+    /// A task that runs beside a test and calls `ready` when it is ready.
     public typealias Part = @Sendable (_ ready: @escaping @Sendable () -> Void) async throws -> Void
 
     public let engine: SQLiteEngine
     public let service: ChatService
 
+    /// Creates the service and its apps.
+    ///
     /// - Parameters:
-    ///   - engine: closed when `run` is over, or when this fails.
-    ///   - front: what the service sees in the engine's place.
-    ///   - board: who is where; nil: as the service keeps it.
-    ///   - apps: the ids of the apps; the first one is the operators'. They may be there already.
-    ///   - executor: where the hub runs: the loop, where there is one.
+    ///   - engine: the engine. It is closed when `run` ends, or when this fails.
+    ///   - front: the engine that the service uses in its place.
+    ///   - board: the presence store; nil selects the service's own.
+    ///   - apps: the ids of the apps, which may exist already. The first one belongs to the operators.
+    ///   - executor: the executor of the hub: the loop, where there is one.
     public init(
         on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence board: (any PresenceStore)? = nil,
         limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.app.name],
@@ -44,7 +46,7 @@ public struct ChatFixture: Sendable {
         }
     }
 
-    /// An app's keys are `pub-<id>` and `sub-<id>`, its secret is `<id>-secret`.
+    /// Creates an app with the keys `pub-<id>` and `sub-<id>` and the secret `<id>-secret`.
     private func establish(_ id: String, isFirst: Bool, at now: Timetoken) async throws {
         let app = AppRecord(
             id: AppID(id), name: id, publishKey: "pub-\(id)", subscribeKey: "sub-\(id)", secretKey: "\(id)-secret",
@@ -52,13 +54,13 @@ public struct ChatFixture: Sendable {
         do throws(ChatError) {
             _ = try await service.keyring.establish(app, keyText: isFirst ? Self.adminKey : nil)
         } catch {
-            // Opened again: the app is there.
+            // The store was opened again: the app exists.
             guard error.code == .conflict else { throw error }
         }
     }
 
-    /// Runs the chat service and the parts in their order, each started when the one before is ready; then `body`; then
-    /// stops them and closes the engine.
+    /// Starts the chat service and the parts in their order, each when the one before is ready. Then runs `body`, stops
+    /// the parts and closes the engine.
     public func run(_ parts: [Part] = [], _ body: () async throws -> Void) async throws {
         do {
             try await withThrowingTaskGroup { group in
@@ -75,9 +77,9 @@ public struct ChatFixture: Sendable {
         await engine.close()
     }
 
-    /// A part that serves on port 0 of loopback.
+    /// Returns a part that serves on port 0 of loopback.
     ///
-    /// - Parameter drain: ends what is held or streamed when the test is over.
+    /// - Parameter drain: ends suspended requests and streams when the test ends.
     public static func serving(_ server: Server, drain: @escaping @Sendable () async -> Void) -> Part {
         { ready in
             try await server.start()
@@ -86,7 +88,7 @@ public struct ChatFixture: Sendable {
         }
     }
 
-    /// Starts a part, and returns when it is ready.
+    /// Starts a part and returns when it is ready.
     public static func start(_ part: @escaping Part, in group: inout ThrowingTaskGroup<Void, any Error>) async throws {
         let isReady = Observed<Bool?>(nil)
         group.addTask {
@@ -97,7 +99,7 @@ public struct ChatFixture: Sendable {
     }
 }
 
-/// Runs `body` with a loop, which is stopped after it.
+/// Runs `body` with a loop and stops the loop afterwards.
 public func withLoop(_ body: (Loop) async throws -> Void) async throws {
     let loop = try Loop(name: "test")
     try loop.start()

@@ -3,7 +3,7 @@ public import ChatModel
 import Signing
 
 extension Keyring {
-    /// A key of the caller's app that callers show as a text.
+    /// Issues a key of the caller's app whose text clients present.
     public func issueKey(
         name: String = "test", scopes: Scopes, channels: [NamePattern] = [.all], types: [NamePattern] = [.all],
         expires: Timetoken? = nil, by caller: Caller

@@ -2,7 +2,7 @@ public import ChatModel
 public import TestSupport
 
 extension ManualClock {
-    /// The time of day.
+    /// The current time of day.
     public var now: Timetoken { Timetoken(ticks) }
     public var wallClock: WallClock { WallClock { self.now } }
 }

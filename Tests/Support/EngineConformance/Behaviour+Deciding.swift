@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension Behaviour {
-    /// What a decision does beside changing records.
+    /// Effects of a decision other than record changes.
     static let deciding: [Behaviour] = [
         Behaviour("a decision knows the places of its events, however many are decided at once") { trial in
             let nodes = await trial.subject.nodes
@@ -45,7 +45,7 @@ extension Behaviour {
                         await trial.refusal(.stale) {
                             _ = try await log.append([draft], claim: nil, unlessChangedSince: revision)
                         }
-                        // Of nobody: the channel's record alone counts.
+                        // Without a user: only the channel's record counts.
                         var anybody = draft
                         anybody.user = nil
                         if index < 2 { _ = try await log.append([anybody], claim: nil, unlessChangedSince: revision) }
@@ -96,7 +96,7 @@ extension Behaviour {
             let items = events.map { trial.item($0.timetoken, "wh") }
             try await queue.plan(items, cursor: CursorName("planner"), from: .zero, to: events[1].timetoken)
             trial.clock.advance(by: .seconds(1))
-            // Attempted once, they keep the bytes that were sent.
+            // Deliveries that were attempted once keep the bytes that were sent.
             for lease in try await queue.take(9, wait: .seconds(5)) {
                 let again = trial.clock.now.adding(.seconds(1))
                 #expect(try await queue.finish(lease, trial.outcome(.retry(at: again), body: Array("secret".utf8))))
@@ -174,7 +174,7 @@ extension Behaviour {
             for _ in 0..<2 {
                 _ = try await trial.directory.decide([]) { _ in
                     var decision = Decision((), events: [told])
-                    // The last of them is on another channel.
+                    // The last removal belongs to another channel.
                     decision.removals = [(room, events[0].timetoken), (room, .zero), (room, events[2].timetoken)]
                     return decision
                 }

@@ -56,7 +56,8 @@ extension Behaviour {
                 etags.append(try await trial.directory.write([RecordChange(key, body: trial.json("\(turn)"))])[0].etag)
             }
             #expect(etags != etags.sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) })
-            // Read as numbers, no two in a row are near each other, which chance does to none in a thousand million runs.
+            // Read as numbers, no two consecutive values are close to each other. By chance, that fails in less than
+            // one of 10⁹ runs.
             for radix in [10, 16, 36] {
                 let numbers = etags.compactMap { UInt64($0, radix: radix) }
                 for (one, next) in zip(numbers, numbers.dropFirst()) {
@@ -370,7 +371,7 @@ extension Behaviour {
 }
 
 extension Trial {
-    /// Thirty users, each written a second after the last: u0 … u29.
+    /// Writes thirty users, u0 … u29, one second apart.
     fileprivate func fillPeople() async throws {
         for number in 0..<30 {
             let team = ["null", #""red""#, #""blue""#, #""green""#][number % 4]
@@ -383,7 +384,7 @@ extension Trial {
         }
     }
 
-    /// The ids of all pages.
+    /// Returns the ids of all pages.
     fileprivate func listAll(_ query: RecordQuery) async throws -> [String] {
         var query = query
         var ids: [String] = []

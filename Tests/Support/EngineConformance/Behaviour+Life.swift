@@ -65,7 +65,7 @@ extension Behaviour {
     ]
 }
 
-/// "é" as one code point and as two: the same `String`, other bytes.
+/// "é" as one code point and as two: equal as `String`, different as bytes.
 private let composed = "caf\u{E9}"
 private let decomposed = "cafe\u{301}"
 
@@ -86,7 +86,7 @@ extension Behaviour {
         Behaviour("prefixes that look alike and differ in their bytes lead to other channels") { trial in
             try await trial.append(trial.draft(composed + ".a", "1"), trial.draft(decomposed + ".a", "2"))
             let below = ChannelSet(app: trial.app, prefixes: [composed + "."])
-            // A page of one is found by other means than a long one.
+            // A page with one entry is found by another query than a long one.
             for limit in [1, 500] { #expect(try await trial.readAll(below, limit: limit).texts == ["1"]) }
         },
         Behaviour("a deletion leaves the channel alone whose name only looks alike") { trial in

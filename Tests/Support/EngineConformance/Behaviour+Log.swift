@@ -100,7 +100,7 @@ extension Behaviour {
             #expect(try await trial.readAll(channels).isEmpty)
             channels.hearsEchoes = true
             #expect(try await trial.readAll(channels).map(\.timetoken) == [event.timetoken])
-            // Behind more than is looked at one by one.
+            // Behind more events than are examined one by one.
             for _ in 0..<14 { try await trial.append(contentsOf: (0..<10).map { trial.draft("else", "\($0)") }) }
             #expect(try await trial.readAll(channels).map(\.timetoken) == [event.timetoken])
             channels.names.insert(ExactText("ana"))

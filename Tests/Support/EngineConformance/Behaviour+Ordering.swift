@@ -198,7 +198,8 @@ extension Behaviour {
             var last = batches.removeLast()
             let first = last.removeFirst()
             #expect(try await queue.finish(last.map { ($0, trial.outcome(.delivered)) }).allSatisfy { $0 })
-            // It is over for its endpoint before it is in the file, where all that is leased still waits.
+            // The attempt ends for its subscriber before it is recorded in the file, where everything leased still
+            // waits.
             let isRecorded = Lock(false)
             async let recording = {
                 defer { isRecorded.withLock { $0 = true } }
@@ -207,7 +208,7 @@ extension Behaviour {
             var next: [Lease] = []
             while next.isEmpty, !isRecorded.withLock({ $0 }) {
                 next = try await queue.take(1, wait: .zero)
-                // Where every thread of the pool looks like this, the recording would never begin.
+                // When every thread of the pool polls like this, the recording would never start.
                 await Task.yield()
             }
             #expect(next.count == 500)
@@ -251,7 +252,7 @@ extension Behaviour {
             #expect(try await slow() == 0)
             trial.clock.advance(by: .seconds(1))
             #expect(try await slow() == 1)
-            // The clock goes back by an hour: what was spent does not count until it is there again.
+            // The clock goes back by an hour. An attempt that is now in the future does not count until its time comes again.
             trial.clock.advance(by: .seconds(7200))
             try await trial.plan((101...103).map { trial.item(Timetoken($0), "slow") }, from: 100)
             trial.clock.advance(by: .seconds(7200))
@@ -286,7 +287,7 @@ extension Trial {
         return item
     }
 
-    /// Plans with a cursor that goes to the last event.
+    /// Plans deliveries and moves the cursor to the last event.
     func plan(_ items: [PlannedDelivery], from: Timetoken = .zero) async throws {
         try await queue.plan(
             items, cursor: CursorName("c"), from: from, to: max(from, items.map(\.event).max() ?? from))
@@ -301,7 +302,7 @@ extension Trial {
         try await queue.set(settings, of: subscriber(name))
     }
 
-    /// Takes what is due, ends all of it alike, and tells which events it was.
+    /// Takes the due deliveries, ends all of them with one verdict, and returns their events.
     func settleNext(_ verdict: DeliveryOutcome.Verdict) async throws -> [Timetoken] {
         let leases = try await queue.take(100, wait: .zero)
         let recorded = try await queue.finish(leases.map { ($0, outcome(verdict)) })

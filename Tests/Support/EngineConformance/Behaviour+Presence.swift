@@ -3,12 +3,12 @@ import JSON
 public import TestSupport
 public import Testing
 
-/// One promise of `PresenceStore` as a test any board runs.
+/// One promise of `PresenceStore`, as a test for any implementation.
 public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
-    /// The boards of one node or of several; "another node" is the last one.
+    /// Creates the stores of one node or of several; "another node" is the last one.
     public typealias Factory = @Sendable (Limits, ManualClock) async throws -> [any PresenceStore]
 
-    /// What is promised, as a sentence.
+    /// The promise, as a sentence.
     public let sentence: String
     private let limits: Limits
     private let body: @Sendable (PresenceTrial) async throws -> Void
@@ -23,13 +23,13 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
 
     public var testDescription: String { sentence }
 
-    /// Runs the behaviour against fresh boards.
+    /// Runs the behaviour against new stores.
     public func run(_ make: Factory) async throws {
         let clock = ManualClock()
         try await body(PresenceTrial(boards: try await make(limits, clock), clock: clock))
     }
 
-    /// Every behaviour of the contract.
+    /// All behaviours of the contract.
     public static let all: [PresenceBehaviour] = [
         PresenceBehaviour("a stay begins once and ends with the last of its connections, on whatever node they are") {
             trial in
@@ -203,7 +203,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
     ]
 }
 
-/// The boards, their clock, and short words for what behaviours do all the time.
+/// The presence stores and their clock, with short forms of frequent operations.
 struct PresenceTrial: Sendable {
     let boards: [any PresenceStore]
     let clock: ManualClock
@@ -222,7 +222,7 @@ struct PresenceTrial: Sendable {
     func user(_ name: String) -> UserID { UserID(name, in: app) }
     func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
 
-    /// Expects the call to be refused.
+    /// Expects the call to be rejected.
     func refusal(
         _ code: ChatError.Code, location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
     ) async {
@@ -246,7 +246,7 @@ extension Limits {
 }
 
 extension Range<Int> {
-    /// What each number's task gives, all at once.
+    /// Runs one task per number concurrently and returns all results.
     fileprivate func concurrentChanges(
         _ body: @escaping @Sendable (Int) async throws -> [PresenceChange]
     ) async throws -> [PresenceChange] {

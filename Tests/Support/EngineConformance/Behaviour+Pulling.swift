@@ -31,7 +31,7 @@ extension Behaviour {
             #expect(pulled.count == 400)
             let pushed = try await trial.queue.take(9, capacity: 8, wait: .zero)
             #expect(pushed.count == 7, "an endpoint's share of 8")
-            // Nor does it give something back that it never took.
+            // A subscriber also cannot return a delivery that it never took.
             try await trial.queue.set(.closed, of: trial.subscriber("sub"), concurrency: 1)
             _ = try await trial.queue.finish(pulled.map { ($0, trial.outcome(.delivered)) })
             #expect(try await trial.queue.take(9, capacity: 8, wait: .zero).isEmpty)
@@ -207,7 +207,7 @@ extension Behaviour {
             #expect(try await trial.queue.replay(all, isDryRun: false) == 3)
             let waits = try #require(try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9)).last)
             #expect(waits.status == .held)
-            // What waits needs no room, and nothing is passed over for want of it.
+            // A delivery that waits already needs no capacity, and no delivery is skipped for lack of it.
             let items = [waits.event, 7, 8].map { trial.item($0, "wh") }
             let enqueued = try await trial.queue.enqueue(items)
             #expect(enqueued.due == 0 && enqueued.taken == 1)

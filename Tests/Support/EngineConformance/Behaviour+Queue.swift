@@ -18,7 +18,7 @@ extension Behaviour {
                 var random = planner + 1
                 let cursor = CursorName("planner")
                 while true {
-                    // What a killed planner leaves undone is begun again by the next.
+                    // A killed planner's unfinished work is started again by the next planner.
                     random = (random &* 1_103_515_245 &+ 12345) & 0x7fff_ffff
                     let from = try await node.deliveries.cursor(cursor)
                     if from >= end { return }
@@ -146,7 +146,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(25))
             #expect(try await trial.queue.take(4, wait: .zero).map(\.delivery.event) == [3, 1])
             trial.clock.advance(by: .seconds(30 * 24 * 3600 - 45))
-            // The leases above have run out meanwhile and are due again, in their order.
+            // The leases above have expired in the meantime and are due again, in their order.
             #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [2, 3, 1, 4])
         },
         Behaviour("a retry too far ahead is due in 30 days, and what ended beside it is recorded") { trial in
@@ -429,7 +429,7 @@ extension Behaviour {
             try await trial.queue.plan([trial.item(1, "alive")], cursor: CursorName("c"), from: position, to: 100_001)
             let next = try await trial.queue.take(1000, wait: .zero)
             #expect(next.map(\.delivery.subscriber.name) == ["alive"])
-            // And they are all still there: more than any memory keeps.
+            // All of them are still there: more than any engine holds in memory.
             try await trial.queue.set(.open, of: trial.subscriber("dead"), concurrency: 100_000)
             var taken = 10
             while taken < 100_000 {

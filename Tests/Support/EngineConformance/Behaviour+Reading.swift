@@ -175,7 +175,7 @@ extension Behaviour {
             #expect(try await trial.log.counts([HistoryRequest(channel: trial.channel("none"), limit: 0)]) == [0])
         },
         Behaviour("one cursor over names, prefixes and everything finds each event once, at any distance") { trial in
-            // More than an engine keeps in memory, the wanted ones far apart.
+            // More than an engine holds in memory, with the matching events far apart.
             for round in 0..<40 {
                 try await trial.append(trial.draft("quiet.\(round % 2)", "\(round)"))
                 _ = try await trial.log.append((0..<100).map { trial.draft("busy.\($0)", "[]") }, claim: nil)
@@ -248,7 +248,7 @@ extension Behaviour {
                         }
                     }
                 }
-                // The refused ones are answered while the store is blocked; the others wait for it.
+                // The rejected requests are answered while the store is blocked; the others wait for it.
                 await waitUntil { refused.withLock { $0 } >= 1000 - 200 }
                 try await trial.subject.unblock()
                 try await group.waitForAll()

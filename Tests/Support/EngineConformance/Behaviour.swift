@@ -3,11 +3,11 @@ import JSON
 public import Testing
 public import TestSupport
 
-/// One promise of the contract as a test any engine runs.
+/// One promise of the engine contract, as a test for any engine.
 public struct Behaviour: Sendable, CustomTestStringConvertible {
-    /// What is promised, as a sentence.
+    /// The promise, as a sentence.
     public let sentence: String
-    /// It restarts the engine: without meaning where nothing survives.
+    /// True when the behaviour restarts the engine. It does not apply to an engine that stores nothing durably.
     public let needsRestart: Bool
     private let limits: Limits
     private let body: @Sendable (Trial) async throws -> Void
@@ -24,7 +24,7 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
 
     public var testDescription: String { sentence }
 
-    /// Runs the behaviour against a fresh engine.
+    /// Runs the behaviour against a new engine.
     public func run(_ make: EngineFactory) async throws {
         let clock = ManualClock()
         let subject = try await make(limits, clock)
@@ -39,14 +39,14 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
         await subject.end()
     }
 
-    /// Every behaviour of the contract.
+    /// All behaviours of the contract.
     public static let all =
         log + past + names + reading + retention + directory + deciding + queue + ordering + pulling
         + redriving
         + life
 }
 
-/// An engine, its clock, and short words for what behaviours do all the time.
+/// An engine and its clock, with short forms of frequent operations.
 struct Trial: Sendable {
     let subject: any EngineUnderTest
     let clock: ManualClock
@@ -77,7 +77,7 @@ struct Trial: Sendable {
         try await log.append(drafts, claim: nil).events.map(\.event)
     }
 
-    /// Everything after a position, page by page, as a reader with one cursor sees it.
+    /// Returns everything after a position, page by page, as a reader with one cursor sees it.
     func readAll(
         _ channels: ChannelSet, after position: Timetoken = .zero, limit: Int = 500, from log: (any EventLog)? = nil
     ) async throws -> [Event] {
@@ -95,7 +95,7 @@ struct Trial: Sendable {
         }
     }
 
-    /// The loss of a reader of some channels and types since a position.
+    /// Returns the loss of a reader of some channels and types since a position.
     func loss(
         in channels: [String] = ["room"], types: [String] = ["*"], after position: Timetoken
     ) async throws -> Loss? {
@@ -115,7 +115,7 @@ struct Trial: Sendable {
         return try await log.history([request])[0].items
     }
 
-    /// Expects the call to be refused, and gives back the refusal.
+    /// Expects the call to be rejected, and returns the error.
     @discardableResult
     func refusal(
         _ code: ChatError.Code, location: SourceLocation = #_sourceLocation,
@@ -138,11 +138,11 @@ extension [Event] {
     var timetokens: [Timetoken] { map(\.timetoken) }
     var texts: [String] { map(\.data.description) }
 
-    /// In order and without repeats.
+    /// True when the elements are in order and without repeats.
     var isStrictlyIncreasing: Bool { zip(self, dropFirst()).allSatisfy { $0.timetoken < $1.timetoken } }
 }
 
-/// Numbers 0..<count through several tasks at once.
+/// Runs `body` for 0..<count in several concurrent tasks.
 func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<count { group.addTask { try await body(number) } }
@@ -150,28 +150,28 @@ func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) async throws -
     }
 }
 
-/// An engine as the behaviours see it: its nodes, and the means to shake it.
+/// An engine under test: its nodes, and operations that disturb it.
 public protocol EngineUnderTest: Sendable {
-    /// One node or several over the same store. "Another node" is the last one.
+    /// The nodes over the same store, one or several. "Another node" is the last one.
     var nodes: [any Engine] { get async }
-    /// Whether ``restart()`` keeps what was stored; in memory it would not.
+    /// True when ``restart()`` keeps the stored data; false for an engine in memory.
     var survivesRestart: Bool { get }
     /// Closes every node in order and opens the store again.
     func restart() async throws
-    /// Makes the store unable to commit until ``unblock()``; false where that cannot be arranged.
+    /// Makes the store unable to commit until ``unblock()``. Returns false when that is not possible.
     func block() async throws -> Bool
     func unblock() async throws
-    /// Removes at once what is too old.
+    /// Removes everything that is past its retention at once.
     func removeOutlived() async throws
-    /// Closes the nodes and takes away what they left.
+    /// Closes the nodes and removes their files.
     func end() async
 }
 
-/// Makes an engine under test, empty, with these limits, living by this clock.
+/// Creates an empty engine under test with these limits and this clock.
 public typealias EngineFactory = @Sendable (Limits, ManualClock) async throws -> any EngineUnderTest
 
 extension ManualClock {
-    /// The time of day.
+    /// The current time of day.
     public var now: Timetoken { Timetoken(ticks) }
     public var wallClock: WallClock { WallClock { self.now } }
 }

@@ -1,8 +1,8 @@
 @testable public import HTTPServer
 
 extension Router {
-    /// The response of a server with these routes, without a socket: everything but what belongs to the wire
-    /// (decompression, the missing body of `HEAD`). A streamed route sees the request's body as one piece.
+    /// Returns the response of a server with these routes, without a socket. It omits what belongs to the wire
+    /// (decompression, the missing body of `HEAD`). A streamed route receives the request's body as one piece.
     public func respond(to request: Request) async -> Response {
         let plan = plan(method: request.method, path: request.path, headers: request.headers)
         var response = finished(await answer(request, plan), for: request.head, plan: plan)

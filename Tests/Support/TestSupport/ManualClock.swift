@@ -3,18 +3,18 @@ import Locking
 
 /// A clock that a test moves: the time of day, which may step either way, and the uptime, which only grows.
 public final class ManualClock: Sendable {
-    /// What the clock does by itself.
+    /// The movement of the clock by itself.
     public enum Pace: Sendable, Equatable {
         case still
-        /// Each look at the time of day moves it on by so many ticks. A log gives every event a tick of its own, so a clock
-        /// that stands still falls behind the log, and what is planned relative to an event is never due.
+        /// Each reading of the time of day advances it by this many ticks. A log gives every event a tick of its own,
+        /// so a clock that stands still falls behind the log, and work planned relative to an event would never be due.
         case ticksPerReading(UInt64)
-        /// Runs with the machine's clocks, ahead of them by what the test has added.
+        /// Runs with the machine's clocks, ahead of them by the time that the test has added.
         case running
     }
 
     private struct State: Sendable {
-        /// When the clock runs: how far ahead of the machine's.
+        /// The time of day; for a running clock, its lead over the machine's.
         var ticks: Int64
         var uptime: UInt64
     }
@@ -22,7 +22,7 @@ public final class ManualClock: Sendable {
     private let pace: Pace
     private let state: Lock<State>
 
-    /// - Parameter start: the time of day in ticks of 100 ns since 1970, unless the clock runs. The default lies in
+    /// - Parameter start: the time of day in ticks of 100 ns since 1970, unless the clock runs. The default is in
     ///   November 2024.
     public init(ticks start: UInt64 = 17_324_123_456_789_012, _ pace: Pace = .still) {
         self.pace = pace
@@ -42,7 +42,7 @@ public final class ManualClock: Sendable {
         }
     }
 
-    /// In nanoseconds.
+    /// The uptime in nanoseconds.
     public var uptime: UInt64 { state.withLock { $0.uptime + (pace == .running ? uptimeNanoseconds() : 0) } }
 
     /// Moves the time of day and the uptime forward.
@@ -70,16 +70,16 @@ public final class ManualClock: Sendable {
     }
 }
 
-/// Holds back everyone who passes until it is opened: how a test delays an answer without a clock.
+/// Blocks every caller until it is opened, for example to delay a response without a clock.
 ///
-/// Passing has no time limit: a server passes, and what waits for its answer is limited.
+/// Passing has no time limit: a server passes, and the client that waits for its response has a limit.
 public final class Latch: Sendable {
     private struct State {
         var isOpen: Bool
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// How many have come to pass, whether it was open or not.
+    /// The number of callers that arrived so far, whether or not the latch was open.
     public let arrivals = Observed(0)
     private let state: Monitor<State>
 
@@ -95,7 +95,7 @@ public final class Latch: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Does not end when the task is cancelled.
+    /// Waits for the latch. Does not end when the task is cancelled.
     public func pass() async {
         arrivals.increment()
         await withCheckedContinuation { continuation in
@@ -107,7 +107,7 @@ public final class Latch: Sendable {
         }
     }
 
-    /// Blocks the calling thread, which must not be one of the cooperative pool.
+    /// Blocks the calling thread, which must not belong to the cooperative pool.
     public func passBlocking() {
         arrivals.increment()
         state.wait { state in state.isOpen ? .done(()) : .sleep }

@@ -20,7 +20,7 @@ public final class Observed<Value: Sendable>: Sendable {
 
     public var value: Value { state.withLock { $0.value } }
 
-    /// Changes the value and resumes everyone whose condition it meets.
+    /// Changes the value and resumes all waiters whose condition it meets.
     @discardableResult
     public func update<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
         let (result, ready) = state.withLock { state in
@@ -34,8 +34,8 @@ public final class Observed<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until the value meets a condition and returns it. Records an issue when the time is over, and returns the
-    /// value as it is; so it does when the task is cancelled, without an issue.
+    /// Waits until the value meets a condition and returns it. Records an issue when the time limit passes, and returns
+    /// the current value. When the task is cancelled, returns the current value without an issue.
     @discardableResult
     public func wait(
         _ comment: Comment? = nil, within limit: Duration = waitLimit,
@@ -58,8 +58,8 @@ public final class Observed<Value: Sendable>: Sendable {
         return value
     }
 
-    /// Blocks the calling thread, which must not be one of the cooperative pool, until the value meets a condition.
-    /// Records an issue when the time is over. Whether the condition was met.
+    /// Blocks the calling thread, which must not belong to the cooperative pool, until the value meets a condition.
+    /// Records an issue when the time limit passes. Returns true when the condition was met.
     @discardableResult
     public func waitBlocking(
         _ comment: Comment? = nil, within limit: Duration = waitLimit,
@@ -100,7 +100,7 @@ public final class Observed<Value: Sendable>: Sendable {
 }
 
 extension Observed {
-    /// An empty list.
+    /// Creates an empty list.
     public convenience init<Element>() where Value == [Element] { self.init([]) }
 
     public func append<Element: Sendable>(_ element: Element) where Value == [Element] {
@@ -120,15 +120,15 @@ extension Observed<Int> {
     public func increment() { update { $0 += 1 } }
 }
 
-/// How long a wait of a test lasts at most, unless it says otherwise. Long, because a busy machine is slow; a test that
-/// passes never waits for it.
+/// The default time limit of waits in tests. It is long because a busy machine is slow. A passing test never waits for
+/// it.
 public let waitLimit: Duration = .seconds(30)
 
-/// Waits until a condition holds, by asking again and again: for what nothing announces, such as a row in a store. What
-/// can announce itself is an ``Observed`` value.
+/// Waits until a condition holds, by polling. Use it for changes that are not announced, such as a row in a store; use
+/// an ``Observed`` value for the others.
 ///
-/// Records an issue when the time is over, and returns early when the task is cancelled. Whether the condition
-/// holds.
+/// Records an issue when the time limit passes, and returns early when the task is cancelled. Returns true when the
+/// condition holds.
 @discardableResult
 public func waitUntil(
     _ comment: Comment? = nil, within limit: Duration = waitLimit, isolation: isolated (any Actor)? = #isolation,
@@ -145,7 +145,7 @@ public func waitUntil(
         if attempts < 100 {
             await Task.yield()
         } else {
-            // Leaves the processor to what the test waits for.
+            // Yields the processor to the awaited work.
             do { try await Task.sleep(for: .milliseconds(1)) } catch { return false }
         }
     }

@@ -1,6 +1,6 @@
-/// A random number generator whose numbers follow from a seed (SplitMix64: Steele, Lea, Flood 2014).
+/// A random number generator with a seed (SplitMix64: Steele, Lea, Flood 2014). Equal seeds give equal numbers.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
-    /// Repeats a run; tests print it when they fail.
+    /// The seed. Tests print it when they fail, so that the run can be repeated.
     public let seed: UInt64
     private var state: UInt64
 
@@ -19,6 +19,6 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
 }
 
 extension SeededGenerator {
-    /// A number of `0..<bound`.
+    /// Returns a number in `0..<bound`.
     public mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 }

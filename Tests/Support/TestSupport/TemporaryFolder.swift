@@ -5,7 +5,7 @@ public final class TemporaryFolder: Sendable {
     struct Failure: Error {}
 
     public let path: String
-    /// Where a store's file goes.
+    /// The path of a store's file.
     public var database: String { path + "/parley.db" }
 
     public init() throws {
@@ -14,7 +14,7 @@ public final class TemporaryFolder: Sendable {
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// A leftover in /tmp breaks nothing, so errors are ignored.
+    /// Removes the folder. Errors are ignored: a leftover in /tmp does no harm.
     deinit { Self.remove(path) }
 
     private static func remove(_ path: String) {

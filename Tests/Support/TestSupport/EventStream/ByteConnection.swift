@@ -1,9 +1,9 @@
 import Glibc
 import Locking
 
-/// A TCP connection to a port of this machine whose bytes arrive as an asynchronous sequence of pieces.
+/// A TCP connection to a port of this machine, whose bytes arrive as an asynchronous sequence of pieces.
 ///
-/// A thread of its own reads, so that no thread of the cooperative pool ever blocks.
+/// A dedicated thread reads, so that no thread of the cooperative pool ever blocks.
 public final class ByteConnection: Sendable {
     public struct Failure: Error { public let call: String, code: Int32 }
 
@@ -17,7 +17,7 @@ public final class ByteConnection: Sendable {
     private let descriptor: Int32
     private let state = Monitor(State())
 
-    /// - Parameter receiveBuffer: what the kernel takes for a client that does not read, in bytes.
+    /// - Parameter receiveBuffer: the size of the kernel's receive buffer in bytes, for a client that does not read.
     public init(port: UInt16, receiveBuffer: Int32? = nil) throws(Failure) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
@@ -61,7 +61,7 @@ public final class ByteConnection: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// Writes all of it. For requests, which fit into the socket.
+    /// Writes all bytes. For requests, which fit into the socket's buffer.
     public func send(_ bytes: [UInt8]) throws(Failure) {
         var sent = 0
         while sent < bytes.count {
@@ -73,7 +73,7 @@ public final class ByteConnection: Sendable {
         }
     }
 
-    /// The next bytes; nil at the end, whoever brought it about. One reader at a time.
+    /// Returns the next bytes, or nil at the end, whichever side closed. One reader at a time.
     public func next() async -> [UInt8]? {
         while true {
             let (bytes, isAtEnd) = state.withLock { state in
@@ -93,8 +93,7 @@ public final class ByteConnection: Sendable {
         }
     }
 
-    /// From now on nothing is read, and the sender finds no room before long; what one call of the system is already
-    /// waiting for still comes.
+    /// Stops reading, so that the sender's buffer fills. A system call that is already waiting still returns its bytes.
     public func pause() { state.withLock { $0.isPaused = true } }
 
     public func resume() {
@@ -104,7 +103,7 @@ public final class ByteConnection: Sendable {
 
     /// Ends the connection in both directions.
     public func close() {
-        // The thread that reads gives the descriptor back, so it is still ours as long as the end was not seen.
+        // The reading thread closes the descriptor, so it stays valid until that thread has seen the end.
         state.withLock { state in
             guard !state.isAtEnd else { return }
             shutdown(descriptor, Int32(SHUT_RDWR))

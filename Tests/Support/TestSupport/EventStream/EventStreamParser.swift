@@ -1,14 +1,14 @@
-/// Reads an event stream as WHATWG HTML, 9.2.6 has it, from bytes in pieces of any size.
+/// A parser of event streams (WHATWG HTML, section 9.2.6) for bytes in pieces of any size.
 ///
-/// Strict where browsers are lenient: bytes that are not UTF-8 are counted instead of replaced in silence.
+/// It is stricter than browsers: bytes that are not UTF-8 are counted instead of replaced silently.
 public struct EventStreamParser: Sendable {
     /// One dispatched event.
     public struct Event: Sendable, Equatable {
-        /// The last event id at the moment of dispatch: the one of an earlier block when this had none.
+        /// The last event id at the time of dispatch: that of an earlier block when this one had none.
         public var lastEventID: String
-        /// Whether this very block had an `id` field.
+        /// True when this block had an `id` field.
         public var hasID: Bool
-        /// `message` when the block had no `event` field.
+        /// The type; `message` when the block had no `event` field.
         public var type: String
         public var data: String
         /// The block's `retry` field in milliseconds.
@@ -23,7 +23,7 @@ public struct EventStreamParser: Sendable {
         }
     }
 
-    /// What a line of the stream led to.
+    /// An item of the stream.
     public enum Item: Sendable, Equatable {
         case event(Event)
         /// A comment line, without its colon.
@@ -40,14 +40,14 @@ public struct EventStreamParser: Sendable {
     private var retry: Int?
 
     public private(set) var lastEventID = ""
-    /// Lines that were no UTF-8.
+    /// The number of lines that were not UTF-8.
     public private(set) var brokenLines = 0
-    /// Blank lines that ended a block without data: clients in use differ on what these mean.
+    /// The number of blank lines that ended a block without data. Existing clients treat these differently.
     public private(set) var emptyBlocks = 0
 
     public init() {}
 
-    /// Whether the stream so far ends with a whole block or comment.
+    /// True when the stream so far ends with a complete block or comment.
     public var isBetweenBlocks: Bool { line.isEmpty && data.isEmpty && type.isEmpty && !hasID && retry == nil }
 
     public mutating func parse(_ bytes: some Sequence<UInt8>) -> [Item] {

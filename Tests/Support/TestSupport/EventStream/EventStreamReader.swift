@@ -1,8 +1,8 @@
 import Locking
 
-/// A live stream as a client sees it: the answer's header, then events or lines as they come.
+/// A live stream as a client sees it: the response header, then events or lines as they arrive.
 ///
-/// For one reading task at a time.
+/// Supports one reading task at a time.
 public final class EventStreamReader: Sendable {
     private struct State {
         var chunks = ChunkDecoder()
@@ -21,7 +21,7 @@ public final class EventStreamReader: Sendable {
     private let isChunked: Bool
     private let state = Lock(State())
 
-    /// Sends a `GET` and returns when the answer's header is here.
+    /// Sends a `GET` and returns when the response header has arrived.
     ///
     /// - Parameter receiveBuffer: see `ByteConnection`.
     public init(
@@ -63,7 +63,7 @@ public final class EventStreamReader: Sendable {
         }
     }
 
-    /// The next event or comment; nil when the stream has ended.
+    /// Returns the next event or comment, or nil at the end of the stream.
     public func nextItem() async -> EventStreamParser.Item? {
         while true {
             let item = state.withLock { $0.items.isEmpty ? nil : $0.items.removeFirst() }
@@ -73,7 +73,7 @@ public final class EventStreamReader: Sendable {
         }
     }
 
-    /// The next event, comments left out; nil when the stream has ended.
+    /// Returns the next event, without comments, or nil at the end of the stream.
     public func next() async -> EventStreamParser.Event? {
         while let item = await nextItem() {
             if case .event(let event) = item { return event }
@@ -81,7 +81,7 @@ public final class EventStreamReader: Sendable {
         return nil
     }
 
-    /// The next line of an NDJSON stream; nil when it has ended.
+    /// Returns the next line of an NDJSON stream, or nil at its end.
     public func nextLine() async -> String? {
         while true {
             let line = state.withLock { $0.lines.isEmpty ? nil : $0.lines.removeFirst() }
@@ -91,30 +91,30 @@ public final class EventStreamReader: Sendable {
         }
     }
 
-    /// Whether the body was ended by its last chunk, and has no bytes that are not in chunks.
+    /// True when the body ended with its last chunk and all bytes were in chunks.
     public var isWhole: Bool { state.withLock { isChunked && $0.chunks.isAtEnd && !$0.chunks.isBroken } }
-    /// Everything that came after the header, out of its chunks.
+    /// All bytes after the header, without the chunk headers.
     public var rawBytes: [UInt8] { state.withLock { $0.raw } }
-    /// The same with the chunks: what the sender counts as sent.
+    /// The number of bytes with the chunk headers, as the sender counts them.
     public var receivedBytes: Int { state.withLock { $0.received } }
-    /// What an EventSource would send when it reconnected now.
+    /// The id that an EventSource would send if it reconnected now.
     public var lastEventID: String { state.withLock { $0.parser.lastEventID } }
-    /// What was wrong with the stream as a whole: broken UTF-8, blocks without data.
+    /// The number of faults of the stream: invalid UTF-8, and blocks without data.
     public var faults: Int { state.withLock { $0.parser.brokenLines + $0.parser.emptyBlocks } }
 
     public func pause() { connection.pause() }
     public func resume() { connection.resume() }
-    /// Goes away, as a client whose page was closed.
+    /// Disconnects like a client whose page was closed.
     public func close() { connection.close() }
 }
 
-/// Takes a body out of its chunks (RFC 9112, 7.1), from bytes in pieces of any size.
+/// Decodes a chunked body (RFC 9112, section 7.1) from bytes in pieces of any size.
 struct ChunkDecoder {
     private enum Place { case size, data(left: Int), dataEnd(left: Int), trailer, end }
 
     private var place = Place.size
     private var line: [UInt8] = []
-    /// Whether something was no chunk; what follows is dropped.
+    /// True after invalid chunk framing. Everything after it is dropped.
     private(set) var isBroken = false
 
     var isAtEnd: Bool { if case .end = place { true } else { false } }

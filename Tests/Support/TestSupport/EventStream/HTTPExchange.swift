@@ -1,17 +1,17 @@
-/// One request and its answer over a connection of its own: as little HTTP/1.1 as tests need.
+/// One request and its response over a connection of its own: the part of HTTP/1.1 that tests need.
 public struct HTTPExchange: Sendable {
     public struct Malformed: Error { public let text: String }
 
     public let status: Int
     public let headers: [(name: String, value: String)]
-    /// Empty for a stream.
+    /// The body; empty for a stream.
     public let body: [UInt8]
 
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the complete response.
     public static func send(
         _ method: String, _ target: String, port: UInt16, headers: [(String, String)] = [], body: String = ""
     ) async throws -> HTTPExchange {
@@ -32,7 +32,7 @@ public struct HTTPExchange: Sendable {
         return Array((text + "\r\n" + body).utf8)
     }
 
-    /// Where the header of an answer ends; nil while it is incomplete.
+    /// Returns the end of a response's header, or nil while it is incomplete.
     static func headEnd(_ bytes: [UInt8]) -> Int? {
         guard bytes.count >= 4 else { return nil }
         return (0...bytes.count - 4).first { bytes[$0..<$0 + 4].elementsEqual([0x0D, 0x0A, 0x0D, 0x0A]) }

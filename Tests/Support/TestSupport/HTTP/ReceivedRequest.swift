@@ -1,17 +1,17 @@
-/// A request as it came over the wire.
+/// A request as it was received.
 public struct ReceivedRequest: Sendable {
-    /// Method, target and version.
+    /// The request line: method, target and version.
     public let line: String
     public let headers: [(name: String, value: String)]
     public private(set) var body: [UInt8] = []
-    /// Bytes up to and with the empty line.
+    /// The number of bytes up to and including the empty line.
     public let headLength: Int
-    /// The connection it came on, counted from 0.
+    /// The number of the connection that received it, from 0.
     public let connection: Int
-    /// How many requests the server had read before this one.
+    /// The number of requests that the server had read before this one.
     public internal(set) var number = 0
 
-    /// Nil until the empty line is there.
+    /// Parses a request head. Returns nil until the empty line has arrived.
     public init?(head bytes: [UInt8], connection: Int = 0) {
         guard let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
         headLength = end.upperBound
@@ -37,7 +37,7 @@ public struct ReceivedRequest: Sendable {
     public var text: String { String(decoding: body, as: UTF8.self) }
     public var contentLength: Int { self["content-length"].flatMap { Int($0) } ?? 0 }
 
-    /// The first field of this name, whatever its case.
+    /// The first field of this name, compared without case.
     public subscript(name: String) -> String? { values(name).first }
 
     public func values(_ name: String) -> [String] {

@@ -1,11 +1,11 @@
 import Glibc
 import Locking
 
-/// An HTTP server on a free port of this machine whose answers, or whose every byte, a test decides.
+/// An HTTP server on a free port of this machine. The test determines its responses, or every byte it sends.
 ///
-/// Each connection has a thread of its own, so one that is held back delays no other.
+/// Each connection has its own thread, so that a delayed one does not delay others.
 public final class ScriptedServer: Sendable {
-    /// The server could not be set up.
+    /// The error when the server could not be set up.
     public struct Failure: Error {
         public let step: String, code: Int32
     }
@@ -18,14 +18,14 @@ public final class ScriptedServer: Sendable {
     }
 
     public let port: UInt16
-    /// Every request that a connection has read, in the order they were complete.
+    /// All requests that the connections have read, in the order of their completion.
     public let requests: Observed<[ReceivedRequest]>
     private let listener: Int32
     private let state = Lock(State())
 
-    /// A server that replies to each request.
+    /// Creates a server that replies to each request.
     ///
-    /// - Parameter reply: called on the connection's thread, once the request is recorded.
+    /// - Parameter reply: called on the connection's thread, after the request was recorded.
     public convenience init(
         _ reply: @escaping @Sendable (ReceivedRequest) -> ScriptedReply = { _ in .status(204) }
     ) throws(Failure) {
@@ -34,12 +34,12 @@ public final class ScriptedServer: Sendable {
         })
     }
 
-    /// A server that answers each request with these bytes.
+    /// Creates a server that answers each request with these bytes.
     public convenience init(answering text: @escaping @Sendable (ReceivedRequest) -> String) throws(Failure) {
         try self.init { request in .text(text(request)) }
     }
 
-    /// A server that runs a script for each connection and closes the connection after it.
+    /// Creates a server that runs a script for each connection and then closes the connection.
     public static func perConnection(
         _ script: @escaping @Sendable (ServerConnection) -> Void
     ) throws(Failure) -> ScriptedServer {
@@ -47,7 +47,7 @@ public final class ScriptedServer: Sendable {
     }
 
     private init(script: @escaping @Sendable (ServerConnection) -> Void) throws(Failure) {
-        // Not for the programs that other tests start: they would keep connections open.
+        // Close-on-exec: programs that other tests start would otherwise keep connections open.
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard listener >= 0 else { throw Failure(step: "socket", code: errno) }
         var address = sockaddr_in()
@@ -79,8 +79,8 @@ public final class ScriptedServer: Sendable {
                 }
                 if !isServed { Self.end(descriptor, state) }
             }
-            // Here and not in `shutDown`: a number given back too early could be another server's listener by the time
-            // this thread accepts from it.
+            // Closed here and not in `shutDown`: a descriptor closed too early could be another server's listener by
+            // the time this thread accepts from it.
             state.withLock { state in
                 state.isListening = false
                 close(listener)
@@ -98,7 +98,7 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// Connections accepted so far.
+    /// The number of accepted connections so far.
     public var connectionCount: Int { state.withLock { $0.connections } }
 
     public var baseURL: String { "http://127.0.0.1:\(port)" }
@@ -118,31 +118,32 @@ public final class ScriptedServer: Sendable {
     }
 }
 
-/// A server's answer to one request.
+/// A server's reply to one request.
 public indirect enum ScriptedReply: Sendable {
-    /// The connection goes on unless a header says `connection: close`.
+    /// A response with this status. The connection continues unless a header says `connection: close`.
     case status(Int, headers: [(name: String, value: String)] = [], body: [UInt8] = [])
-    /// These bytes; the connection goes on.
+    /// These bytes; the connection continues.
     case text(String)
     /// These bytes, then the end of the connection.
     case last([UInt8])
-    /// A chunked body of these parts, then the end of the connection: the server's, or the client's if it is held.
+    /// A chunked body of these parts. Then the server closes the connection, or waits for the client to do so when
+    /// `isHeld` is true.
     case stream([String], isHeld: Bool = false)
-    /// The end of the connection without an answer.
+    /// The end of the connection without a response.
     case close
     /// A reset of the connection.
     case reset
-    /// Nothing until the latch opens.
+    /// A reply that waits until the latch opens.
     case held(Latch, then: ScriptedReply)
 
-    /// A status and a body of text.
+    /// A reply with a status and a text body.
     public static func status(_ status: Int, _ body: String, headers: [(name: String, value: String)] = []) -> Self {
         .status(status, headers: headers, body: Array(body.utf8))
     }
 }
 
 extension ServerConnection {
-    /// False when the connection is over.
+    /// Sends a reply. Returns false when the connection has ended.
     func send(_ reply: ScriptedReply) -> Bool {
         switch reply {
         case .status(let status, let headers, let body):

@@ -1,12 +1,12 @@
 import Glibc
 import Locking
 
-/// The server's end of one connection, for the thread that serves it. Reads and writes wait a minute at most.
+/// The server's end of one connection, for the thread that serves it. Reads and writes time out after one minute.
 public final class ServerConnection: Sendable {
     private let descriptor: Int32
     private let number: Int
     private let requests: Observed<[ReceivedRequest]>
-    /// What came behind a request.
+    /// The bytes that arrived after a request.
     private let rest = Lock<[UInt8]>([])
 
     init(_ descriptor: Int32, number: Int, requests: Observed<[ReceivedRequest]>) {
@@ -16,7 +16,7 @@ public final class ServerConnection: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// The next bytes; nil when the client has gone or nothing comes.
+    /// Returns the next bytes, or nil when the client has gone or the read times out.
     public func read(most: Int = 65_536) -> [UInt8]? {
         let kept = rest.withLock { rest in
             defer { rest.removeFirst(min(most, rest.count)) }
@@ -28,7 +28,7 @@ public final class ServerConnection: Sendable {
         return count > 0 ? Array(buffer.prefix(count)) : nil
     }
 
-    /// The next request with its body, which the server then has among its requests.
+    /// Reads the next request with its body and records it in the server's requests.
     public func readRequest() -> ReceivedRequest? {
         var bytes: [UInt8] = []
         while true {
@@ -55,13 +55,13 @@ public final class ServerConnection: Sendable {
     /// Waits until the client closes.
     public func waitForEnd() { while read() != nil {} }
 
-    /// Waits until the client closes and reads nothing meanwhile.
+    /// Waits until the client closes, without reading.
     public func waitForEndUnread() {
         var interest = pollfd(fd: descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
         _ = poll(&interest, 1, 60_000)
     }
 
-    /// Whether everything went out.
+    /// Sends all bytes. Returns false when that failed.
     @discardableResult
     public func write(_ text: String) -> Bool { write(Array(text.utf8)) }
 
@@ -78,7 +78,7 @@ public final class ServerConnection: Sendable {
         return true
     }
 
-    /// Sends what the socket takes; nil when it takes nothing for a fifth of a second.
+    /// Sends as many bytes as the socket accepts. Returns nil when it accepts none for 200 ms.
     public func offer(_ bytes: [UInt8]) -> Int? {
         var interest = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard poll(&interest, 1, 200) > 0 else { return nil }
@@ -87,16 +87,16 @@ public final class ServerConnection: Sendable {
         return count > 0 ? count : nil
     }
 
-    /// Whether the client closes, or sends something, within the time.
+    /// Returns true when the client closes or sends something within the time.
     public func hears(withinMilliseconds time: Int32) -> Bool {
         var interest = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&interest, 1, time) > 0
     }
 
-    /// Ends the connection for both sides, also from another thread while this one reads.
+    /// Ends the connection in both directions. May be called from another thread while this one reads.
     public func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Has the connection closed by a reset in place of an orderly end.
+    /// Closes the connection with a reset instead of an orderly end.
     public func reset() {
         var abrupt = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &abrupt, socklen_t(MemoryLayout<linger>.size))
