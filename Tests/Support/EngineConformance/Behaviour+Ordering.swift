@@ -252,7 +252,7 @@ extension Behaviour {
             #expect(try await slow() == 0)
             trial.clock.advance(by: .seconds(1))
             #expect(try await slow() == 1)
-            // The clock goes back by an hour. An attempt that is now in the future does not count until its time comes again.
+            // The clock goes back by an hour. Attempts that are now in the future do not count until their time comes.
             trial.clock.advance(by: .seconds(7200))
             try await trial.plan((101...103).map { trial.item(Timetoken($0), "slow") }, from: 100)
             trial.clock.advance(by: .seconds(7200))
