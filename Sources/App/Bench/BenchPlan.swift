@@ -60,6 +60,7 @@ public struct BenchPlan: Sendable {
     public var seconds = 5
     /// The duration of the unmeasured warm-up before it, in seconds.
     public var warmUpSeconds = 1
+    /// The size of a payload in bytes, including its mark.
     public var payloadBytes = 150
     /// The number of webhooks that receive each event.
     public var webhooks = 1

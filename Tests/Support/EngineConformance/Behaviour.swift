@@ -160,6 +160,7 @@ public protocol EngineUnderTest: Sendable {
     func restart() async throws
     /// Makes the store unable to commit until ``unblock()``. Returns false when that is not possible.
     func block() async throws -> Bool
+    /// Lets a blocked store commit again.
     func unblock() async throws
     /// Removes everything that is past its retention at once.
     func removeOutlived() async throws

@@ -9,6 +9,9 @@ public struct RestoreOperation {
     private let data: Folder
     private let clock: WallClock
 
+    /// - Parameters:
+    ///   - backup: the directory of the backup.
+    ///   - dataDirectory: the directory to create or fill. It must be empty when it exists.
     public init(_ backup: String, into dataDirectory: String, clock: WallClock = .system) {
         self.backup = Folder(backup)
         data = Folder(dataDirectory)

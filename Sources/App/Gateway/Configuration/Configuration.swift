@@ -44,6 +44,7 @@ public struct Configuration: Sendable {
     var logFormat = LogFormat.text
     /// The maximum number of open connections, not counting streams.
     public var connections = 10_000
+    /// The maximum number of connections from one address; 0 for no limit.
     public var connectionsPerAddress = 0
     var trustedProxies: [String] = []
     /// The network silence after which a waiting client is considered gone.

@@ -15,6 +15,7 @@ public struct LoadedConfiguration: Sendable {
     /// warnings, so that a rollback starts with the variables of a newer version; `config check` fails.
     public var unknownVariables: [String] = []
 
+    /// Returns the source of a setting's value.
     public func origin(of setting: Setting) -> SettingOrigin { origins[setting.name] ?? .default }
 }
 

@@ -7,15 +7,21 @@ public protocol MessageBackend: Sendable {
     func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken
     /// Returns a message, or nil when it does not exist.
     func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState?
+    /// Returns a page of a channel's messages in their current state.
     func messages(_ query: EventQuery) async throws(ChatError) -> Page<MessageState>
+    /// Returns a page of the replies to a message.
     func replies(
         to timetoken: Timetoken, in channel: String, limit: Int, cursor: String?
     ) async throws(ChatError) -> Page<MessageState>
+    /// Replaces the text or the payload of a message, and returns the changed message.
     func edit(
         _ timetoken: Timetoken, in channel: String, _ content: EditedContent
     ) async throws(ChatError) -> MessageState
+    /// Deletes a message. A soft deletion keeps it in history; a hard one removes it.
     func delete(_ timetoken: Timetoken, in channel: String, isHard: Bool) async throws(ChatError)
+    /// Adds the user's reaction to a message.
     func react(_ value: String, to timetoken: Timetoken, in channel: String) async throws(ChatError)
+    /// Removes the user's reaction from a message.
     func takeBack(_ value: String, from timetoken: Timetoken, in channel: String) async throws(ChatError)
     /// Returns a page of a message's reactions with their users.
     func reactions(
@@ -29,10 +35,15 @@ public protocol MessageBackend: Sendable {
     ///
     /// - Parameter place: the action's own timetoken.
     func removeAction(_ place: Timetoken, from timetoken: Timetoken, in channel: String) async throws(ChatError)
+    /// Returns the first 250 actions of a message, including reactions.
     func actions(of timetoken: Timetoken, in channel: String) async throws(ChatError) -> [MessageAction]
+    /// Pins a message in its channel in place of the currently pinned one.
     func pin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
+    /// Unpins a message.
     func unpin(_ timetoken: Timetoken, in channel: String) async throws(ChatError)
+    /// Sends a message to another channel, and returns the timetoken of the copy.
     func forward(_ timetoken: Timetoken, in channel: String, to target: String) async throws(ChatError) -> Timetoken
+    /// Reports a message to the channel's moderators.
     func report(_ timetoken: Timetoken, in channel: String, reason: String) async throws(ChatError)
     /// Returns a page of the reports of a channel's messages.
     func reports(_ query: EventQuery) async throws(ChatError) -> Page<Event>
@@ -92,6 +103,7 @@ public struct MessageAction: Sendable, Equatable {
 
 /// An event to publish in a channel.
 public struct OutgoingMessage: Sendable {
+    /// The kind of an outgoing event.
     public enum Form: Sendable, Equatable {
         /// A chat message: any JSON.
         case message

@@ -5,15 +5,20 @@ public import JSON
 public struct MessageState: Sendable {
     public var timetoken: Timetoken
     public var channel: String
+    /// The author; nil when the gateway or an operator sent the message.
     public var user: String?
     /// The newest payload; null when the message is deleted.
     public var data: AnyJSON
     public var meta: AnyJSON?
+    /// The label with which the message was sent.
     public var customType: String?
+    /// The time of the last edit; nil when the message was not edited.
     public var edited: Timetoken?
+    /// The time of the soft deletion; nil when the message is not deleted.
     public var deleted: Timetoken?
     /// The message that this one replies to.
     public var threadOf: Timetoken?
+    /// The number of replies.
     public var replies: Int
     /// The number of users who reacted with each value.
     public var reactions: [String: Int]

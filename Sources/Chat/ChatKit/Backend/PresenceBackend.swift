@@ -2,6 +2,7 @@ public import ChatModel
 
 /// The presence and typing operations of a ``ChatBackend``. Operations that set something do so for the backend's user.
 public protocol PresenceBackend: Sendable {
+    /// Starts or ends the typing of the backend's user in a channel.
     func setTyping(_ isTyping: Bool, in channel: String) async throws(ChatError)
     /// Returns a page of the ids of the users who are typing. The page's total is the number of all of them.
     func typists(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
@@ -12,7 +13,9 @@ public protocol PresenceBackend: Sendable {
     ///   - seconds: how long the call counts; nil selects the gateway's default.
     ///   - state: the user's state in the channel; nil keeps the current one.
     func appear(in channel: String, for seconds: Int?, state: AnyJSON?) async throws(ChatError)
+    /// Ends the presence of the backend's user in a channel.
     func disappear(from channel: String) async throws(ChatError)
+    /// Replaces the state of the backend's user in a channel.
     func show(_ state: AnyJSON, in channel: String) async throws(ChatError)
     /// Returns a page of the present users, ordered by id. The page's total is the number of all of them.
     func present(in channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<PresentUser>
@@ -25,6 +28,7 @@ public protocol PresenceBackend: Sendable {
     ///
     /// - Returns: the number of users who are now in the channel.
     func enter(_ channel: String) async throws(ChatError) -> Int
+    /// Leaves an open channel.
     func exit(_ channel: String) async throws(ChatError)
     /// Returns a page of the users in an open channel, ordered by id. The page's total is the number of all of them.
     func participants(of channel: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
@@ -77,8 +81,10 @@ public struct EventQuery: Sendable {
     public var channel: String
     /// The lower bound. Both bounds are exclusive.
     public var after = Timetoken.zero
+    /// The upper bound, exclusive.
     public var before = Timetoken.distantFuture
     public var order = HistoryRequest.Order.newestFirst
+    /// The maximum number of events on a page.
     public var limit = 50
     /// The names and patterns of event types; empty selects every type.
     public var types: [String] = []
@@ -119,6 +125,7 @@ public protocol GroupBackend: Sendable {
     func groups(limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
     /// Adds channels to a group and removes others. A missing group is created.
     func change(group id: String, adding: [String], removing: [String]) async throws(ChatError)
+    /// Deletes a group. Its channels stay.
     func delete(group id: String) async throws(ChatError)
 }
 
@@ -140,6 +147,7 @@ public enum LiveUpdate: Sendable {
 public struct LiveEvents: AsyncSequence, Sendable {
     public typealias Element = LiveUpdate
     public typealias Failure = ChatError
+    /// Returns the next update, or nil at the end.
     public typealias Next = @Sendable () async throws(ChatError) -> LiveUpdate?
 
     private let open: @Sendable () -> Next
@@ -160,8 +168,8 @@ public struct LiveEvents: AsyncSequence, Sendable {
 
 /// The moderation operations of a ``ChatBackend``, and each user's block list.
 public protocol ModerationBackend: Sendable {
-    /// Bans, mutes or clears a user in a channel. The new restriction replaces the current one; neither a ban nor a
-    /// mute lifts the restriction.
+    /// Bans or mutes a user in a channel. The new restriction replaces the current one. When `ban` and `mute` are both
+    /// false, the restriction is lifted.
     ///
     /// - Parameter until: the time at which the restriction ends; nil sets no end.
     func restrict(
@@ -169,9 +177,11 @@ public protocol ModerationBackend: Sendable {
     ) async throws(ChatError)
     /// Returns the restriction of a user in a channel, or nil when there is none.
     func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord?
+    /// Returns a page of all restrictions in a channel.
     func restrictions(
         in channel: String, limit: Int, cursor: String?
     ) async throws(ChatError) -> Page<RestrictionRecord>
+    /// Returns a page of a user's restrictions in all channels.
     func restrictions(of user: String, limit: Int, cursor: String?) async throws(ChatError) -> Page<RestrictionRecord>
     /// Freezes or unfreezes a channel. Only moderators may write in a frozen channel.
     func freeze(_ channel: String, _ isFrozen: Bool) async throws(ChatError)
@@ -180,6 +190,7 @@ public protocol ModerationBackend: Sendable {
 
     /// Blocks a user: the backend's user receives no further events from that user.
     func block(_ user: String) async throws(ChatError)
+    /// Unblocks a user.
     func unblock(_ user: String) async throws(ChatError)
     /// Returns a page of the users whom the backend's user has blocked.
     func blocks(limit: Int, cursor: String?) async throws(ChatError) -> Page<String>
@@ -195,6 +206,7 @@ public protocol ReceiptBackend: Sendable {
     ) async throws(ChatError)
     /// Marks all channels as read. Returns the channels that had unread messages.
     func markAllRead() async throws(ChatError) -> [String]
+    /// Returns the number of messages that a user has not read in a channel.
     func unread(of user: String, in channel: String) async throws(ChatError) -> Int
     /// Returns the unread count of the backend's user over all channels.
     func unread() async throws(ChatError) -> UnreadCount
@@ -206,6 +218,7 @@ public enum ReceiptMark: Sendable { case delivered, read }
 
 /// The number of messages that a user has not read.
 public struct UnreadCount: Sendable, Equatable {
+    /// The count over all channels.
     public let total: Int
     /// The counts by the channels' custom types. Channels without a custom type count only in the total.
     public let byCustomType: [String: Int]
@@ -219,6 +232,7 @@ public struct UnreadCount: Sendable, Equatable {
 /// The texts (metadata) and counters that an app stores with channels of a ``ChatBackend``. Each writing operation
 /// returns the values it wrote.
 public protocol ValueBackend: Sendable {
+    /// Returns the texts of a channel, by key.
     func metadata(of channel: String) async throws(ChatError) -> [String: String]
     /// - Throws: `.conflict` when one of the keys exists already.
     func create(metadata: [String: String], of channel: String) async throws(ChatError) -> [String: String]
@@ -229,6 +243,7 @@ public protocol ValueBackend: Sendable {
     /// - Parameter key: the key to delete; nil deletes all keys.
     func delete(metadata key: String?, of channel: String) async throws(ChatError)
 
+    /// Returns the counters of a channel, by key.
     func counters(of channel: String) async throws(ChatError) -> [String: Int]
     /// - Throws: `.conflict` when one of the keys exists already.
     func create(counters: [String: Int], of channel: String) async throws(ChatError) -> [String: Int]

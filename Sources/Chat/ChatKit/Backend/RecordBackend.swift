@@ -4,15 +4,18 @@ public import ChatModel
 public protocol RecordBackend: Sendable {
     /// Returns a user, or nil when the user has no record.
     func user(_ id: String) async throws(ChatError) -> UserRecord?
+    /// Returns a page of the app's users.
     func users(_ list: RecordList) async throws(ChatError) -> Page<UserRecord>
     /// - Throws: `.conflict` when the record exists already.
     func create(user id: String, _ fields: UserFields) async throws(ChatError) -> UserRecord
     /// - Parameter eTag: the expected version, or nil. `.stale` is thrown when the record has another one.
     func update(user id: String, _ fields: UserFields, eTag: String?) async throws(ChatError) -> UserRecord
+    /// Deletes a user's record. The user's messages stay.
     func delete(user id: String) async throws(ChatError)
 
     /// Returns a channel, or nil when it has no record.
     func channel(_ id: String) async throws(ChatError) -> ChannelRecord?
+    /// Returns a page of the channels that have a record.
     func channels(_ list: RecordList) async throws(ChatError) -> Page<ChannelRecord>
     /// Creates a channel. Its first members are its creator and `users`, who are invited. When the direct channel
     /// exists already, it is returned.
@@ -26,12 +29,16 @@ public protocol RecordBackend: Sendable {
     func update(
         channel id: String, _ fields: ChannelFields, eTag: String?
     ) async throws(ChatError) -> ChannelRecord
+    /// Deletes a channel's record and its memberships. The channel's events stay.
     func delete(channel id: String) async throws(ChatError)
 
     /// Makes the backend's user a member of a channel.
     func join(_ channel: String, _ fields: MembershipFields) async throws(ChatError) -> MembershipRecord
+    /// Ends the membership of the backend's user.
     func leave(_ channel: String) async throws(ChatError)
+    /// Invites users to a channel: either all of them or none.
     func invite(_ users: [String], to channel: String) async throws(ChatError) -> [MembershipRecord]
+    /// Declines an invitation of the backend's user.
     func declineInvite(to channel: String) async throws(ChatError)
     func update(
         member user: String, of channel: String, _ fields: MembershipFields, eTag: String?
@@ -46,10 +53,13 @@ public protocol RecordBackend: Sendable {
     ///   - hidesHistory: true keeps older messages hidden when the channel comes back.
     ///   - endsWithMessage: true shows the channel again at its next message.
     func hide(_ channel: String, hidesHistory: Bool, endsWithMessage: Bool) async throws(ChatError)
+    /// Shows a hidden channel in the user's list again.
     func unhide(_ channel: String) async throws(ChatError)
     /// Returns a membership, or nil when the user is no member.
     func member(_ user: String, of channel: String) async throws(ChatError) -> MembershipRecord?
+    /// Returns a page of a channel's members, including invited ones.
     func members(of channel: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord>
+    /// Returns a page of a user's memberships.
     func memberships(of user: String, _ list: RecordList) async throws(ChatError) -> Page<MembershipRecord>
 }
 
@@ -59,6 +69,7 @@ public struct RecordList: Sendable {
     public var filter: String?
     /// `field:asc` or `field:desc`.
     public var sort: [String] = []
+    /// The maximum number of elements on a page.
     public var limit = 50
     /// The cursor that the page before returned.
     public var cursor: String?

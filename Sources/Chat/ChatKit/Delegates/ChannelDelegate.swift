@@ -3,37 +3,69 @@ public import ChatModel
 /// Receives the events in the channels of the chat's user, as the user's device receives them. Every method does
 /// nothing by default. The methods are called in the order of the events, one at a time.
 public protocol ChannelDelegate: AnyObject, Sendable {
+    /// A message was sent.
     func channel(_ channel: Channel, didReceive message: Message)
+    /// A message was edited.
     func channel(_ channel: Channel, didUpdate message: Message)
+    /// A message was deleted.
     func channel(_ channel: Channel, messageWasDeleted timetoken: Timetoken)
+    /// A message mentions the user.
     func channel(_ channel: Channel, didReceiveMention message: Message)
+    /// A reaction was added or removed.
     func channel(_ channel: Channel, updatedReaction event: ReactionEvent)
+    /// The channel's record changed.
     func channelWasChanged(_ channel: Channel)
+    /// The channel's record was deleted.
     func channelWasDeleted(_ id: String, channelType: ChannelType)
+    /// The channel was frozen: only its moderators may write.
     func channelWasFrozen(_ channel: Channel)
+    /// The channel was unfrozen.
     func channelWasUnfrozen(_ channel: Channel)
+    /// The user hid the channel.
     func channelWasHidden(_ channel: Channel)
+    /// Texts were added. `metaData` holds the added ones.
     func channel(_ channel: Channel, createdMetaData metaData: [String: String])
+    /// Texts were changed. `metaData` holds the changed ones.
     func channel(_ channel: Channel, updatedMetaData metaData: [String: String])
+    /// Texts were removed.
     func channel(_ channel: Channel, deletedMetaDataKeys keys: [String])
+    /// Counters were added. `counters` holds the added ones.
     func channel(_ channel: Channel, createdMetaCounters counters: [String: Int])
+    /// Counters were changed. `counters` holds the changed ones.
     func channel(_ channel: Channel, updatedMetaCounters counters: [String: Int])
+    /// Counters were removed.
     func channel(_ channel: Channel, deletedMetaCountersKeys keys: [String])
+    /// A user entered an open channel.
     func channel(_ channel: Channel, userDidEnter user: User)
+    /// A user left an open channel.
     func channel(_ channel: Channel, userDidExit user: User)
+    /// A user became a member.
     func channel(_ channel: Channel, userDidJoin user: User)
+    /// A user's membership ended.
     func channel(_ channel: Channel, userDidLeave user: User)
+    /// A user was muted in the channel.
     func channel(_ channel: Channel, userWasMuted user: User)
+    /// A user's mute ended.
     func channel(_ channel: Channel, userWasUnmuted user: User)
+    /// A user was banned from the channel.
     func channel(_ channel: Channel, userWasBanned user: User)
+    /// A user's ban ended.
     func channel(_ channel: Channel, userWasUnbanned user: User)
+    /// Users were invited.
     func channel(_ channel: Channel, didReceiveInvitation invitees: [User], inviter: User?)
+    /// A user declined an invitation.
     func channel(_ channel: Channel, didDeclineInvitation invitee: User, inviter: User?)
+    /// A member's delivery mark moved.
     func channelDidUpdateDeliveryReceipt(_ channel: Channel)
+    /// A member's read mark moved.
     func channelDidUpdateReadReceipt(_ channel: Channel)
+    /// A user started or stopped typing.
     func channelDidUpdateTypingStatus(_ channel: Channel)
+    /// A reply was created or deleted.
     func channelDidUpdateThreadInfo(_ channel: Channel, event: ThreadEvent)
+    /// The number of members of some channels changed.
     func channelDidChangeMemberCount(_ channels: [Channel])
+    /// The number of users in some open channels changed.
     func channelDidChangeParticipantCount(_ channels: [Channel])
 }
 

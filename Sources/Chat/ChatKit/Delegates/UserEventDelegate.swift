@@ -3,6 +3,10 @@ import Locking
 
 /// Receives changes of the number of messages that the chat's user has not read.
 public protocol UserEventDelegate: AnyObject, Sendable {
+    /// The number of unread messages changed.
+    ///
+    /// - Parameter totalCountByCustomType: the counts by the channels' custom types. Channels without one count only in
+    ///   `total`.
     func didUpdateTotalUnreadMessageCount(_ total: Int, totalCountByCustomType: [String: Int])
 }
 
@@ -14,6 +18,7 @@ extension UserEventDelegate {
 public protocol ConnectionDelegate: AnyObject, Sendable {
     /// The connection was lost and is being made again.
     func didStartReconnection()
+    /// The connection was made again.
     func didSucceedReconnection()
     /// The connection cannot be made again.
     func didFailReconnection()
@@ -45,6 +50,7 @@ extension Chat {
         }
     }
 
+    /// Removes a channel delegate.
     public func removeChannelDelegate(forIdentifier identifier: String) { delegates.remove("channel", identifier) }
 
     /// Adds a delegate that receives new events about the user. Identifiers work as for channel delegates.
@@ -59,6 +65,7 @@ extension Chat {
         }
     }
 
+    /// Removes a user event delegate.
     public func removeUserEventDelegate(forIdentifier identifier: String) { delegates.remove("user", identifier) }
 
     /// Adds a delegate that receives changes of the connection. Identifiers work as for channel delegates.
@@ -82,6 +89,7 @@ extension Chat {
         }
     }
 
+    /// Removes a connection delegate.
     public func removeConnectionDelegate(forIdentifier identifier: String) {
         delegates.remove("connection", identifier)
     }

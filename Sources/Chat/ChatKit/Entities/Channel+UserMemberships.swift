@@ -40,6 +40,7 @@ extension Channel {
         return (found.items.map(\.userId), found.total ?? found.items.count, found.cursor)
     }
 
+    /// Returns true when a user is present in the channel.
     public func isPresent(userId: String) async throws(ChatError) -> Bool {
         try await chat.backend.presence(of: userId, in: id) != nil
     }
@@ -59,6 +60,7 @@ extension User {
     /// Returns the channels in which the user is present.
     public func wherePresent() async throws(ChatError) -> [String] { try await chat.backend.presentChannels(of: id) }
 
+    /// Returns true when the user is present in a channel.
     public func isPresentOn(channelId: String) async throws(ChatError) -> Bool {
         try await chat.channel(channelId).isPresent(userId: id)
     }

@@ -27,6 +27,7 @@ extension Channel {
         try await chat.backend.delete(metadata: key, of: id)
     }
 
+    /// Removes all texts.
     public func deleteAllMetaData() async throws(ChatError) { try await chat.backend.delete(metadata: nil, of: id) }
 }
 
@@ -70,5 +71,6 @@ extension Channel {
         try await chat.backend.delete(counter: key, of: id)
     }
 
+    /// Removes all counters.
     public func deleteAllMetaCounters() async throws(ChatError) { try await chat.backend.delete(counter: nil, of: id) }
 }

@@ -16,6 +16,7 @@ public struct Channel: Sendable, Identifiable {
     /// A value of any kind that the app stores with the channel.
     public let data: AnyJSON?
     public let customType: String?
+    /// True when only moderators may write.
     public let isFrozen: Bool
     /// True when creating a distinct conversation of the channel's members returns this channel.
     public let isDistinct: Bool
@@ -25,6 +26,7 @@ public struct Channel: Sendable, Identifiable {
     public let pinnedMessageTimetoken: Timetoken?
     /// The time of the last change; zero for a channel without a record.
     public let updated: Timetoken
+    /// The version of the record.
     public let eTag: String
 
     init(chat: Chat, id: String) { self.init(chat: chat, id: id, nil) }

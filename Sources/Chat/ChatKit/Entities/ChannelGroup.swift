@@ -39,8 +39,8 @@ extension Chat {
 }
 
 extension Channel {
-    /// Bans or mutes a user in the channel. The new restriction replaces the current one; neither a ban nor a mute
-    /// lifts it. Requires a moderator of the channel.
+    /// Bans or mutes a user in the channel. The new restriction replaces the current one. When `ban` and `mute` are both
+    /// false, the restriction is lifted. Requires a moderator of the channel.
     ///
     /// - Parameters:
     ///   - reason: the moderator's reason, which the user receives.

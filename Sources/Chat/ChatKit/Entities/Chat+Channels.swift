@@ -74,6 +74,7 @@ public struct Conversation: Sendable {
     public let channel: Channel
     /// The membership of the conversation's creator; nil when that user has left since.
     public let hostMembership: Membership?
+    /// The memberships of the invited users.
     public let inviteeMemberships: [Membership]
 
     /// The membership of the user who was invited to a direct conversation.

@@ -21,7 +21,9 @@ public struct Membership: Sendable {
     /// The messages for which the user wants push notifications. A gateway shows it to the user only: for other users
     /// it is `all`.
     public let pushPreference: PushPreference
+    /// The time of the last change.
     public let updated: Timetoken
+    /// The version of the record.
     public let eTag: String
 
     init(chat: Chat, _ record: MembershipRecord) {

@@ -19,13 +19,16 @@ public struct Message: Sendable, Identifiable {
     public var text: String { state.data.messageText }
     /// The newest payload; null when the message is deleted.
     public var content: AnyJSON { state.data }
+    /// The metadata with which the message was sent.
     public var meta: [String: any JSONCodable]? { state.meta?.members }
     /// The label with which the message was sent.
     public var customMessageType: String? { state.customType }
     public var isEdited: Bool { state.edited != nil }
+    /// True after a soft deletion.
     public var isDeleted: Bool { state.deleted != nil }
     /// True when the message has replies.
     public var hasThread: Bool { state.replies > 0 }
+    /// The number of replies.
     public var replyCount: Int { state.replies }
     /// The message that this one replies to; nil when it is no reply.
     public var parentTimetoken: Timetoken? { state.threadOf }

@@ -14,6 +14,7 @@ public struct User: Sendable, Identifiable {
     public let type: String?
     /// The time of the last change; zero for a user without a record.
     public let updated: Timetoken
+    /// The version of the record.
     public let eTag: String
 
     init(chat: Chat, _ record: UserRecord) {

@@ -41,22 +41,27 @@ extension ChannelStreams {
 }
 
 extension Channel {
+    /// Calls back with each message sent to the channel, including the user's own.
     public func onMessageReceived(_ callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         stream.messageReceived().listen { callback($0) }
     }
 
+    /// Calls back with each report of a message of the channel. Requires a moderator of the channel.
     public func onMessageReported(_ callback: @escaping @Sendable (Report) -> Void) -> AutoCloseable {
         stream.messageReported().listen { callback($0) }
     }
 
+    /// Calls back with each moved read mark of a member.
     public func onReadReceiptReceived(_ callback: @escaping @Sendable (ReadReceipt) -> Void) -> AutoCloseable {
         stream.readReceiptReceived().listen { callback($0) }
     }
 
+    /// Calls back with the ids of the present users after each change; at most the first 250.
     public func onPresenceChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         stream.presenceChanged().listen { callback($0) }
     }
 
+    /// Calls back with the ids of all typing users after each change.
     public func onTypingChanged(_ callback: @escaping @Sendable ([String]) -> Void) -> AutoCloseable {
         stream.typingChanged().listen { callback($0) }
     }
@@ -82,6 +87,7 @@ public struct MessageStreams: Sendable {
 }
 
 extension Message {
+    /// Calls back with the message after each edit, deletion, reaction and reply.
     public func onUpdated(_ callback: @escaping @Sendable (Message) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }

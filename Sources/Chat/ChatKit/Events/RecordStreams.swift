@@ -159,6 +159,7 @@ extension UserStreams {
 }
 
 extension User {
+    /// Calls back with the user after each change of the record.
     public func onUpdated(_ callback: @escaping @Sendable (User) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }
@@ -167,14 +168,17 @@ extension User {
         stream.deleted().listen { callback() }
     }
 
+    /// Calls back with each invitation of the user.
     public func onInvited(_ callback: @escaping @Sendable (Invite) -> Void) -> AutoCloseable {
         stream.invited().listen { callback($0) }
     }
 
+    /// Calls back with each message that mentions the user.
     public func onMentioned(_ callback: @escaping @Sendable (Mention) -> Void) -> AutoCloseable {
         stream.mentioned().listen { callback($0) }
     }
 
+    /// Calls back with each mute and ban of the user in any channel, and with their ends.
     public func onRestrictionChanged(_ callback: @escaping @Sendable (Restriction) -> Void) -> AutoCloseable {
         stream.restrictionChanged().listen { callback($0) }
     }
@@ -201,6 +205,7 @@ extension MembershipStreams {
 }
 
 extension Membership {
+    /// Calls back with the membership after each change.
     public func onUpdated(_ callback: @escaping @Sendable (Membership) -> Void) -> AutoCloseable {
         stream.updated().listen { callback($0) }
     }

@@ -38,6 +38,7 @@ public struct ChatStream<Element: Sendable>: AsyncSequence, Sendable {
             try await listener.connected(within: limit)
         }
 
+        /// Returns the next value, or nil when the sequence has ended.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
             while !Task.isCancelled {
                 if let value = values.popFirst() { return value }

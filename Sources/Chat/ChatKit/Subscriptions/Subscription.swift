@@ -17,6 +17,7 @@ import Locking
 public final class Subscription: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = Never
+    /// A closure that is called with each event, one at a time and in order.
     public typealias Callback = @Sendable (Event) -> Void
 
     struct Callbacks {
@@ -113,10 +114,12 @@ extension Subscription {
         get { callbacks.withLock { $0.event } }
         set { callbacks.withLock { $0.event = newValue } }
     }
+    /// Called with messages.
     public var onMessage: Callback? {
         get { callbacks.withLock { $0.message } }
         set { callbacks.withLock { $0.message = newValue } }
     }
+    /// Called with signals.
     public var onSignal: Callback? {
         get { callbacks.withLock { $0.signal } }
         set { callbacks.withLock { $0.signal = newValue } }
@@ -208,10 +211,12 @@ public final class SubscriptionSet: Sendable {
         subscription.unsubscribe()
     }
 
+    /// Subscribes every subscription; see ``Subscription/subscribe(with:)``.
     public func subscribe(with timetoken: Timetoken? = nil) {
         for subscription in subscriptions { subscription.subscribe(with: timetoken) }
     }
 
+    /// Unsubscribes every subscription.
     public func unsubscribe() {
         for subscription in subscriptions { subscription.unsubscribe() }
     }

@@ -97,6 +97,7 @@ extension AnyJSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Express
 
 /// A value that has a JSON form: texts, numbers, Booleans, lists and objects of them, and ``AnyJSON``.
 public protocol JSONCodable: Sendable {
+    /// The value as JSON.
     var json: AnyJSON { get }
 }
 
