@@ -39,8 +39,8 @@ extension Chat {
 }
 
 extension Channel {
-    /// Bans or mutes a user in the channel. The new restriction replaces the current one. When `ban` and `mute` are both
-    /// false, the restriction is lifted. Requires a moderator of the channel.
+    /// Bans or mutes a user in the channel. The new restriction replaces the current one. When `ban` and `mute` are
+    /// both false, the restriction is lifted. Requires a moderator of the channel.
     ///
     /// - Parameters:
     ///   - reason: the moderator's reason, which the user receives.
@@ -67,7 +67,7 @@ extension Channel {
     /// Freezes the channel: only its moderators may write.
     public func freeze() async throws(ChatError) { try await chat.backend.freeze(id, true) }
 
-    /// Unfreezes the channel: every member may write again.
+    /// Unfreezes the channel: every user may write again.
     public func unfreeze() async throws(ChatError) { try await chat.backend.freeze(id, false) }
 
     /// Makes a user a moderator of the channel. Requires a moderator of the channel.
