@@ -32,15 +32,11 @@ public final class RecordMirror: Sendable {
     ///
     /// - Throws: what the directory throws.
     public func load(_ kind: RecordKind, in app: AppID, _ apply: Apply) async throws(ChatError) {
-        var query = RecordQuery(kind, in: app, limit: 500)
-        while true {
-            let page = try await directory.list(query)
+        try await directory.forEachPage(RecordQuery(kind, in: app, limit: 500)) { records in
             turns.withLock { turn in
                 turn += 1
-                for record in page.items { apply(record.key, record) }
+                for record in records { apply(record.key, record) }
             }
-            guard let cursor = page.cursor else { return }
-            query.cursor = cursor
         }
     }
 

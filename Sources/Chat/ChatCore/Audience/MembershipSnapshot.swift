@@ -64,10 +64,6 @@ extension MembershipSnapshot {
     ) async throws(ChatError) {
         var query = RecordQuery(kind, in: app, limit: 500)
         query.idPrefix = prefix
-        repeat {
-            let page = try await directory.list(query)
-            for record in page.items { body(record) }
-            query.cursor = page.cursor
-        } while query.cursor != nil
+        try await directory.forEachPage(query) { $0.forEach(body) }
     }
 }

@@ -59,11 +59,9 @@ extension EventTypes {
             // instead of loaded by kind through the mirror.
             var query = RecordQuery(.setting, in: app.id, limit: 500)
             query.idPrefix = Candidate.idPrefix
-            repeat {
-                let page = try await directory.list(query)
-                for record in page.items { try await settle(record.key) }
-                query.cursor = page.cursor
-            } while query.cursor != nil
+            try await directory.forEachPage(query) { records throws(ChatError) in
+                for record in records { try await settle(record.key) }
+            }
         }
         return revision
     }

@@ -22,12 +22,9 @@ extension ChatAccess {
         var query = RecordQuery(.restriction, in: app, limit: limits.pageMost)
         query.idPrefix = RecordKey.prefix([user])
         var bans: [RestrictionRecord] = []
-        repeat {
-            let page = try await directory.list(query)
-            bans += page.items.compactMap { RestrictionRecord($0) }
-                .filter { $0.isBanned && isInForce($0) }
-            query.cursor = page.cursor
-        } while query.cursor != nil
+        try await directory.forEachPage(query) { records in
+            bans += records.compactMap { RestrictionRecord($0) }.filter { $0.isBanned && isInForce($0) }
+        }
         return bans
     }
 

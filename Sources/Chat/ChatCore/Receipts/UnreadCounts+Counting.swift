@@ -57,13 +57,11 @@ extension UnreadCounts {
     private func load(_ user: UserID) async throws(ChatError) {
         var query = RecordQuery(.membership, in: user.app, limit: 500)
         query.idPrefix = MembershipRecord.prefix(of: user.name)
-        repeat {
-            let page = try await directory.list(query)
-            for membership in page.items.compactMap({ MembershipRecord($0) }) {
+        try await directory.forEachPage(query) { records in
+            for membership in records.compactMap({ MembershipRecord($0) }) {
                 hold(ChannelID(membership.channel, in: user.app), for: user)
             }
-            query.cursor = page.cursor
-        } while query.cursor != nil
+        }
         holders[user]?.isLoaded = true
         use(user)
     }

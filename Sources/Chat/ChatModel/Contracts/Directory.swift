@@ -45,6 +45,23 @@ public protocol Directory: Sendable {
 }
 
 extension Directory {
+    /// Passes the records of a listing to `body`, page by page in the order of the listing.
+    ///
+    /// Pages are read one after the other: a record that changes meanwhile may be missing or old.
+    ///
+    /// - Parameter query: the listing; its `limit` is the length of a page.
+    public func forEachPage(
+        _ query: RecordQuery, isolation: isolated (any Actor)? = #isolation,
+        _ body: ([Record]) async throws(ChatError) -> Void
+    ) async throws(ChatError) {
+        var query = query
+        repeat {
+            let page = try await list(query)
+            try await body(page.items)
+            query.cursor = page.cursor
+        } while query.cursor != nil
+    }
+
     /// Reads one record; nil when there is none.
     public func read(_ key: RecordKey) async throws(ChatError) -> Record? { try await read([key])[0] }
 

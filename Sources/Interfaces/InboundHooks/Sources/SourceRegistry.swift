@@ -225,9 +225,8 @@ extension SourceRegistry {
         let edge = service.clock.now.adding(.zero - RequestLog.Bounds().age)
         var births: [RecordKey: Timetoken] = [:]
         var query = RecordQuery(.inboundRequest, in: app, limit: 8)
-        repeat {
-            let page = try await directory.list(query)
-            for record in page.items {
+        try await directory.forEachPage(query) { records throws(ChatError) in
+            for record in records {
                 let source = RecordKey(.source, record.parent ?? "", in: app)
                 if births[source] == nil {
                     let holder = try await directory.read(source)
@@ -239,8 +238,7 @@ extension SourceRegistry {
                     keeper.remove([record.key])
                 }
             }
-            query.cursor = page.cursor
-        } while query.cursor != nil
+        }
     }
 
     /// Applies changes of the directory until the task is cancelled or the engine closes.

@@ -167,15 +167,13 @@ extension WebhookRegistry {
         var keys = PublishedKeys(until: service.clock.now.adding(PublishedKeys.life))
         var query = RecordQuery(.setting, in: .gateway, limit: 500)
         query.idPrefix = Self.signingKeyPrefix
-        repeat {
-            let page = try await directory.list(query)
-            for record in page.items {
+        try await directory.forEachPage(query) { records in
+            for record in records {
                 let app = AppID(String(record.key.id.dropFirst(Self.signingKeyPrefix.count)))
                 let same = known[record.etag].flatMap { $0.app == app ? $0 : nil }
                 keys.entries.append(same ?? PublishedKeys.Entry(app: app, etag: record.etag, jwks: jwks(record)))
             }
-            query.cursor = page.cursor
-        } while query.cursor != nil
+        }
         published.withLock { $0 = keys }
         return keys
     }

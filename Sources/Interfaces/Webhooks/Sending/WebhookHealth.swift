@@ -97,17 +97,14 @@ final class WebhookHealth: Sendable {
     func load(_ app: AppID) async throws(ChatError) {
         var query = RecordQuery(.setting, in: app, limit: 500)
         query.idPrefix = Self.idPrefix
-        while true {
-            let page = try await directory.list(query)
-            for record in page.items {
+        try await directory.forEachPage(query) { records in
+            for record in records {
                 guard let root = try? JSONDocument(record.body).root,
                     let since = root["failing_since"]?.string.flatMap({ Timetoken(text: $0) })
                 else { continue }  // not a valid record
                 let subscriber = SubscriberID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: app)
                 entries.withLock { $0[subscriber] = WebhookFailureState(writtenSince: since) }
             }
-            guard let cursor = page.cursor else { return }
-            query.cursor = cursor
         }
     }
 
