@@ -74,23 +74,23 @@ let package = Package(
         module(
             "Interfaces", "Webhooks",
             uses: ["ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
-        module("Interfaces", "Following", uses: ["ChatCore", "ChatModel", "HTTPServer", "Locking"]),
+        module("Interfaces", "LongPolling", uses: ["ChatCore", "ChatModel", "HTTPServer", "Locking"]),
         module(
             "Interfaces", "NativeAPI",
             uses: [
-                "CAssets", "ChatCore", "ChatModel", "Following", "HTTPServer", "InboundHooks", "JSON", "Locking",
+                "CAssets", "ChatCore", "ChatModel", "LongPolling", "HTTPServer", "InboundHooks", "JSON", "Locking",
                 "Signing", "Webhooks",
             ]),
         module(
             "Interfaces", "PubNubAPI",
-            uses: ["ChatCore", "ChatModel", "Following", "HTTPServer", "JSON", "JSONSchema", "Locking", "Signing"]),
+            uses: ["ChatCore", "ChatModel", "LongPolling", "HTTPServer", "JSON", "JSONSchema", "Locking", "Signing"]),
         // `Site` goes into the program by way of CAssets.
         module("Interfaces", "Dashboard", uses: ["CAssets", "HTTPServer"], excluding: ["Site"]),
 
         module(
             "App", "Gateway",
             uses: [
-                "ChatCore", "ChatModel", "Dashboard", "Following", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
+                "ChatCore", "ChatModel", "Dashboard", "LongPolling", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
                 "Locking", "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", "YAML", logging,
             ]),
         module("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
@@ -149,7 +149,7 @@ let package = Package(
         tests(
             "NativeAPITests",
             uses: [
-                "ChatCore", "ChatModel", "ChatSupport", "Following", "HTTPClient", "HTTPServer", "HTTPSupport",
+                "ChatCore", "ChatModel", "ChatSupport", "LongPolling", "HTTPClient", "HTTPServer", "HTTPSupport",
                 "InboundHooks", "JSON", "Locking", "NativeAPI", "SQLiteEngine", "Signing", "TestSupport", "Webhooks",
                 "YAML", logging,
             ]),
@@ -162,7 +162,7 @@ let package = Package(
         tests(
             "PubNubAPITests",
             uses: [
-                "ChatCore", "ChatModel", "ChatSupport", "Following", "HTTPServer", "JSON", "Locking", "PubNubAPI",
+                "ChatCore", "ChatModel", "ChatSupport", "LongPolling", "HTTPServer", "JSON", "Locking", "PubNubAPI",
                 "SQLiteEngine", "Signing", "TestSupport", logging,
             ]),
         tests("SQLiteTests", uses: ["SQLite", "TestSupport"]),

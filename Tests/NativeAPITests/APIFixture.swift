@@ -1,7 +1,7 @@
 import ChatCore
 import ChatModel
 import ChatSupport
-import Following
+import LongPolling
 import HTTPClient
 import HTTPServer
 import HTTPSupport

@@ -1,5 +1,5 @@
 import ChatModel
-import Following
+import LongPolling
 import HTTPServer
 import JSON
 import TestSupport

@@ -1,5 +1,5 @@
 import ChatModel
-import Following
+import LongPolling
 import JSON
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import ChatCore
 import ChatModel
 import Dashboard
-import Following
+import LongPolling
 import HTTPClient
 import HTTPServer
 import InboundHooks

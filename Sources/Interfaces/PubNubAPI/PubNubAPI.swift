@@ -1,6 +1,6 @@
 public import ChatCore
 import ChatModel
-public import Following
+public import LongPolling
 public import HTTPServer
 import JSON
 import Locking

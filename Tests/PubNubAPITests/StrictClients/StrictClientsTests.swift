@@ -1,6 +1,6 @@
 import ChatCore
 import ChatModel
-import Following
+import LongPolling
 import JSON
 import TestSupport
 import Testing

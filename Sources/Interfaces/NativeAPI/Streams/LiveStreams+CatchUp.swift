@@ -1,6 +1,6 @@
 import ChatCore
 import ChatModel
-import Following
+import LongPolling
 import HTTPServer
 
 /// Catch-up: sends resuming streams the events they missed without delaying live streams.

@@ -1,6 +1,6 @@
 import ChatCore
 import ChatModel
-import Following
+import LongPolling
 
 extension LiveStreams {
     /// The maximum number of groups that one stream may follow.

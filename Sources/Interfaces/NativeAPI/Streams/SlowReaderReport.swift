@@ -1,6 +1,6 @@
 import ChatCore
 import ChatModel
-import Following
+import LongPolling
 import JSON
 
 /// A report for operators about streams of one app that were closed because their reader was too slow.

@@ -1,4 +1,4 @@
-import Following
+import LongPolling
 import HTTPServer
 
 /// Counters of streams and polls at one moment. Counters of occurrences never decrease.

@@ -1,6 +1,6 @@
 import ChatCore
 import ChatModel
-import Following
+import LongPolling
 import JSON
 
 /// The parameters of a subscribe call: channels, wildcards and groups, each for messages or for presence, and a

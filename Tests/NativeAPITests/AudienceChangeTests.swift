@@ -1,13 +1,13 @@
 import ChatCore
 import ChatModel
-import Following
+import LongPolling
 import JSON
 import TestSupport
 import Testing
 
 @testable import NativeAPI
 
-@Suite("A channel that becomes private", .timeLimit(.minutes(2))) struct HearingChangeTests {
+@Suite("A channel that becomes private", .timeLimit(.minutes(2))) struct AudienceChangeTests {
     private func ticket(_ gateway: StreamHarness, from cursor: String? = nil) async throws -> String {
         let start = cursor.map { #","cursor":"\#($0)""# } ?? ""
         let answer = try await gateway.call("POST", "/v1/stream-tickets", #"{"user":"ana"\#(start)}"#)

@@ -8,7 +8,7 @@ import Signing
 import TestSupport
 import Testing
 
-@Suite("Stored secrets") struct ResealingTests {
+@Suite("Stored secrets") struct SecretReencryptionTests {
     private static let old = Secret([UInt8](repeating: 1, count: 32))
     private static let new = Secret([UInt8](repeating: 2, count: 32))
     private static let app = AppRecord(

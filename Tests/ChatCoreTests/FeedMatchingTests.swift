@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("An event with many filters") struct FeedTrialTests {
+@Suite("An event with many filters") struct FeedMatchingTests {
     /// Filters that no index answers.
     private func feeds(_ count: Int, from first: Int = 0) throws -> [Feed] {
         try (first..<first + count).map { number in

@@ -5,7 +5,7 @@ import JSON
 import TestSupport
 import Testing
 
-@testable import Following
+@testable import LongPolling
 @testable import NativeAPI
 
 /// A client that keeps its connection and polls on it.
@@ -66,7 +66,7 @@ private struct SilentVoice: PollFormatter {
     func refuse(_ error: ChatError, to reply: DeferredResponse) {}
 }
 
-@Suite("A held poll", .timeLimit(.minutes(2))) struct HeldPollTests {
+@Suite("A held poll", .timeLimit(.minutes(2))) struct LongPollTests {
     @Test("waits on a socket by itself, and its connection goes on with the next poll")
     func goesOn() async throws {
         try await StreamHarness.run { gateway in

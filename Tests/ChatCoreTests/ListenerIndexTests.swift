@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("Users as whom streams listen") struct RosterTests {
+@Suite("Users as whom streams listen") struct ListenerIndexTests {
     private func user(_ number: Int) -> UserID { UserID("user\(number)", in: AppID("demo")) }
 
     @Test("are forgotten when no stream came of it, and kept while one is there")

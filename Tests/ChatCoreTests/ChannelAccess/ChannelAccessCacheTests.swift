@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("The standing of users in channels") struct StandingsTests {
+@Suite("The standing of users in channels") struct ChannelAccessCacheTests {
     private static let small = {
         var limits = Limits()
         limits.standingsHeld = 8
