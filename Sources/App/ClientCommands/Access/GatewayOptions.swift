@@ -7,17 +7,17 @@ package struct GatewayOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A command for the shell that prints a token to show in place of a key, run again when the token has ended; default: PARLEY_TOKEN_COMMAND.",
+            "A shell command that prints a token to use instead of a key; it is run again when the token has expired. Default: PARLEY_TOKEN_COMMAND.",
             valueName: "command"))
     package var tokenCommand: String?
 
     @Option(
         help: ArgumentHelp(
-            "Which gateway of those that 'parley login' has kept; default: PARLEY_PROFILE, else 'default'.",
+            "A profile saved by 'parley login'; default: PARLEY_PROFILE, else 'default'.",
             valueName: "name"))
     package var profile: String?
 
-    @Flag(name: .customLong("json"), help: "Print JSON, one value a line, for programs.")
+    @Flag(name: .customLong("json"), help: "Print JSON for programs, one value per line.")
     package var isJSON = false
 
     package init() {}

@@ -5,18 +5,18 @@ import JSON
 /// `parley login`: stores a gateway's address with a key.
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login", abstract: "Keep a gateway's address with an API key, for the commands that follow.",
+        commandName: "login", abstract: "Save a gateway's address and an API key for later commands.",
         discussion: """
             parley login --url https://parley.example
             parley login --profile staging --url https://staging.example < staging-key
 
-            The key is asked for, or is the first line of the standard input; an argument would stand in process lists. It is \
-            tried, and kept in $XDG_CONFIG_HOME/parley/profiles.json (by default below ~/.config), which nobody else can read. \
-            The profile 'default' is used where neither options nor PARLEY_URL and PARLEY_KEY say another; --profile or \
-            PARLEY_PROFILE names another one.
+            The command asks for the key, or reads it from the first line of the standard input, because process lists \
+            show arguments. It checks the key and saves it in $XDG_CONFIG_HOME/parley/profiles.json (by default below \
+            ~/.config), which only you can read. The profile 'default' is used if neither options nor PARLEY_URL and \
+            PARLEY_KEY give a gateway; --profile or PARLEY_PROFILE selects another one.
             """)
 
-    @Option(help: ArgumentHelp("What to keep it as.", valueName: "name")) var profile = Profile.standard
+    @Option(help: ArgumentHelp("The name of the profile.", valueName: "name")) var profile = Profile.standard
     @Option(help: ArgumentHelp("The gateway's address.", valueName: "url")) var url: String
     @Flag(name: .customLong("json"), help: "Print JSON for programs.") var isJSON = false
 
@@ -53,10 +53,10 @@ struct LoginCommand: AsyncParsableCommand {
 /// `parley logout`: removes what `parley login` stored.
 struct LogoutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "Forget a gateway's address and key; the key itself stays valid.",
-        discussion: "'parley keys delete ID' takes a key back.")
+        commandName: "logout", abstract: "Delete a saved gateway's address and key; the key itself stays valid.",
+        discussion: "'parley keys delete ID' revokes a key.")
 
-    @Option(help: ArgumentHelp("What it was kept as.", valueName: "name")) var profile = Profile.standard
+    @Option(help: ArgumentHelp("The name of the profile.", valueName: "name")) var profile = Profile.standard
 
     func run() throws {
         let commandEnvironment = CommandEnvironment.current
@@ -72,9 +72,9 @@ struct LogoutCommand: ParsableCommand {
 /// `parley profiles`: lists what `parley login` stored.
 struct ProfilesCommand: ParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
-        commandName: "profiles", abstract: "List the gateways that 'parley login' has kept, without their keys.")
+        commandName: "profiles", abstract: "List the gateways saved by 'parley login', without their keys.")
 
-    @Flag(name: .customLong("json"), help: "Print JSON, one value a line, for programs.") var isJSON = false
+    @Flag(name: .customLong("json"), help: "Print JSON for programs, one value per line.") var isJSON = false
 
     func run() throws {
         let commandEnvironment = CommandEnvironment.current

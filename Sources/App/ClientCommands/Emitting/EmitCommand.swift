@@ -4,16 +4,17 @@ import JSON
 /// `parley emit`: emits one event from the command line, or many from the standard input.
 struct EmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "emit", abstract: "Emit an event, or one for each line of the standard input.",
+        commandName: "emit", abstract: "Emit one event, or one for each line of the standard input.",
         discussion: """
             parley emit orders.eu '{"amount":4200}' --type order.paid --user shop-7
             tail -f payments.ndjson | parley emit orders.eu - --type order.paid
             parley history orders.eu --all --json | parley emit orders.test - --envelopes
 
             With '-' every line is the data of one event, or with --envelopes an event with type, user, data, meta, \
-            custom_type, store and ttl_hours; the copy has a channel, id and time of its own. Messages and signals take a \
-            request each: --parallel helps. Lines that are refused are reported with their number and do not stop the \
-            others. Nothing is emitted twice when a connection breaks: each request carries an idempotency key.
+            custom_type, store and ttl_hours; the new event has its own channel, id and time. Messages and signals \
+            take one request each, so --parallel helps. Rejected lines are reported with their number and do not stop \
+            the others. No event is emitted twice when a connection breaks, because each request carries an \
+            idempotency key.
             """)
 
     @Argument(help: "The channel.")
@@ -23,27 +24,29 @@ struct EmitCommand: AsyncParsableCommand {
         help: ArgumentHelp("The event's data: JSON, @FILE, or - for lines of JSON. Default: {}.", valueName: "json"))
     var json: String?
 
-    @Option(help: "The event's type; without one it is 'custom'.")
+    @Option(help: "The event's type; default: 'custom'.")
     var type: String?
 
-    @Option(help: "Who causes it.")
+    @Option(help: "The user who causes the event.")
     var user: String?
 
     @Option(help: ArgumentHelp("Metadata for filters: JSON or @FILE.", valueName: "json"))
     var meta: String?
 
-    @Option(name: .customLong("ttl-hours"), help: ArgumentHelp("Keep it in history for so long.", valueName: "hours"))
+    @Option(
+        name: .customLong("ttl-hours"),
+        help: ArgumentHelp("Hours for which the event is kept in history.", valueName: "hours"))
     var ttlHours: Int?
 
-    @Flag(help: "For listeners of this moment only: not kept in history.")
+    @Flag(help: "Send the event to current listeners only; it is not kept in history.")
     var ephemeral = false
 
-    @Flag(help: "With '-': lines are whole events, as 'history --json' prints them; options fill in what they lack.")
+    @Flag(help: "With '-': lines are whole events, as 'history --json' prints them; options add missing members.")
     var envelopes = false
 
     @Option(
         help: ArgumentHelp(
-            "With '-': requests under way at once. More than one is faster, but gives up the order of the lines.",
+            "With '-': the number of concurrent requests. More than one is faster, but the order of the lines is lost.",
             valueName: "n"))
     var parallel = 1
 

@@ -4,12 +4,12 @@ import JSON
 /// `parley events`: prints stored events of all channels, and the deliveries of one event.
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "events", abstract: "Search the events of all channels, and see what became of one.",
+        commandName: "events", abstract: "Search the events of all channels, and explain what happened to one.",
         subcommands: [List.self, Get.self, Explain.self])
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print the kept events of all channels, or of those that are asked for.",
+            abstract: "Print the stored events of all channels, or of the given ones.",
             discussion: "parley events list --type 'order.*' --filter 'data.amount > 1000' --order desc --limit 10")
 
         @Option(
@@ -18,7 +18,7 @@ struct EventsCommand: AsyncParsableCommand {
 
         @OptionGroup var selection: EventOptions
 
-        @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+        @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
         var filter: String?
 
         @OptionGroup var gateway: GatewayOptions
@@ -43,7 +43,8 @@ struct EventsCommand: AsyncParsableCommand {
 
     struct Explain: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what became of an event: its schema, who matched it and why, and each delivery.")
+            abstract:
+                "Explain what happened to an event: its schema, the webhooks that match it and why, and each delivery.")
 
         @Argument(help: "The event's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -81,10 +82,10 @@ struct EventOptions: ParsableArguments {
     @Option(help: "The oldest (asc) or the newest (desc) event first.")
     var order: HistoryCommand.Order?
 
-    @Option(help: ArgumentHelp("At most so many events; default 50.", valueName: "n"))
+    @Option(help: ArgumentHelp("The most events to print; default: 50.", valueName: "n"))
     var limit: Int?
 
-    @Flag(help: "All there are.")
+    @Flag(help: "Print all events.")
     var all = false
 
     func validate() throws {
@@ -129,7 +130,7 @@ extension GatewayOptions {
 /// `parley history`: prints the stored events of a channel.
 struct HistoryCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "Print the kept events of a channel, page by page.",
+        commandName: "history", abstract: "Print the stored events of a channel, page by page.",
         discussion: """
             parley history orders.eu --order desc --limit 10
             parley history orders.eu --all --json > orders.ndjson

@@ -12,8 +12,9 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
 
             parley listen 'room.*' ana --user ana --token-command ./fetch-token
 
-            A broken connection is resumed without losing or repeating an event. With --forward each event is posted once, \
-            signed as webhooks are (Standard Webhooks): a webhook endpoint can be tried before it has a public address.
+            A broken connection is resumed without losing or repeating an event. With --forward each event is posted \
+            once, signed like a webhook (Standard Webhooks), so that a webhook endpoint can be tested before it has a \
+            public address.
             """)
 
     @Argument(help: ArgumentHelp("Channels: a name, 'a.b.*' or '*'.", valueName: "pattern"))
@@ -23,30 +24,33 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
     var type: [String] = []
 
     @Option(
-        help: ArgumentHelp("Listen as this user's device: hear what is meant for the user, too.", valueName: "user"))
+        help: ArgumentHelp(
+            "Listen as this user's device, and also receive events meant for the user.", valueName: "user"))
     var user: String?
 
-    @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+    @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
     var filter: String?
 
     @Option(
         help: ArgumentHelp(
-            "Objects to have beside each event, with commas: user, channel, thread, member.", valueName: "objects"))
+            "Objects to add to each event, separated by commas: user, channel, thread, member.", valueName: "objects"))
     var include: String?
 
     @Option(
-        help: ArgumentHelp("Begin after this cursor (a timetoken), or with the 'earliest' event.", valueName: "cursor"))
+        help: ArgumentHelp("Start after this cursor (a timetoken), or with the 'earliest' event.", valueName: "cursor"))
     var since: String?
 
-    @Option(help: ArgumentHelp("Stop after so many events.", valueName: "n"))
+    @Option(help: ArgumentHelp("Stop after this number of events.", valueName: "n"))
     var count: Int?
 
-    @Option(help: ArgumentHelp("Post each event there instead of printing it; prints the answers.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "Post each event to this URL instead of printing it, and print the responses.", valueName: "url"))
     var forward: String?
 
     @Option(
         help: ArgumentHelp(
-            "With --forward: the secret to sign with (whsec_…); without one it is drawn.", valueName: "secret"))
+            "With --forward: the secret to sign with (whsec_…); default: a generated one.", valueName: "secret"))
     var secret: String?
 
     @OptionGroup var gateway: GatewayOptions

@@ -6,34 +6,35 @@ import JSON
 struct LoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Load a gateway, measure it, and check that it loses nothing.",
+        abstract: "Put load on a gateway, measure it, and check that no event is lost.",
         discussion: """
             parley bench strict --url http://127.0.0.1:8080 --pid $(pidof parley)
             parley bench rate --rate 200 --json
 
             Scenarios:
-              strict    the next event when every stream has the last
-              burst     many events under way
+              strict    one event at a time: the next follows when every stream has the last
+              burst     many events at a time
               channels  many channels with two streams each
-              rate      a fixed pace that waits for nothing
-              publish   events nobody listens to
-              idle      streams on which nothing happens: their memory
-              storm     all streams cut at once, coming back with their cursors while others watch
-              soak      'channels' for ten minutes, with memory
-              slow      one reader of a byte a second among others
+              rate      a fixed rate that does not wait for responses
+              publish   events without listeners
+              idle      the memory of streams without events
+              storm     streams that are cut all at once and reconnect with their cursors while others stay open
+              soak      'channels' for ten minutes, with memory use
+              slow      one reader of one byte per second among normal ones
               webhooks  deliveries to a receiver in this process
 
-            Payloads carry numbers by which every reader checks what it gets: an event lost, repeated or out of order on a \
-            stream makes the exit code 1. Times are from when an event was due to when it was read, in milliseconds. With \
-            --pid, CPU time is that of these processes, from the first measured event to the last delivery; memory is their \
-            proportional share (PSS).
+            Payloads carry numbers with which every reader checks the events it receives. An event that is lost, \
+            repeated or out of order on a stream makes the exit code 1. Times are measured from the moment when an \
+            event was due to the moment when it was read, in milliseconds. With --pid, CPU time is that of these \
+            processes, from the first measured event to the last delivery; memory is their proportional share (PSS).
 
-            It works on any server that publishes by POST and streams server-sent events: paths and the body are templates. \
-            The API key is PARLEY_KEY (default 'dev', for a loopback address only). It loads the server as heavily as it can: \
-            do not aim it at one that others use. Its events are not kept unless --durable.
+            The command works with any server that publishes by POST and streams server-sent events: paths and the \
+            body are templates. The API key is PARLEY_KEY (default 'dev', for a loopback address only). The command \
+            loads the server as heavily as it can: do not run it against a server that others use. Its events are not \
+            stored unless --durable is given.
             """)
 
-    @Argument(help: "What to measure.", transform: LoadCommand.scenario)
+    @Argument(help: "The scenario to measure.", transform: LoadCommand.scenario)
     var scenario: BenchPlan.Scenario
 
     @Option(help: ArgumentHelp("The server, http only; default: PARLEY_URL.", valueName: "url"))
@@ -46,7 +47,7 @@ struct LoadCommand: ParsableCommand {
     var token: String?
 
     @Option(
-        help: ArgumentHelp("A process of the server, on this machine; may be given several times.", valueName: "pid"))
+        help: ArgumentHelp("The id of a server process on this machine; may be given several times.", valueName: "pid"))
     var pid: [Int32] = []
 
     @OptionGroup(title: "Size") var size: LoadSize
@@ -93,38 +94,42 @@ struct LoadCommand: ParsableCommand {
 
 /// The sizes of a load. Omitted ones take the scenario's defaults.
 struct LoadSize: ParsableArguments {
-    @Option(help: "Streams in all, spread over the channels.")
+    @Option(help: "The total number of streams, spread over the channels.")
     var streams: Int?
 
     @Option(help: "Channels.")
     var channels: Int?
 
-    @Option(help: "Connections that publish, one request at a time each.")
+    @Option(help: "The number of publishing connections, each with one request at a time.")
     var publishers: Int?
 
     @Option(
         name: .customLong("in-flight"),
         help: ArgumentHelp(
-            "Events published and not yet with every stream; 0: only answers are waited for.", valueName: "n"))
+            "The most events published but not yet received by every stream; 0: wait for responses only.",
+            valueName: "n"))
     var inFlight: Int?
 
-    @Option(help: ArgumentHelp("Events per second in all; 0: as fast as answers come.", valueName: "n"))
+    @Option(help: ArgumentHelp("Events per second in total; 0: as fast as responses arrive.", valueName: "n"))
     var rate: Int?
 
-    @Option(help: ArgumentHelp("How long to measure.", valueName: "n"))
+    @Option(help: ArgumentHelp("The duration of the measurement.", valueName: "n"))
     var seconds: Int?
 
     @Option(
-        name: .customLong("warm-up"), help: ArgumentHelp("Seconds of load before that; default: 1.", valueName: "n"))
+        name: .customLong("warm-up"),
+        help: ArgumentHelp("Seconds of load before the measurement; default: 1.", valueName: "n"))
     var warmUp: Int?
 
-    @Option(help: ArgumentHelp("Bytes of a payload; default: 150.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("The size of a payload in bytes; default: 150.", valueName: "bytes"))
     var payload: Int?
 
-    @Option(help: ArgumentHelp("Webhooks that take each event; default: 1.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of webhooks that receive each event; default: 1.", valueName: "n"))
     var webhooks: Int?
 
-    @Option(help: ArgumentHelp("Streams that stay while the others of a storm are cut; default: 200.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "The number of streams that stay open while 'storm' cuts the others; default: 200.", valueName: "n"))
     var watchers: Int?
 
     func apply(to plan: inout BenchPlan) {
@@ -145,30 +150,31 @@ struct LoadSize: ParsableArguments {
 struct LoadRequests: ParsableArguments {
     @Option(
         name: .customLong("stream-path"),
-        help: ArgumentHelp("Where to stream, with {channel}; default: /v1/stream?channel={channel}.", valueName: "path")
+        help: ArgumentHelp(
+            "The path to stream from, with {channel}; default: /v1/stream?channel={channel}.", valueName: "path")
     )
     var streamPath: String?
 
     @Option(
         name: .customLong("publish-path"),
         help: ArgumentHelp(
-            "Where to publish, with {channel}; default: /v1/channels/{channel}/events.", valueName: "path"))
+            "The path to publish to, with {channel}; default: /v1/channels/{channel}/events.", valueName: "path"))
     var publishPath: String?
 
-    @Option(help: ArgumentHelp("The body to publish, with {payload} and, at will, {channel}.", valueName: "template"))
+    @Option(help: ArgumentHelp("The body to publish, with {payload} and optionally {channel}.", valueName: "template"))
     var body: String?
 
     @Option(
         name: .customLong("content-type"),
-        help: ArgumentHelp("Of the body; default: application/json.", valueName: "type"))
+        help: ArgumentHelp("The media type of the body; default: application/json.", valueName: "type"))
     var contentType: String?
 
     @Option(
         name: .customLong("resume-header"),
-        help: ArgumentHelp("What carries a cursor; default: Last-Event-ID.", valueName: "name"))
+        help: ArgumentHelp("The header that carries a cursor; default: Last-Event-ID.", valueName: "name"))
     var resumeHeader: String?
 
-    @Flag(help: "Have events kept in history.")
+    @Flag(help: "Store the events in history.")
     var durable = false
 
     func validate() throws {

@@ -4,7 +4,7 @@ import JSON
 /// `parley apps`: manages the gateway's apps. Requires the operator's key.
 struct AppsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apps", abstract: "Make apps, change and delete them. Needs an admin key of the first app.",
+        commandName: "apps", abstract: "Create, change and delete apps. Requires an admin key of the first app.",
         subcommands: [List.self, Get.self, Create.self, Update.self, Delete.self])
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
@@ -28,7 +28,7 @@ struct AppsCommand: AsyncParsableCommand {
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show an app with its publish and subscribe key.",
-            discussion: "The secret key is left out: `GET /v1/apps/{id}` has it.")
+            discussion: "The secret key is not shown; `GET /v1/apps/{id}` returns it.")
 
         @Argument(help: "The app's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -39,9 +39,9 @@ struct AppsCommand: AsyncParsableCommand {
     }
 
     struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make an app. Its admin key is shown this once.")
+        static let configuration = CommandConfiguration(abstract: "Create an app. Its admin key is shown only once.")
 
-        @Argument(help: "A name for people.") var name: String
+        @Argument(help: "The display name.") var name: String
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -58,14 +58,14 @@ struct AppsCommand: AsyncParsableCommand {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change an app's name, what it is held to, and how long its events stay.",
+            abstract: "Change an app's name, limits and retention.",
             discussion: "parley apps update demo --event-quota 1000000/d --retention-hours 720")
 
         @Argument(help: "The app's id.") var id: String
-        @Option(help: "What it is called.") var name: String?
+        @Option(help: "The display name.") var name: String?
         @Option(
             help: ArgumentHelp(
-                "Events are kept for so long, 1 to 876000; 'none' keeps them for ever.", valueName: "hours"))
+                "Hours for which events are kept, 1 to 876000; 'none' keeps them forever.", valueName: "hours"))
         var retentionHours: String?
         @OptionGroup var rates: RateOptions
         @OptionGroup var gateway: GatewayOptions

@@ -4,7 +4,7 @@ import JSON
 /// `parley channels`: manages channel records.
 struct ChannelsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "channels", abstract: "List channels and their members; make, change and delete their records.",
+        commandName: "channels", abstract: "List channels and their members; create, change and delete their records.",
         subcommands: [List.self, Get.self, Members.self, Create.self, Change.self, Delete.self])
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "channels", id) }
@@ -15,7 +15,8 @@ struct ChannelsCommand: AsyncParsableCommand {
             discussion: """
                 parley channels list --filter "kind == 'group'" --sort name
 
-                A channel exists by being named and needs no record: 'parley history' reads the events of any.
+                A channel exists as soon as it is used and needs no record: 'parley history' reads the events of any \
+                channel.
                 """)
 
         @OptionGroup var records: RecordListOptions
@@ -66,7 +67,7 @@ struct ChannelsCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a channel's record.",
+            abstract: "Create a channel's record.",
             discussion: """
                 parley channels create crew --kind group --name Crew --user ana --user ben
                 parley channels create --kind direct --user ana --user ben
@@ -74,8 +75,8 @@ struct ChannelsCommand: AsyncParsableCommand {
 
         enum Kind: String, ExpressibleByArgument, CaseIterable { case direct, group, `public`, open }
 
-        @Argument(help: "The channel; made up when left out.") var id: String?
-        @Option(help: "Who may read and write it.") var kind: Kind
+        @Argument(help: "The channel; default: a generated name.") var id: String?
+        @Option(help: "The kind of the channel, which determines who may read and write it.") var kind: Kind
         @Option(help: ArgumentHelp("A first member; may be given several times.", valueName: "user")) var user:
             [String] = []
         @OptionGroup var settings: ChannelOptions
@@ -98,7 +99,7 @@ struct ChannelsCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Change what is given of a channel's record; the rest stays.",
+            commandName: "set", abstract: "Change the given values of a channel's record; the others stay unchanged.",
             discussion: "parley channels set crew --name 'The crew' --custom '{\"floor\":3}'")
 
         @Argument(help: "The channel.") var id: String
@@ -125,15 +126,17 @@ struct ChannelsCommand: AsyncParsableCommand {
 
 /// The fields of a channel record as options. Only given ones are sent.
 struct ChannelOptions: ParsableArguments {
-    @Option(help: "The name that people see.") var name: String?
-    @Option(help: "What it is about.") var description: String?
+    @Option(help: "The display name.") var name: String?
+    @Option(help: "The purpose of the channel.") var description: String?
     @Option(help: ArgumentHelp("A label for grouping channels.", valueName: "label")) var customType: String?
-    @Option(help: ArgumentHelp("Where its picture is.", valueName: "url")) var coverURL: String?
-    @Option(help: "A kind, in the app's own words.") var type: String?
-    @Option(help: "A state, in the app's own words.") var status: String?
-    @Option(help: ArgumentHelp("Values of the app's own: a JSON object, @FILE or -.", valueName: "json"))
+    @Option(help: ArgumentHelp("The address of the channel's picture.", valueName: "url")) var coverURL: String?
+    @Option(help: "A type, defined by the app.") var type: String?
+    @Option(help: "A status, defined by the app.") var status: String?
+    @Option(help: ArgumentHelp("Values defined by the app: a JSON object, @FILE or -.", valueName: "json"))
     var custom: String?
-    @Option(help: ArgumentHelp("A document of members: JSON, @FILE, or -. Options win over it.", valueName: "json"))
+    @Option(
+        help: ArgumentHelp(
+            "A JSON object with members to set: JSON, @FILE, or -. Options override it.", valueName: "json"))
     var file: String?
 
     var members: [(name: String, value: JSONText?)] {
@@ -150,7 +153,7 @@ struct ChannelOptions: ParsableArguments {
 
 /// The options that select the records of a list.
 struct RecordListOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only records this expression selects.", valueName: "expression"))
+    @Option(help: ArgumentHelp("Only records that this expression selects.", valueName: "expression"))
     var filter: String?
 
     @Option(
@@ -169,7 +172,7 @@ struct RecordListOptions: ParsableArguments {
 
 /// The options that limit the length of a printed list.
 struct LengthOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
+    @Option(help: ArgumentHelp("The most elements to list.", valueName: "n"))
     var limit = 50
 
     func validate() throws {

@@ -4,22 +4,22 @@ import JSON
 /// `parley deliveries`: shows pending and past webhook deliveries.
 struct DeliveriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deliveries", abstract: "See what became of deliveries, and send or remove those that failed.",
+        commandName: "deliveries", abstract: "Inspect deliveries, and resend or delete those that failed.",
         subcommands: [List.self, Get.self, Retry.self, Redrive.self, Purge.self])
 
     enum Status: String, ExpressibleByArgument, CaseIterable { case pending, failed, delivered, dead, held }
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List deliveries, newest event first unless asked otherwise.")
+            abstract: "List deliveries, by default with the newest event first.")
 
-        @Argument(help: ArgumentHelp("Only those of this webhook or subscription.", valueName: "subscriber"))
+        @Argument(help: ArgumentHelp("Only deliveries of this webhook or subscription.", valueName: "subscriber"))
         var subscriber: String?
 
-        @Option(help: ArgumentHelp("Only those of this event.", valueName: "event-id"))
+        @Option(help: ArgumentHelp("Only deliveries of this event.", valueName: "event-id"))
         var event: String?
 
-        @Option(help: "Only those in this state; may be given several times.")
+        @Option(help: "Only those with this status; may be given several times.")
         var status: [Status] = []
 
         @Option(
@@ -31,7 +31,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
                 "Only events on this channel or pattern; may be given several times.", valueName: "channel"))
         var channel: [String] = []
 
-        @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
+        @Option(help: ArgumentHelp("The most elements to list.", valueName: "n"))
         var limit = 50
 
         @OptionGroup var list: ListOptions
@@ -82,7 +82,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 
     struct Retry: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Send a delivery now, whatever became of it.")
+        static let configuration = CommandConfiguration(abstract: "Send a delivery now, whatever its status.")
 
         @Argument(help: "The delivery's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -97,13 +97,13 @@ struct DeliveriesCommand: AsyncParsableCommand {
 
     struct Redrive: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send dead deliveries again, as a job.",
+            abstract: "Start a job that sends dead deliveries again.",
             discussion: "parley deliveries redrive wh_… --type 'order.*' --rate 50 --dry-run")
 
-        @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
+        @Argument(help: ArgumentHelp("Only deliveries of this webhook.", valueName: "webhook"))
         var webhook: String?
 
-        @Flag(help: "Also those that wait for a retry.")
+        @Flag(help: "Also deliveries that wait for a retry.")
         var failed = false
 
         @OptionGroup var scope: ScopeOptions
@@ -117,12 +117,12 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 
     struct Purge: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Remove dead deliveries, as a job.")
+        static let configuration = CommandConfiguration(abstract: "Start a job that deletes dead deliveries.")
 
-        @Argument(help: ArgumentHelp("Only those of this webhook.", valueName: "webhook"))
+        @Argument(help: ArgumentHelp("Only deliveries of this webhook.", valueName: "webhook"))
         var webhook: String?
 
-        @Flag(help: "All of them, where nothing says which.")
+        @Flag(help: "Select all deliveries, if no other option selects some.")
         var all = false
 
         @OptionGroup var scope: ScopeOptions

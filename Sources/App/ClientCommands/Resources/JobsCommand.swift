@@ -7,11 +7,11 @@ struct JobsCommand: AsyncParsableCommand {
         subcommands: [List.self, Get.self, Pause.self, Resume.self, Cancel.self])
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
-        static let configuration = CommandConfiguration(abstract: "List the jobs, newest first unless asked otherwise.")
+        static let configuration = CommandConfiguration(abstract: "List the jobs, by default the newest first.")
 
         enum State: String, ExpressibleByArgument, CaseIterable { case running, paused, done, cancelled, failed }
 
-        @Option(help: "Only those in this state; may be given several times.")
+        @Option(help: "Only those with this status; may be given several times.")
         var state: [State] = []
 
         @OptionGroup var list: ListOptions
@@ -32,7 +32,7 @@ struct JobsCommand: AsyncParsableCommand {
     }
 
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a job and how far it has come.")
+        static let configuration = CommandConfiguration(abstract: "Show a job and its progress.")
 
         @Argument(help: "The job's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -41,7 +41,7 @@ struct JobsCommand: AsyncParsableCommand {
     }
 
     struct Pause: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a job rest.")
+        static let configuration = CommandConfiguration(abstract: "Pause a job.")
 
         @Argument(help: "The job's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -50,7 +50,7 @@ struct JobsCommand: AsyncParsableCommand {
     }
 
     struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Let a job go on.")
+        static let configuration = CommandConfiguration(abstract: "Resume a job.")
 
         @Argument(help: "The job's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -59,7 +59,7 @@ struct JobsCommand: AsyncParsableCommand {
     }
 
     struct Cancel: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "End a job. What it has done stays done.")
+        static let configuration = CommandConfiguration(abstract: "Cancel a job. Its completed work is kept.")
 
         @Argument(help: "The job's id.") var id: String
         @OptionGroup var gateway: GatewayOptions

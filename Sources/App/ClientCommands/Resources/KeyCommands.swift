@@ -12,10 +12,10 @@ enum KeyCommands {
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the keys.")
 
-        @Option(help: ArgumentHelp("Only those used later than this.", valueName: "time"))
+        @Option(help: ArgumentHelp("Only keys that were last used after this time.", valueName: "time"))
         var lastUsedAfter: String?
 
-        @Option(help: ArgumentHelp("Only those last used earlier than this, or never.", valueName: "time"))
+        @Option(help: ArgumentHelp("Only keys that were last used before this time, or never.", valueName: "time"))
         var lastUsedBefore: String?
 
         @OptionGroup var list: ListOptions
@@ -37,9 +37,10 @@ enum KeyCommands {
     }
 
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what a key allows; the key itself is not kept.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show what a key allows; the key's text is not stored.")
 
-        @Argument(help: "The key's id, not the key.") var id: String
+        @Argument(help: "The key's id, not its text.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws { try await gateway.get(RequestPath("v1", "keys", id)) }
@@ -47,13 +48,13 @@ enum KeyCommands {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a key. It is shown this once.",
+            abstract: "Create a key. Its text is shown only once.",
             discussion: "parley keys create --name ci --scope emit --scope read --channel 'orders.*'")
 
-        @Option(help: "A note for people.")
+        @Option(help: "A description for people.")
         var name: String?
 
-        @Option(help: ArgumentHelp("What it allows; may be given several times."))
+        @Option(help: ArgumentHelp("A scope; may be given several times."))
         var scope: [Scope]
 
         @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
@@ -63,16 +64,17 @@ enum KeyCommands {
         var type: [String] = []
 
         @Option(
-            help: ArgumentHelp("When it ends, as RFC 3339: 2030-01-01T00:00:00Z. Default: never.", valueName: "time"))
+            help: ArgumentHelp(
+                "The time when the key expires, as RFC 3339: 2030-01-01T00:00:00Z. Default: never.", valueName: "time"))
         var expiresAt: String?
 
         @Option(
             help: ArgumentHelp(
-                "A public key in PEM: the key is no text then, but signs tokens of users elsewhere (with --algorithm).",
+                "A public key in PEM format: the key then has no text, and verifies tokens of users that another service signs (with --algorithm).",
                 valueName: "file"))
         var publicKey: String?
 
-        @Option(help: ArgumentHelp("How it signs: RS256, ES256 or EdDSA.", valueName: "name"))
+        @Option(help: ArgumentHelp("The algorithm of the signatures: RS256, ES256 or EdDSA.", valueName: "name"))
         var algorithm: String?
 
         @OptionGroup var rates: RateOptions
@@ -114,11 +116,11 @@ enum KeyCommands {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change a key's name, and what it is held to.",
+            abstract: "Change a key's name and limits.",
             discussion: "parley keys update KEY-ID --rate-limit 60/m")
 
-        @Argument(help: "The key's id, not the key.") var id: String
-        @Option(help: "What it is for.") var name: String?
+        @Argument(help: "The key's id, not its text.") var id: String
+        @Option(help: "The display name.") var name: String?
         @OptionGroup var rates: RateOptions
         @OptionGroup var gateway: GatewayOptions
 
@@ -144,12 +146,12 @@ enum KeyCommands {
 
     struct Token: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a token of a user, for a browser or an app in the user's hands.",
+            abstract: "Create a token for a user, for a browser or an app on the user's device.",
             discussion: "parley keys token ana --scope read --scope emit --channel 'room.*'")
 
-        @Argument(help: "The user it speaks for.") var user: String
+        @Argument(help: "The user whom the token identifies.") var user: String
 
-        @Option(help: "What it allows; may be given several times. Default: read.")
+        @Option(help: "A scope; may be given several times. Default: read.")
         var scope: [Scope] = []
 
         @Option(help: "Channels or patterns; may be given several times. Default: all that the key reaches.")
@@ -158,7 +160,7 @@ enum KeyCommands {
         @Option(help: "Types or patterns; may be given several times. Default: all that the key reaches.")
         var type: [String] = []
 
-        @Option(help: ArgumentHelp("How long it holds. Default: an hour.", valueName: "seconds"))
+        @Option(help: ArgumentHelp("The lifetime of the token. Default: one hour.", valueName: "seconds"))
         var expiresIn: Int?
 
         @OptionGroup var gateway: GatewayOptions
@@ -180,9 +182,9 @@ enum KeyCommands {
     }
 
     struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take a key back; it ends at once.")
+        static let configuration = CommandConfiguration(abstract: "Revoke a key immediately.")
 
-        @Argument(help: "The key's id, not the key.") var id: String
+        @Argument(help: "The key's id, not its text.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {

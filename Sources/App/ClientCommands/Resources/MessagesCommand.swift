@@ -4,7 +4,7 @@ import JSON
 /// `parley messages`: manages the chat messages of a channel.
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "messages", abstract: "List a channel's messages, send and delete them.",
+        commandName: "messages", abstract: "List, send and delete the messages of a channel.",
         subcommands: [List.self, Get.self, Send.self, Delete.self])
 
     static func path(_ channel: String, _ timetoken: String) -> RequestPath {
@@ -46,7 +46,7 @@ struct MessagesCommand: AsyncParsableCommand {
     }
 
     struct Get: AsyncParsableCommand, ReadOnlyCommand {
-        static let configuration = CommandConfiguration(abstract: "Show a message as it is now.")
+        static let configuration = CommandConfiguration(abstract: "Show a message in its present state.")
 
         @Argument(help: "The channel.") var channel: String
         @Argument(help: "The message's timetoken.") var timetoken: String
@@ -57,7 +57,7 @@ struct MessagesCommand: AsyncParsableCommand {
 
     struct Send: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send a text.",
+            abstract: "Send a text message.",
             discussion: """
                 parley messages send room.1 'Good morning' --user ana
                 parley messages send room.1 'So do I' --user ben --thread-of 17000000000000000
@@ -67,7 +67,7 @@ struct MessagesCommand: AsyncParsableCommand {
 
         @Argument(help: "The channel.") var channel: String
         @Argument(help: "The text.") var text: String
-        @Option(help: "Who sends it; with a key.") var user: String?
+        @Option(help: "The user who sends it; required with a key.") var user: String?
         @Option(help: ArgumentHelp("The message that it replies to.", valueName: "timetoken")) var threadOf: String?
         @Option(help: ArgumentHelp("The message that it quotes.", valueName: "timetoken")) var quote: String?
         @OptionGroup var gateway: GatewayOptions
@@ -90,12 +90,12 @@ struct MessagesCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a message. Its place stays, and it can be restored, unless --hard is given.")
+            abstract: "Delete a message. Without --hard it is only marked as deleted and can be restored.")
 
         @Argument(help: "The channel.") var channel: String
         @Argument(help: "The message's timetoken.") var timetoken: String
-        @Flag(help: "Remove it for good.") var hard = false
-        @Option(help: ArgumentHelp("Who deletes it; with a key.", valueName: "user")) var by: String?
+        @Flag(help: "Remove the message permanently.") var hard = false
+        @Option(help: ArgumentHelp("The user who deletes it; with a key.", valueName: "user")) var by: String?
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {

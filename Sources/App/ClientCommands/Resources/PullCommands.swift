@@ -4,10 +4,10 @@ import JSON
 extension SubscriptionsCommand {
     struct Pull: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print deliveries as they come, one a line.",
+            abstract: "Print deliveries as they arrive, one per line.",
             discussion: """
-                With --json each line is {"ack_id", "attempt", "event"}. What is not acknowledged, by --ack or by \
-                'parley subscriptions ack', comes again after the subscription's deadline.
+                With --json each line is {"ack_id", "attempt", "event"}. A delivery that is not acknowledged, by --ack \
+                or by 'parley subscriptions ack', is handed out again after the subscription's deadline.
                 """)
 
         /// The wait of one pull in seconds: below the gateway's longest wait and the client's deadline.
@@ -15,11 +15,11 @@ extension SubscriptionsCommand {
 
         @Argument(help: "The subscription's id.") var id: String
 
-        @Flag(help: "Acknowledge what was printed.") var ack = false
+        @Flag(help: "Acknowledge the printed deliveries.") var ack = false
 
-        @Flag(help: "Go on until interrupted.") var follow = false
+        @Flag(help: "Continue until interrupted.") var follow = false
 
-        @Option(help: ArgumentHelp("At most so many at a time.", valueName: "n")) var limit = 100
+        @Option(help: ArgumentHelp("The most deliveries to take at a time.", valueName: "n")) var limit = 100
 
         @OptionGroup var gateway: GatewayOptions
 
@@ -68,10 +68,10 @@ extension SubscriptionsCommand {
 
     struct Ack: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Acknowledge deliveries; fails when one was lost, that is given out again.")
+            abstract: "Acknowledge deliveries; fails if one was lost, that is, handed out again.")
 
         @Argument(help: "The subscription's id.") var id: String
-        @Argument(help: "What 'pull --json' printed as ack_id.") var ackIDs: [String]
+        @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -81,11 +81,11 @@ extension SubscriptionsCommand {
 
     struct Nack: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give deliveries back, to come again; fails when one was lost.")
+            abstract: "Return deliveries for redelivery; fails if one was lost.")
 
         @Argument(help: "The subscription's id.") var id: String
-        @Argument(help: "What 'pull --json' printed as ack_id.") var ackIDs: [String]
-        @Option(help: ArgumentHelp("Not before so long.", valueName: "seconds")) var delay = 0
+        @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]
+        @Option(help: ArgumentHelp("The delay before the redelivery.", valueName: "seconds")) var delay = 0
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -95,11 +95,11 @@ extension SubscriptionsCommand {
 
     struct Extend: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take longer over deliveries before they come again; fails when one was lost.")
+            abstract: "Extend the deadlines of deliveries; fails if one was lost.")
 
         @Argument(help: "The subscription's id.") var id: String
-        @Argument(help: "What 'pull --json' printed as ack_id.") var ackIDs: [String]
-        @Option(help: ArgumentHelp("So long from now.", valueName: "seconds")) var seconds: Int
+        @Argument(help: "The ack_id that 'pull --json' printed.") var ackIDs: [String]
+        @Option(help: ArgumentHelp("The time from now until the new deadline.", valueName: "seconds")) var seconds: Int
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {

@@ -5,11 +5,11 @@ import JSON
 struct RateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Requests in a window: 60/m, 5/s, 1000/h, or of so many seconds, 60/30. 'none' takes it away.",
+            "Requests per window: 60/m, 5/s, 1000/h, or 60/30 for 60 in 30 seconds. 'none' removes the limit.",
             valueName: "rate"))
     var rateLimit: Rate?
 
-    @Option(help: ArgumentHelp("Events in a window, the same way: 1000000/d.", valueName: "rate"))
+    @Option(help: ArgumentHelp("Events per window, in the same form: 1000000/d.", valueName: "rate"))
     var eventQuota: Rate?
 
     var isEmpty: Bool { rateLimit == nil && eventQuota == nil }

@@ -15,13 +15,13 @@ struct ScopeOptions: ParsableArguments {
     @Option(help: "Channels or patterns; may be given several times.")
     var channel: [String] = []
 
-    @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+    @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
     var filter: String?
 
-    @Option(help: ArgumentHelp("Deliveries per second at most.", valueName: "n"))
+    @Option(help: ArgumentHelp("The most deliveries per second.", valueName: "n"))
     var rate: Int?
 
-    @Flag(help: "Only count.")
+    @Flag(help: "Only count the deliveries.")
     var dryRun = false
 
     /// True when the options exclude any deliveries.

@@ -5,7 +5,7 @@ import Signing
 extension SourcesCommand {
     struct Test: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what a post would become; nothing is stored.",
+            abstract: "Test which events a post would become; nothing is stored.",
             discussion: """
                 parley sources test github-main --header 'X-GitHub-Event: push' --body @push.json
                 parley sources test github-main --request req_17000000000000000_1 --mapping @new.json
@@ -19,17 +19,18 @@ extension SourcesCommand {
         @Option(help: ArgumentHelp("A header of the post; may be given several times.", valueName: "name: value"))
         var header: [String] = []
 
-        @Option(help: ArgumentHelp("A parameter of its query; may be given several times.", valueName: "name=value"))
+        @Option(
+            help: ArgumentHelp("A query parameter of the post; may be given several times.", valueName: "name=value"))
         var query: [String] = []
 
-        @Option(help: ArgumentHelp("POST, or GET and OPTIONS for a provider's question."))
+        @Option(help: ArgumentHelp("POST, or GET and OPTIONS for a provider's verification request."))
         var method: String?
 
-        @Option(help: ArgumentHelp("A request of the log instead of a post.", valueName: "id"))
+        @Option(help: ArgumentHelp("The id of a request in the log, instead of a post.", valueName: "id"))
         var request: String?
 
         @Option(
-            help: ArgumentHelp("A mapping to try in the place of the source's: JSON, @FILE or -.", valueName: "json"))
+            help: ArgumentHelp("A mapping to test instead of the source's own: JSON, @FILE or -.", valueName: "json"))
         var mapping: String?
 
         @OptionGroup var gateway: GatewayOptions
@@ -85,7 +86,8 @@ extension SourcesCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the latest requests to a source, or show one.",
             discussion:
-                "They are kept in memory: the latest of each source, rejected ones too, until the gateway restarts.")
+                "The latest requests of each source, including rejected ones, are kept in memory until a restart."
+        )
 
         @Argument(help: "The source's id.") var id: String
         @Argument(help: "A request's id.") var request: String?
@@ -94,7 +96,7 @@ extension SourcesCommand {
             help: "Only those with this outcome: accepted, duplicate, dropped, handshake, signature_invalid, rejected.")
         var outcome: String?
 
-        @Option(help: "How many at most.") var limit = 50
+        @Option(help: "The most requests to list.") var limit = 50
         @OptionGroup var list: ListOptions
         @OptionGroup var gateway: GatewayOptions
 
@@ -121,7 +123,7 @@ extension SourcesCommand {
 
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take a request of the log in once more, with the source's present mapping.")
+            abstract: "Replay a request from the log, with the source's present mapping.")
 
         @Argument(help: "The source's id.") var id: String
         @Argument(help: "The request's id.") var request: String
@@ -138,7 +140,8 @@ extension SourcesCommand {
     }
 
     struct Mappings: AsyncParsableCommand, ReadOnlyCommand {
-        static let configuration = CommandConfiguration(abstract: "List the mappings a source has had, newest first.")
+        static let configuration = CommandConfiguration(
+            abstract: "List the versions of a source's mapping, newest first.")
 
         @Argument(help: "The source's id.") var id: String
         @OptionGroup var gateway: GatewayOptions

@@ -4,7 +4,7 @@ import JSON
 /// `parley sources`: manages the sources from which other services may post.
 struct SourcesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sources", abstract: "Register sources: inbound posts that become events.",
+        commandName: "sources", abstract: "Manage sources, which turn posts of other services into events.",
         subcommands: [
             List.self, Put.self, Update.self, Get.self, Delete.self, Test.self, Requests.self, Replay.self,
             Mappings.self,
@@ -33,12 +33,12 @@ struct SourcesCommand: AsyncParsableCommand {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change what is given of a source's settings; the rest stays.",
+            abstract: "Change the given settings of a source; the others stay unchanged.",
             discussion: "parley sources update github-main @change.json")
 
         @Argument(help: "The source's id.") var id: String
         @Argument(
-            help: ArgumentHelp("The members that change: JSON, @FILE, or - for the standard input.", valueName: "json"))
+            help: ArgumentHelp("The members to change: JSON, @FILE, or - for the standard input.", valueName: "json"))
         var document: String
         @OptionGroup var gateway: GatewayOptions
 
@@ -52,43 +52,44 @@ struct SourcesCommand: AsyncParsableCommand {
 
     struct Put: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register a source or replace it.",
+            abstract: "Create a source, or replace its settings.",
             discussion: """
-                Secrets that are left out stay as they are while the scheme is the same; other settings take their defaults.
+                Secrets that are left out are kept if the scheme stays the same; other settings get their defaults.
 
                 parley sources put github-main --scheme github --secret "$SECRET" --mapping @mapping.json
                 parley sources put shop --scheme generic --option header=X-Sig --secret @secret.txt --mapping @mapping.json
                 parley sources put github-main @source.json
 
-                A secret in an argument can be read in process lists; from a file (@FILE) or in a document it cannot.
+                A secret in an argument is visible in process lists; a secret in a file (@FILE) or in a document is \
+                not.
                 """)
 
-        @Argument(help: "The source's id: the last part of the address it is posted to.") var id: String
+        @Argument(help: "The source's id, which is the last part of its address.") var id: String
 
         @Argument(
             help: ArgumentHelp("The whole document: JSON, @FILE, or - for the standard input.", valueName: "json"))
         var document: String?
 
-        @Option(help: ArgumentHelp("How its posts are signed: github, standard, stripe, generic, …, or none."))
+        @Option(help: ArgumentHelp("The signature scheme: github, standard, stripe, generic, …, or none."))
         var scheme: String?
 
         @Option(
             help: ArgumentHelp(
-                "What the scheme leaves open, such as header=X-Sig; may repeat.", valueName: "name=value"))
+                "An option of the scheme, such as header=X-Sig; may be given several times.", valueName: "name=value"))
         var option: [String] = []
 
         @Option(
             help: ArgumentHelp(
-                "A secret posts are signed with: itself or @FILE; may be given several times.", valueName: "secret"))
+                "A secret that signs posts: its text or @FILE; may be given several times.", valueName: "secret"))
         var secret: [String] = []
 
-        @Option(help: "The provider's question to answer: slack, meta, x or cloudevents.")
+        @Option(help: "The kind of verification request to answer: slack, meta, x or cloudevents.")
         var handshake: String?
 
-        @Option(help: ArgumentHelp("What Meta names in its question: itself or @FILE.", valueName: "token"))
+        @Option(help: ArgumentHelp("The token in Meta's verification request: its text or @FILE.", valueName: "token"))
         var verifyToken: String?
 
-        @Option(help: ArgumentHelp("How a post becomes an event: JSON, @FILE or -.", valueName: "json"))
+        @Option(help: ArgumentHelp("The mapping from a post to events: JSON, @FILE or -.", valueName: "json"))
         var mapping: String?
 
         @OptionGroup var gateway: GatewayOptions

@@ -4,7 +4,7 @@ import JSON
 /// `parley subscriptions`: manages pull subscriptions.
 struct SubscriptionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "subscriptions", abstract: "Take deliveries from the gateway instead of being told.",
+        commandName: "subscriptions", abstract: "Pull deliveries from the gateway instead of receiving webhooks.",
         subcommands: [
             List.self, Create.self, Update.self, Get.self, Delete.self, Pull.self, Ack.self, Nack.self, Extend.self,
             Seek.self,
@@ -34,7 +34,8 @@ struct SubscriptionsCommand: AsyncParsableCommand {
     }
 
     struct Create: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make a subscription; later events are kept for it.")
+        static let configuration = CommandConfiguration(
+            abstract: "Create a subscription; later events are stored for it.")
 
         @OptionGroup var settings: SubscriptionOptions
         @OptionGroup var gateway: GatewayOptions
@@ -50,7 +51,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change what is given of a subscription's settings; the rest stays.")
+            abstract: "Change the given settings of a subscription; the others stay unchanged.")
 
         @Argument(help: "The subscription's id.") var id: String
         @OptionGroup var settings: SubscriptionOptions
@@ -75,7 +76,8 @@ struct SubscriptionsCommand: AsyncParsableCommand {
     }
 
     struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Delete a subscription; what waited for it is dead.")
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a subscription; its waiting deliveries become dead.")
 
         @Argument(help: "The subscription's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -90,7 +92,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 
     struct Seek: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Go back or ahead in the log: what lies behind the position is given out again.")
+            abstract: "Seek to a position in the log; events after it are handed out again.")
 
         @Argument(help: "The subscription's id.") var id: String
         @Argument(help: "earliest, latest or a timetoken.") var position: String
@@ -114,16 +116,16 @@ struct SubscriptionsCommand: AsyncParsableCommand {
 struct SubscriptionOptions: ParsableArguments {
     @OptionGroup var told: SelectionOptions
 
-    @Option(help: ArgumentHelp("How long a delivery waits for its acknowledgement.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time within which a delivery must be acknowledged.", valueName: "seconds"))
     var ackDeadline: Int?
 
-    @Option(help: ArgumentHelp("Deliveries that may be out at once.", valueName: "n"))
+    @Option(help: ArgumentHelp("The most unacknowledged deliveries at a time.", valueName: "n"))
     var maxOutstanding: Int?
 
     @Option(help: "none, per_channel or strict.")
     var ordering: String?
 
-    @Option(help: ArgumentHelp("Times a delivery is given out before it is dead.", valueName: "n"))
+    @Option(help: ArgumentHelp("The number of times a delivery is handed out before it becomes dead.", valueName: "n"))
     var maxAttempts: Int?
 
     var document: JSONText {

@@ -12,11 +12,11 @@ struct TypesCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the event types, without those that the gateway brings.",
+            abstract: "List the event types of the app, without the built-in ones.",
             discussion: "parley types list --prefix order.")
 
         @Option(help: ArgumentHelp("Only types whose name begins with this.", valueName: "text")) var prefix: String?
-        @Flag(help: "Those that the gateway brings, instead of the app's.") var builtIn = false
+        @Flag(help: "List the built-in types instead of the app's.") var builtIn = false
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -51,7 +51,7 @@ struct TypesCommand: AsyncParsableCommand {
                 parley types versions order.paid
                 parley types versions order.paid 2 > order.paid.json
 
-                With --json the second prints the version's whole object.
+                With --json the second command prints the whole object of the version.
                 """)
 
         @Argument(help: "The event type.") var type: String
@@ -85,20 +85,22 @@ struct TypesCommand: AsyncParsableCommand {
             discussion: """
                 parley types put order.paid --owner billing --mode warn
 
-                Settings that are left out take their defaults; the versions of its schema stay.
+                Settings that are left out get their defaults; the versions of the schema are kept.
                 """)
 
         @Argument(help: "The event type.") var type: String
-        @Option(help: "What events of the type say.") var description: String?
-        @Option(help: "Whom to ask about it.") var owner: String?
-        @Option(help: "What becomes of events that the schema refuses: enforce, warn or off.") var mode: String?
-        @Option(help: "What a new version may change: backward, forward, full, none and their like.")
+        @Option(help: "The meaning of events of the type.") var description: String?
+        @Option(help: "The team or person responsible for the type.") var owner: String?
+        @Option(help: "What happens to events that do not match the schema: enforce, warn or off.") var mode: String?
+        @Option(help: "The compatibility rule for new versions: backward, forward, full, none, or a variant of these.")
         var compatibility: String?
-        @Option(help: ArgumentHelp("Why nobody should emit it any more.", valueName: "reason")) var deprecated: String?
-        @Option(help: ArgumentHelp("Its events are kept for so long, 1 to 876000.", valueName: "hours"))
+        @Option(help: ArgumentHelp("The reason why the type should no longer be emitted.", valueName: "reason"))
+        var deprecated: String?
+        @Option(help: ArgumentHelp("Hours for which events of the type are kept, 1 to 876000.", valueName: "hours"))
         var retentionHours: Int?
         @Option(
-            help: ArgumentHelp("A document of settings: JSON, @FILE, or -. Options win over it.", valueName: "json"))
+            help: ArgumentHelp(
+                "A JSON object with settings: JSON, @FILE, or -. Options override it.", valueName: "json"))
         var file: String?
         @OptionGroup var gateway: GatewayOptions
 
@@ -124,9 +126,9 @@ struct TypesCommand: AsyncParsableCommand {
 
         @Argument(help: "The event type.") var type: String
         @Argument(help: ArgumentHelp("The schema: JSON, @FILE, or -.", valueName: "json")) var schema: String
-        @Flag(help: "Only say what would be answered.") var dryRun = false
+        @Flag(help: "Only print the response that the request would get.") var dryRun = false
         @Option(
-            help: ArgumentHelp("Take it although the versions are incompatible, for this reason.", valueName: "reason"))
+            help: ArgumentHelp("Accept the version although it is incompatible, for this reason.", valueName: "reason"))
         var force: String?
         @OptionGroup var gateway: GatewayOptions
 

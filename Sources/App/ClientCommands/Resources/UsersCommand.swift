@@ -4,7 +4,7 @@ import JSON
 /// `parley users`: manages user records.
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "users", abstract: "List users, and make, change and delete their records.",
+        commandName: "users", abstract: "List users; create, change and delete their records.",
         subcommands: [List.self, Get.self, Change.self, Delete.self])
 
     static func path(_ id: String) -> RequestPath { RequestPath("v1", "users", id) }
@@ -41,22 +41,24 @@ struct UsersCommand: AsyncParsableCommand {
 
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Change what is given of a user; make the user where there is none.",
+            commandName: "set", abstract: "Change the given values of a user; create the user if there is none.",
             discussion: """
                 parley users set ana --name 'Ana B.' --custom '{"floor":3}'
                 parley users set ana --file @ana.json
                 """)
 
         @Argument(help: "The user's id.") var id: String
-        @Option(help: "The name that others see.") var name: String?
-        @Option(help: ArgumentHelp("Where the user's picture is.", valueName: "url")) var profileURL: String?
-        @Option(help: "The user's address.") var email: String?
+        @Option(help: "The display name.") var name: String?
+        @Option(help: ArgumentHelp("The address of the user's picture.", valueName: "url")) var profileURL: String?
+        @Option(help: "The user's email address.") var email: String?
         @Option(help: ArgumentHelp("The user's id in another system.", valueName: "id")) var externalID: String?
-        @Option(help: "A kind, in the app's own words.") var type: String?
-        @Option(help: "A state, in the app's own words.") var status: String?
-        @Option(help: ArgumentHelp("Values of the app's own: a JSON object, @FILE or -.", valueName: "json"))
+        @Option(help: "A type, defined by the app.") var type: String?
+        @Option(help: "A status, defined by the app.") var status: String?
+        @Option(help: ArgumentHelp("Values defined by the app: a JSON object, @FILE or -.", valueName: "json"))
         var custom: String?
-        @Option(help: ArgumentHelp("A document of members: JSON, @FILE, or -. Options win over it.", valueName: "json"))
+        @Option(
+            help: ArgumentHelp(
+                "A JSON object with members to set: JSON, @FILE, or -. Options override it.", valueName: "json"))
         var file: String?
         @OptionGroup var gateway: GatewayOptions
 

@@ -8,42 +8,46 @@ struct WebhookOptions: ParsableArguments {
     @Option(help: "envelope, flat, cloudevents, cloudevents_binary, cloudevents_batch or template.")
     var format: String?
 
-    @Option(help: ArgumentHelp("The body of the format template: JSON, @FILE, or -.", valueName: "json"))
+    @Option(help: ArgumentHelp("The body for the format template: JSON, @FILE, or -.", valueName: "json"))
     var template: String?
 
-    @Option(help: ArgumentHelp("A header sent with every delivery; may repeat.", valueName: "name: value"))
+    @Option(
+        help: ArgumentHelp("A header sent with every delivery; may be given several times.", valueName: "name: value"))
     var header: [String] = []
 
-    @Option(help: ArgumentHelp("What receivers are shown: basic:USER:PASSWORD or bearer:TOKEN, or @FILE with it."))
+    @Option(
+        help: ArgumentHelp("The credential sent to receivers: basic:USER:PASSWORD or bearer:TOKEN, or @FILE with it."))
     var auth: String?
 
-    @Option(help: ArgumentHelp("standard, standard_ed25519, hub_sha256, stripe or rfc9421; may repeat."))
+    @Option(
+        help: ArgumentHelp("standard, standard_ed25519, hub_sha256, stripe or rfc9421; may be given several times."))
     var signature: [String] = []
 
     @Option(help: ArgumentHelp("none, per_channel or strict."))
     var ordering: String?
 
-    @Option(help: ArgumentHelp("Deliveries in one post.", valueName: "events"))
+    @Option(help: ArgumentHelp("The most deliveries in one post.", valueName: "events"))
     var batch: Int?
 
-    @Option(help: ArgumentHelp("Attempts begun per second.", valueName: "number"))
+    @Option(help: ArgumentHelp("The most attempts started per second.", valueName: "number"))
     var rate: Double?
 
-    @Option(help: ArgumentHelp("Attempts under way at once.", valueName: "n"))
+    @Option(help: ArgumentHelp("The most attempts at a time.", valueName: "n"))
     var concurrency: Int?
 
-    @Option(help: ArgumentHelp("How long a receiver may take to answer.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("The time that a receiver has to respond.", valueName: "seconds"))
     var timeout: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Seconds before each repetition, with commas: 5,60,3600. Empty: no repetition.", valueName: "delays"))
+            "Seconds before each retry, separated by commas: 5,60,3600. Empty: no retries.", valueName: "delays"))
     var retry: String?
 
     @Option(help: ArgumentHelp("Whether the receiver must consent: none, echo or cloudevents."))
     var verification: String?
 
-    @Option(help: ArgumentHelp("A document with settings: JSON, @FILE, or -. Options win over it.", valueName: "json"))
+    @Option(
+        help: ArgumentHelp("A JSON object with settings: JSON, @FILE, or -. Options override it.", valueName: "json"))
     var file: String?
 
     /// Returns the settings as a document.
@@ -129,22 +133,22 @@ struct WebhookOptions: ParsableArguments {
 
 /// The event selection of webhooks and subscriptions as options. Only given ones are sent.
 struct SelectionOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the chatty ones."))
+    @Option(help: ArgumentHelp("Types or patterns; may be given several times. Default: all but the high-volume ones."))
     var type: [String] = []
 
     @Option(help: ArgumentHelp("Channels or patterns; may be given several times. Default: all."))
     var channel: [String] = []
 
-    @Option(help: ArgumentHelp("Only events this expression selects.", valueName: "expression"))
+    @Option(help: ArgumentHelp("Only events that this expression selects.", valueName: "expression"))
     var filter: String?
 
     @Option(
         help: ArgumentHelp(
-            "Objects to have beside each event, with commas: user, channel, thread, member. Empty: none.",
+            "Objects to add to each event, separated by commas: user, channel, thread, member. Empty: none.",
             valueName: "objects"))
     var include: String?
 
-    @Option(help: "A note for people.")
+    @Option(help: "A description for people.")
     var description: String?
 
     /// The members of a document, in order.

@@ -4,7 +4,7 @@ import JSON
 extension WebhooksCommand {
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send events to a webhook again, as a job.",
+            abstract: "Start a job that sends events to a webhook again.",
             discussion: "parley webhooks replay wh_… --since-last-success --dry-run")
 
         enum Only: String, ExpressibleByArgument, CaseIterable { case failed, dead, all }
@@ -13,10 +13,11 @@ extension WebhooksCommand {
 
         @Option(
             help:
-                "What failed or was given up, what was given up alone, or every event of the log that it asks for now.")
+                "Failed and dead deliveries, dead ones only, or every stored event that the webhook selects now."
+        )
         var only: Only = .failed
 
-        @Flag(help: "Only what came after the newest event that was delivered.")
+        @Flag(help: "Only events after the newest one that was delivered.")
         var sinceLastSuccess = false
 
         @OptionGroup var scope: ScopeOptions
@@ -31,7 +32,7 @@ extension WebhooksCommand {
 
     struct Stats: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what is owed to a webhook and how its attempts went lately.")
+            abstract: "Show the waiting deliveries of a webhook and the results of its recent attempts.")
 
         @Argument(help: "The webhook's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
@@ -81,24 +82,26 @@ extension WebhooksCommand {
 /// `parley audit`: shows the audit log.
 struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "List what was changed by administration, newest first unless asked otherwise.",
+        commandName: "audit", abstract: "List the changes made by administration, by default the newest first.",
         discussion: "parley audit --action 'key.*' --limit 20")
 
     enum Result: String, ExpressibleByArgument, CaseIterable { case done, refused }
 
-    @Option(help: ArgumentHelp("Only what this credential did.", valueName: "key-id"))
+    @Option(help: ArgumentHelp("Only entries of this credential.", valueName: "key-id"))
     var actor: String?
 
-    @Option(help: ArgumentHelp("Only this action, or all of a subject: 'key.*'.", valueName: "action"))
+    @Option(
+        help: ArgumentHelp("Only entries of this action, or of all actions on a subject: 'key.*'.", valueName: "action")
+    )
     var action: String?
 
-    @Option(help: ArgumentHelp("Only what was done to this.", valueName: "id"))
+    @Option(help: ArgumentHelp("Only entries about this resource.", valueName: "id"))
     var resource: String?
 
-    @Option(help: "Only what was done, or refused.")
+    @Option(help: "Only entries with this result.")
     var result: Result?
 
-    @Option(help: ArgumentHelp("At most so many.", valueName: "n"))
+    @Option(help: ArgumentHelp("The most elements to list.", valueName: "n"))
     var limit = 50
 
     @OptionGroup var list: ListOptions
@@ -128,13 +131,13 @@ struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
 struct ListOptions: ParsableArguments {
     enum Order: String, ExpressibleByArgument, CaseIterable { case asc, desc }
 
-    @Option(help: "The direction: asc or desc; of times, asc is the oldest first.")
+    @Option(help: "The direction: asc or desc; for times, asc starts with the oldest.")
     var order: Order?
 
-    @Option(help: ArgumentHelp("Only later than this: a timetoken, or 2030-01-31T12:00:00Z.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only after this time: a timetoken, or 2030-01-31T12:00:00Z.", valueName: "time"))
     var after: String?
 
-    @Option(help: ArgumentHelp("Only earlier than this.", valueName: "time"))
+    @Option(help: ArgumentHelp("Only before this time.", valueName: "time"))
     var before: String?
 
     /// Returns the list's path with these options.

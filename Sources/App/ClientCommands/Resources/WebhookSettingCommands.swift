@@ -4,14 +4,14 @@ import JSON
 extension WebhooksCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register a webhook. Its secret is shown this once.",
+            abstract: "Create a webhook. Its secret is shown only once.",
             discussion: """
                 parley webhooks create https://example.com/hook --type 'order.*' --channel 'orders.*'
                 parley webhooks create https://example.com/hook --format cloudevents --header 'X-Api-Key: k'
                 parley webhooks create https://example.com/hook --file @settings.json
                 """)
 
-        @Argument(help: ArgumentHelp("Where events are posted to.", valueName: "target"))
+        @Argument(help: ArgumentHelp("The address that receives the events.", valueName: "target"))
         var target: String
 
         @OptionGroup var settings: WebhookOptions
@@ -28,11 +28,11 @@ extension WebhooksCommand {
 
     struct Update: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Change what is given of a webhook's settings; the rest stays.",
+            abstract: "Change the given settings of a webhook; the others stay unchanged.",
             discussion: "parley webhooks update wh_… --type 'order.*' --ordering per_channel")
 
         @Argument(help: "The webhook's id.") var id: String
-        @Option(help: ArgumentHelp("Another address.", valueName: "target")) var target: String?
+        @Option(help: ArgumentHelp("The new address.", valueName: "target")) var target: String?
         @OptionGroup var settings: WebhookOptions
         @OptionGroup var gateway: GatewayOptions
 
@@ -62,12 +62,14 @@ extension WebhooksCommand {
     struct RotateSecret: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-secret",
-            abstract: "Make a new secret, shown this once; the present one signs beside it for a while.")
+            abstract: "Create a new secret, shown only once; the present one also signs for a while.")
 
         @Argument(help: "The webhook's id.") var id: String
-        @Option(help: ArgumentHelp("How long both sign; a day unless said.", valueName: "seconds")) var overlap: Int?
+        @Option(help: ArgumentHelp("The time for which both sign; default: one day.", valueName: "seconds"))
+        var overlap: Int?
         @Option(
-            help: ArgumentHelp("One of your own instead, whsec_…; @FILE keeps it out of sight.", valueName: "text"))
+            help: ArgumentHelp("A secret of your own, whsec_…; @FILE keeps it out of process lists.", valueName: "text")
+        )
         var secret: String?
         @OptionGroup var gateway: GatewayOptions
 
@@ -89,9 +91,10 @@ extension WebhooksCommand {
     struct RotateSigningKey: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "rotate-signing-key",
-            abstract: "Make a new key for signatures of standard_ed25519; the present one signs beside it for a while.")
+            abstract: "Create a new key for standard_ed25519 signatures; the present one also signs for a while.")
 
-        @Option(help: ArgumentHelp("How long both sign; a day unless said.", valueName: "seconds")) var overlap: Int?
+        @Option(help: ArgumentHelp("The time for which both sign; default: one day.", valueName: "seconds"))
+        var overlap: Int?
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -116,10 +119,11 @@ extension WebhooksCommand {
                 """)
 
         @Argument(help: "The webhook's id.") var id: String
-        @Option(help: "An event of the log.") var event: String?
+        @Option(help: "The id of a stored event.") var event: String?
         @Option(help: "The type of a made-up event.") var type: String?
-        @Option(help: "Its channel.") var channel: String?
-        @Option(help: ArgumentHelp("Its payload: JSON, @FILE, or -.", valueName: "json")) var data: String?
+        @Option(help: "The channel of a made-up event.") var channel: String?
+        @Option(help: ArgumentHelp("The payload of a made-up event: JSON, @FILE, or -.", valueName: "json"))
+        var data: String?
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {

@@ -4,7 +4,7 @@ import JSON
 /// `parley webhooks`: manages webhooks.
 struct WebhooksCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "webhooks", abstract: "Register webhooks and see what became of their deliveries.",
+        commandName: "webhooks", abstract: "Manage webhooks and inspect their deliveries.",
         subcommands: [
             List.self, Create.self, Update.self, Get.self, Delete.self, Enable.self, Disable.self, Verify.self,
             RotateSecret.self, RotateSigningKey.self, Preview.self, Test.self, Replay.self, Stats.self,
@@ -31,7 +31,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             case pendingVerification = "pending_verification"
         }
 
-        @Option(help: "Only those of this status; may be given several times.")
+        @Option(help: "Only webhooks with this status; may be given several times.")
         var status: [Status] = []
 
         @OptionGroup var list: ListOptions
@@ -77,10 +77,10 @@ struct WebhooksCommand: AsyncParsableCommand {
     }
 
     struct Enable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Enable a webhook; what was held for it goes out.")
+        static let configuration = CommandConfiguration(abstract: "Enable a webhook; its held deliveries are sent.")
 
         @Argument(help: "The webhook's id.") var id: String
-        @Flag(help: "Give up what was held instead; it can be replayed.") var discard = false
+        @Flag(help: "Discard the held deliveries instead; they can be replayed.") var discard = false
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
@@ -109,7 +109,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send a webhook an event for trying; fails when it does not take it.")
+            abstract: "Send a test event to a webhook; fails if the receiver does not accept it.")
 
         @Argument(help: "The webhook's id.") var id: String
         @OptionGroup var gateway: GatewayOptions

@@ -5,7 +5,7 @@ import JSONSchema
 extension SchemaCommand {
     struct Check: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say whether a document is a schema that can be used.",
+            abstract: "Check whether a document is a valid schema.",
             discussion: "parley schema check --schema order.json --remotes shared=https://example.com/schemas/")
 
         @Option(help: ArgumentHelp("The schema.", valueName: "file"))

@@ -5,23 +5,24 @@ import JSONSchema
 extension SchemaCommand {
     struct Compat: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say whether a new version of a schema breaks anyone, and show a document that it breaks.",
+            abstract:
+                "Check whether a new version of a schema is compatible, and show a document that proves it is not.",
             discussion: """
                 parley schema compat --old order-1.json --new order-2.json --mode full
 
                 backward: the new version accepts whatever the old one accepted. forward: the reverse. full: both.
                 """)
 
-        @Option(help: ArgumentHelp("The version in use.", valueName: "file"))
+        @Option(help: ArgumentHelp("The present version.", valueName: "file"))
         var old: String
 
-        @Option(help: ArgumentHelp("The version to come.", valueName: "file"))
+        @Option(help: ArgumentHelp("The new version.", valueName: "file"))
         var new: String
 
-        @Option(help: "What is asked.")
+        @Option(help: "The compatibility to check.")
         var mode = SchemaComparison.Mode.backward
 
-        @Flag(help: "Let a new optional member pass although the other version, being open, allows anything there.")
+        @Flag(help: "Allow a new optional member even if the other, open version allows any value for it.")
         var lenient = false
 
         @OptionGroup var reading: SchemaInputOptions

@@ -7,22 +7,23 @@ struct SchemaInputOptions: ParsableArguments {
     enum Formats: String, ExpressibleByArgument, CaseIterable { case annotate, assert }
     enum Numbers: String, ExpressibleByArgument, CaseIterable { case strict, lenient }
 
-    @Option(help: "For schemas without $schema.")
+    @Option(help: "The dialect of schemas without $schema.")
     var dialect = Dialect.draft202012
 
-    @Option(help: "Whether 'format' is checked.")
+    @Option(help: "Determines whether 'format' is checked.")
     var formats: Formats?
 
     @Option(
         help: ArgumentHelp(
-            "Schemas that others refer to, by their place below BASE (default: the folder's file: URI) and by their $id; may be given several times.",
+            "Schemas that others refer to, by their path below BASE (default: the folder's file: URI) and by their $id; may be given several times.",
             valueName: "dir[=base]"))
     var remotes: [String] = []
 
-    @Option(help: "Whether integers beyond 64 bits are refused or read as doubles.")
+    @Option(help: "Determines whether integers beyond 64 bits are rejected or read as doubles.")
     var numbers = Numbers.strict
 
-    @Option(name: .customLong("json-access"), help: "How the parser's values are read; 'auto' takes the faster way.")
+    @Option(
+        name: .customLong("json-access"), help: "The way to read the parser's values; 'auto' chooses the faster one.")
     var access = NodeAccessChoice.automatic
 
     @Flag(name: .customLong("json"), help: "Print JSON for programs.")

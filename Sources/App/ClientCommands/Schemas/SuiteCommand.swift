@@ -7,15 +7,15 @@ import JSONSchema
 extension SchemaCommand {
     struct Suite: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Run test files in the shape of the official JSON Schema test suite.",
+            abstract: "Run test files in the format of the official JSON Schema test suite.",
             discussion: """
                 parley schema suite --tests tests/draft2020-12 --remotes remotes --dialect 2020-12
 
-                Without --formats they are asserted in files below optional/format and annotations everywhere else, and \
-                contents are asserted in optional/content.json, as the official suite means it.
+                Without --formats, formats are asserted in files below optional/format and are annotations everywhere \
+                else. Contents are asserted in optional/content.json. The official suite intends both.
                 """)
 
-        @Option(help: ArgumentHelp("A test file, or a folder of them and of folders.", valueName: "path"))
+        @Option(help: ArgumentHelp("A test file, or a folder that is searched recursively.", valueName: "path"))
         var tests: String
 
         @OptionGroup var reading: SchemaInputOptions

@@ -10,7 +10,7 @@ extension SchemaCommand {
                 parley schema validate --schema order.json --instances orders.jsonl
                 parley history orders --all --json | jq -c .data | parley schema validate --schema order.json --instances -
 
-                In all schema commands '-' in the place of a file is the standard input.
+                In all schema commands, '-' in place of a file means the standard input.
                 """)
 
         enum Output: String, ExpressibleByArgument, CaseIterable { case flag, basic, problem }
@@ -23,7 +23,7 @@ extension SchemaCommand {
 
         @Option(
             help: ArgumentHelp(
-                "What is said of an invalid document: nothing more, the standard's basic units, or what the gateway answers."
+                "The output for an invalid document: none, the standard's basic units, or the gateway's response."
             ))
         var output = Output.problem
 
@@ -165,23 +165,24 @@ extension Verdict.Budget {
 extension SchemaCommand {
     struct Infer: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Draft a schema from documents, one on each line of a file.",
+            abstract: "Infer a schema from documents, one on each line of a file.",
             discussion: """
                 parley history orders.eu --all --json | jq -c .data > orders.jsonl
                 parley schema infer --instances orders.jsonl > order.json
 
-                The draft accepts every one of them and guesses little; read it before you declare it.
+                The draft accepts every one of the documents and makes few guesses; review it before you declare it.
                 """)
 
         @Option(help: ArgumentHelp("The documents, one on each line.", valueName: "file"))
         var instances: String
 
-        @Flag(help: "Refuse members that no document has.")
+        @Flag(help: "Reject members that no document has.")
         var closed = false
 
         @Option(
             name: .customLong("enum-limit"),
-            help: ArgumentHelp("Texts of at most so many different words become an enum; 0 for never.", valueName: "n"))
+            help: ArgumentHelp(
+                "Strings with at most this number of distinct values become an enum; 0: never.", valueName: "n"))
         var enumLimit = InferenceOptions().enumLimit
 
         func validate() throws {
@@ -225,10 +226,11 @@ struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Check schemas, validate documents, compare versions; offline.",
         discussion: """
-            Nothing is ever fetched: what a schema refers to comes from --remotes, or is one of the published metaschemas.
+            Nothing is fetched over the network: a schema that is referred to comes from --remotes, or is one of the \
+            published metaschemas.
 
-            Exit codes: 0 yes or done, 1 wrong usage or a file that cannot be read, 2 the schema is refused, \
-            4 some document is invalid, 5 the versions are incompatible, 6 it cannot be told whether they are.
+            Exit codes: 0 success, 1 wrong usage or a file that cannot be read, 2 the schema is rejected, 4 a document \
+            is invalid, 5 the versions are incompatible, 6 the compatibility cannot be decided.
             """,
         subcommands: [Validate.self, Check.self, Suite.self, Compat.self, Infer.self, Bench.self])
 

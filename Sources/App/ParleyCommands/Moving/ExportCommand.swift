@@ -5,19 +5,19 @@ import JSON
 /// `parley export`: prints the data of another service as lines that `parley import` accepts.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write what another service keeps as lines of JSON.",
+        commandName: "export", abstract: "Write the data of another service as lines of JSON.",
         subcommands: [PubNub.self])
 
     struct PubNub: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            commandName: "pubnub", abstract: "Write what a PubNub keyset keeps.",
+            commandName: "pubnub", abstract: "Write the data of a PubNub keyset.",
             discussion: """
                 parley export pubnub --subscribe-key sub-c-1 --publish-key pub-c-1 --secret-key @secret.txt > chat.ndjson
 
-                Users, channels, memberships, restrictions, groups, and the history of every channel that these name, with \
-                what was attached to its messages; nothing is changed there. A keyset cannot list channels that have no \
-                metadata, no members and no group: name them by --channel or --channels-from. With --state a later run \
-                writes what is new.
+                Exports users, channels, memberships, restrictions, groups, and the history of every channel that \
+                these name, with the actions attached to its messages. Nothing in the keyset is changed. A keyset \
+                cannot list channels that have no metadata, no members and no group: name them with --channel or \
+                --channels-from. With --state a later run writes only what is new.
                 """)
 
         @OptionGroup var keyset: KeysetOptions

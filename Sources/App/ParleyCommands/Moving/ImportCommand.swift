@@ -6,21 +6,21 @@ import JSON
 /// `parley import`: moves the data of another service to a gateway.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Move to a gateway what was kept elsewhere.",
+        commandName: "import", abstract: "Import data from elsewhere into a gateway.",
         discussion: """
-            Messages keep their times; no stream and no webhook is told of them. What is there already stays as it is, so \
-            the same may be imported again. Needs a key with the scopes 'manage' and 'emit'.
+            Messages keep their times; no stream and no webhook receives them. Existing data is left unchanged, so the \
+            same data may be imported again. Requires a key with the scopes 'manage' and 'emit'.
             """,
         subcommands: [PubNub.self, Lines.self])
 
     struct PubNub: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "pubnub", abstract: "Move what a PubNub keyset keeps.",
+            commandName: "pubnub", abstract: "Import the data of a PubNub keyset.",
             discussion: """
                 parley import pubnub --subscribe-key sub-c-1 --publish-key pub-c-1 --secret-key @secret.txt --state move.json
 
-                As 'parley export pubnub', straight into the gateway. Run it again with the same --state to move what has \
-                come since.
+                Works like 'parley export pubnub', but writes directly into the gateway. Run it again with the same \
+                --state to import what is new since then.
                 """)
 
         @OptionGroup var keyset: KeysetOptions
@@ -39,12 +39,12 @@ struct ImportCommand: AsyncParsableCommand {
 
     struct Lines: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "file", abstract: "Move what 'parley export' wrote, or a program of your own.",
+            commandName: "file", abstract: "Import a file that 'parley export' or a program of your own wrote.",
             discussion: """
                 parley import file chat.ndjson
                 convert archive.csv | parley import file -
 
-                One JSON object a line; docs/pubnub-migration.md says what stands in it. Lines that are refused are \
+                The input has one JSON object per line; docs/pubnub-migration.md describes them. Rejected lines are \
                 reported with their number and do not stop the others.
                 """)
 
@@ -87,7 +87,7 @@ struct ImportCommand: AsyncParsableCommand {
 
 /// The options of every import.
 struct ImportOptions: ParsableArguments {
-    @Flag(help: "Users, channels, memberships and restrictions that are there take on what is imported.")
+    @Flag(help: "Update existing users, channels, memberships and restrictions with the imported values.")
     var replace = false
 
     @OptionGroup var gateway: GatewayOptions

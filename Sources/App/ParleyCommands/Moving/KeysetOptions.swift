@@ -4,7 +4,7 @@ import ClientCommands
 /// The options that identify the exported keyset and its credentials.
 struct KeysetOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Where the keyset is served. Default: https://ps.pndsn.com.", valueName: "url"))
+        help: ArgumentHelp("The address of the keyset's service. Default: https://ps.pndsn.com.", valueName: "url"))
     var origin = "https://ps.pndsn.com"
 
     @Option(name: .customLong("subscribe-key"), help: ArgumentHelp("The keyset's subscribe key.", valueName: "key"))
@@ -12,32 +12,34 @@ struct KeysetOptions: ParsableArguments {
 
     @Option(
         name: .customLong("publish-key"),
-        help: ArgumentHelp("Its publish key: for signed requests.", valueName: "key"))
+        help: ArgumentHelp("The keyset's publish key, for signed requests.", valueName: "key"))
     var publishKey: String?
 
     @Option(
         name: .customLong("secret-key"),
         help: ArgumentHelp(
-            "@FILE with its secret key, which signs the requests; default: PUBNUB_SECRET_KEY.", valueName: "@file"))
+            "@FILE with the keyset's secret key, which signs the requests; default: PUBNUB_SECRET_KEY.",
+            valueName: "@file"))
     var secretKey: String?
 
     @Option(
         help: ArgumentHelp(
-            "@FILE with an access token that may read all of it, in place of the secret key; default: PUBNUB_TOKEN.",
+            "@FILE with an access token that may read everything, instead of the secret key; default: PUBNUB_TOKEN.",
             valueName: "@file"))
     var token: String?
 
-    @Option(name: .customLong("user-id"), help: ArgumentHelp("As whom to read.", valueName: "user"))
+    @Option(name: .customLong("user-id"), help: ArgumentHelp("The user id to read as.", valueName: "user"))
     var userID = "parley-move"
 
     @Option(
         help: ArgumentHelp(
-            "A channel to move beside those that the keyset can list; may be given several times.", valueName: "name"))
+            "A channel to export in addition to those that the keyset can list; may be given several times.",
+            valueName: "name"))
     var channel: [String] = []
 
     @Option(
         name: .customLong("channels-from"),
-        help: ArgumentHelp("A file with such channels, one a line.", valueName: "file"))
+        help: ArgumentHelp("A file with such channels, one per line.", valueName: "file"))
     var channelsFrom: String?
 
     @Option(
@@ -46,12 +48,13 @@ struct KeysetOptions: ParsableArguments {
         ))
     var without: [KeysetPart] = []
 
-    @Option(help: ArgumentHelp("Requests a second at most.", valueName: "n"))
+    @Option(help: ArgumentHelp("The most requests per second.", valueName: "n"))
     var rate = 20
 
     @Option(
         help: ArgumentHelp(
-            "A file that keeps how far each channel has come: a later run goes on from there.", valueName: "file"))
+            "A file that records the progress of each channel, so that a later run continues from there.",
+            valueName: "file"))
     var state: String?
 
     func validate() throws {

@@ -10,11 +10,11 @@ struct BackupCommand: ParsableCommand {
         discussion: """
             parley backup --data /var/lib/parley /backup/parley-monday
 
-            The copy is the data at one moment, and is verified after it was written. A key that seals stored secrets \
-            (secrets_key) and the settings are not part of it: keep those elsewhere.
+            The copy is the data at one moment, and is verified after it is written. The key that encrypts stored \
+            secrets (secrets_key) and the settings are not part of it: keep those elsewhere.
             """)
 
-    @Argument(help: "The directory to make.")
+    @Argument(help: "The directory to create.")
     var out: String
 
     @OptionGroup var options: ConfigurationOptions
@@ -35,15 +35,15 @@ struct BackupCommand: ParsableCommand {
 /// `parley restore`: creates a data directory from a backup.
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore", abstract: "Make a data directory from a backup.",
+        commandName: "restore", abstract: "Create a data directory from a backup.",
         discussion: """
             parley restore /backup/parley-monday --data /var/lib/parley
 
-            The directory must be empty or not there. The backup is held against its checksums, and the result is \
-            verified before it can be used.
+            The directory must be empty or must not exist. The backup is compared with its checksums, and the result \
+            is verified before it can be used.
             """)
 
-    @Argument(help: "The directory that 'parley backup' made.")
+    @Argument(help: "The directory that 'parley backup' created.")
     var backup: String
 
     @OptionGroup var options: ConfigurationOptions

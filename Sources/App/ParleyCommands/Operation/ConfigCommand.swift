@@ -11,7 +11,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Check: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Say whether 'serve' would accept these settings.")
+            abstract: "Check whether 'serve' would accept these settings.")
 
         @OptionGroup var options: ConfigurationOptions
 
@@ -56,11 +56,11 @@ struct ConfigCommand: AsyncParsableCommand {
     struct Print: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print every setting with its value, default, unit and origin.",
-            discussion: "Each can be given in the file, as PARLEY_NAME in the environment (dots as _), or by --set.")
+            discussion: "Set each one in the file, as PARLEY_NAME in the environment (dots as _), or with --set.")
 
         @OptionGroup var options: ConfigurationOptions
 
-        @Flag(name: .customLong("json"), help: "Print JSON, one setting a line, for programs.")
+        @Flag(name: .customLong("json"), help: "Print JSON for programs, one setting per line.")
         var isJSON = false
 
         func run() throws {
@@ -103,7 +103,7 @@ struct ConfigCommand: AsyncParsableCommand {
     }
     struct URL: ParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print where programs on this machine reach a gateway with these settings.",
+            abstract: "Print the URL at which programs on this machine reach a gateway with these settings.",
             discussion: "For health checks: curl --fail \"$(parley config url)/readyz\"")
 
         @OptionGroup var options: ConfigurationOptions

@@ -11,8 +11,8 @@ struct ConfigDiffCommand: ParsableCommand, ReadOnlyCommand {
             parley config diff --config /etc/parley.yaml
             parley config diff --config /etc/parley.yaml --against new.yaml
 
-            With --against it says what would change if the gateway read that file instead: by a reload (SIGHUP), or only \
-            by a restart. Environment and flags count on both sides.
+            With --against it prints what would change if the gateway read that file instead, and whether a reload \
+            (SIGHUP) is enough or a restart is needed. Environment and flags count on both sides.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -20,7 +20,7 @@ struct ConfigDiffCommand: ParsableCommand, ReadOnlyCommand {
     @Option(help: ArgumentHelp("The file to compare with.", valueName: "file"))
     var against: String?
 
-    @Flag(name: .customLong("json"), help: "Print JSON, one setting a line, for programs.")
+    @Flag(name: .customLong("json"), help: "Print JSON for programs, one setting per line.")
     var isJSON = false
 
     func run() throws {

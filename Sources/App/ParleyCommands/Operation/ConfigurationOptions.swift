@@ -10,13 +10,13 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A YAML file of settings; default: PARLEY_CONFIG.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 picks a free one.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The address to listen on; port 0 chooses a free port.", valueName: "host:port"))
     var listen: String?
 
-    @Option(help: ArgumentHelp("The directory of the database; made when missing.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The directory of the database; created if missing.", valueName: "dir"))
     var data: String?
 
-    @Flag(help: "For trying: well-known keys, on a loopback address only.")
+    @Flag(help: "Development mode: well-known keys, on a loopback address only.")
     var dev = false
 
     @Option(
@@ -65,18 +65,18 @@ struct ConfigurationOptions: ParsableArguments {
 /// `parley keys`: manages API keys.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "Make API keys, hold them to rates, take them back.",
+        commandName: "keys", abstract: "Create, limit and revoke API keys.",
         subcommands: ClientCommands.keys + [Recover.self])
 
     /// `parley keys recover`: creates a new admin key on the gateway's machine, for an operator who has lost theirs.
     struct Recover: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make an admin key of the first app, on the gateway's own machine.",
+            abstract: "Create an admin key of the first app, on the gateway's own machine.",
             discussion: """
                 parley keys recover --data /var/lib/parley
 
-                For an operator who has no admin key any more. Stop the gateway first, and give the settings it has: \
-                --data, or --config. The key is shown this once. The audit log has an entry of it.
+                For an operator who has lost every admin key. Stop the gateway first, and give its settings: --data, \
+                or --config. The key is shown only once. An entry is written to the audit log.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -104,8 +104,8 @@ struct ServeCommand: AsyncParsableCommand {
             parley serve --dev
             parley serve --config /etc/parley.yaml --data /var/lib/parley
 
-            It logs to the standard error; the last line of its start is 'listening on URL'. SIGHUP reads the settings \
-            again. On SIGTERM or SIGINT it finishes what is under way and ends with 0.
+            The gateway logs to the standard error; the last line of its start is 'listening on URL'. SIGHUP reads the \
+            settings again. On SIGTERM or SIGINT it completes work in progress and exits with 0.
             """)
 
     @OptionGroup var options: ConfigurationOptions

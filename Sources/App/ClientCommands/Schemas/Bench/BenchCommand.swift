@@ -9,7 +9,7 @@ extension SchemaCommand {
             discussion: """
                 parley schema bench --schema order.json --instances orders.jsonl
 
-                Times are CPU nanoseconds for each document, from samples that each last --sample-ms. Formats are \
+                Times are CPU nanoseconds per document, from samples that each last --sample-ms. Formats are \
                 annotations unless --formats says otherwise.
                 """)
 
@@ -21,10 +21,12 @@ extension SchemaCommand {
 
         @Option(
             name: .customLong("sample-ms"),
-            help: ArgumentHelp("CPU time of one sample, at least.", valueName: "milliseconds"))
+            help: ArgumentHelp("The least CPU time of one sample.", valueName: "milliseconds"))
         var sampleMilliseconds = 60.0
 
-        @Option(name: .customLong("repeat"), help: ArgumentHelp("Samples taken, after one to warm up.", valueName: "n"))
+        @Option(
+            name: .customLong("repeat"),
+            help: ArgumentHelp("The number of samples, after one warm-up sample.", valueName: "n"))
         var samples = 7
 
         @OptionGroup var reading: SchemaInputOptions

@@ -7,21 +7,21 @@ import JSON
 struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Look at everything a gateway needs, and say what to do where something is wrong.",
+        abstract: "Check everything that a gateway needs, and print what to do about each fault.",
         discussion: """
             parley doctor --config /etc/parley.yaml
             parley doctor --data ./parley-data --quick
 
-            Run it on the gateway's machine, as its account or as the superuser, whether the gateway runs or not. \
-            It changes nothing. Exit code 1 says that something does not work.
+            Run it on the gateway's machine, as its account or as root, whether or not the gateway is running. It \
+            changes nothing. Exit code 1 means that something does not work.
             """)
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Do not read the whole database for damage.")
+    @Flag(help: "Skip the check of the whole database for damage.")
     var quick = false
 
-    @Flag(name: .customLong("json"), help: "Print JSON, one finding a line, for programs.")
+    @Flag(name: .customLong("json"), help: "Print JSON for programs, one finding per line.")
     var isJSON = false
 
     func run() async throws {
