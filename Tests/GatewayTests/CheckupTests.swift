@@ -79,11 +79,11 @@ import Testing
             let findings = findings {
                 $0.limits.streamsInGateway = 1; $0.connections = 1
             }
-            let bad = findings.filter { $0.status != .ok && $0.check != "filesystem" && $0.check != "room" }
+            let bad = findings.filter { $0.status != .ok && $0.check != "filesystem" && $0.check != "disk" }
             #expect(bad.isEmpty, "\(bad)")
             #expect(
                 Set(findings.map(\.check)).isSuperset(of: [
-                    "version", "libraries", "descriptors", "data", "room", "filesystem", "schema", "integrity", "clock",
+                    "version", "libraries", "descriptors", "data", "disk", "filesystem", "schema", "integrity", "clock",
                     "secrets", "deliveries", "webhooks", "dead_letters",
                 ]))
         }

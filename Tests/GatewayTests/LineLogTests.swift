@@ -19,10 +19,10 @@ import Testing
         let event = LogEvent(
             level: .warning, message: "said \"x\"\nand more", metadata: nil, source: "", file: "", function: "", line: 0
         )
-        let line = LogFormat.json.line(event, room: "http", [("message", "no second one"), ("url", "a\nb")])
+        let line = LogFormat.json.line(event, module: "http", [("message", "no second one"), ("url", "a\nb")])
         #expect(line.last == UInt8(ascii: "\n") && !line.dropLast().contains(UInt8(ascii: "\n")))
         let root = try JSONDocument(Array(line.dropLast())).root
         #expect(root["message"]?.string == "said \"x\"\nand more" && root["level"]?.string == "warning")
-        #expect(root["url"]?.string == "a\nb" && root["room"]?.string == "http")
+        #expect(root["url"]?.string == "a\nb" && root["module"]?.string == "http")
     }
 }

@@ -30,7 +30,7 @@ struct LineLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let fields = metadata.merging(event.metadata ?? [:]) { _, new in new }.sorted { $0.key < $1.key }
-        let line = Self.format.withLock { $0 }.line(event, room: label, fields)
+        let line = Self.format.withLock { $0 }.line(event, module: label, fields)
         // One write per line, so that lines of several threads do not mix. A failed write cannot be reported anywhere.
         _ = line.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
     }
@@ -67,11 +67,11 @@ enum LogFormat: String, Sendable, CaseIterable {
 
 extension LogFormat {
     /// Returns one line with its line end.
-    func line(_ event: LogEvent, room: String, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
+    func line(_ event: LogEvent, module: String, _ fields: [(key: String, value: Logger.MetadataValue)]) -> [UInt8] {
         let now = WallClock.system.now.timestamp
         switch self {
         case .text:
-            var line = "\(now) \(event.level) \(LineLogHandler.escaped(event.message.description)) room=\(room)"
+            var line = "\(now) \(event.level) \(LineLogHandler.escaped(event.message.description)) module=\(module)"
             for (name, value) in fields { line += " \(name)=\(LineLogHandler.quoted(value.description))" }
             return Array((line + "\n").utf8)
         case .json:
@@ -80,7 +80,7 @@ extension LogFormat {
             writer.member("time", now)
             writer.member("level", event.level.rawValue)
             writer.member("message", event.message.description)
-            writer.member("room", room)
+            writer.member("module", module)
             for (name, value) in fields where !Self.ownNames.contains(name) {
                 writer.key(text: name)
                 writer.string(value.description)
@@ -91,5 +91,5 @@ extension LogFormat {
     }
 
     /// The fixed member names. A field with one of these names is left out, because no member may occur twice.
-    private static let ownNames: Set = ["time", "level", "message", "room"]
+    private static let ownNames: Set = ["time", "level", "message", "module"]
 }
