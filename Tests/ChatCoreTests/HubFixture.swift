@@ -149,12 +149,12 @@ struct NoDeliveries: DeliveryQueue {
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken
     ) async throws(ChatError) -> [SubscriberID: Int] { throw .unscripted }
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { throw .unscripted }
-    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] { throw .unscripted }
+    func lease(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] { throw .unscripted }
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
         throw .unscripted
     }
-    func take(
-        from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
+    func lease(
+        from subscriber: SubscriberID, limit: Int, lasting duration: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease] {
         throw .unscripted
     }
@@ -164,7 +164,7 @@ struct NoDeliveries: DeliveryQueue {
     func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async {}
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { throw .unscripted }
     func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int { throw .unscripted }
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int) { throw .unscripted }
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) { throw .unscripted }
     func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int { throw .unscripted }
     func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int { throw .unscripted }
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {

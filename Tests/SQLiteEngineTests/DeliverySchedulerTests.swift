@@ -19,16 +19,16 @@ import Testing
                 PlannedDelivery(id: "dlv_\(event)", subscriber: subscriber, event: event, type: "t", channel: "c"),
                 due: 1, to: 1)
         }
-        let demand = DeliveryScheduler.TakeRequest(limit: 9, capacity: 9)
-        let first = try #require(state.grant(demand, now: 1, uptime: 1).0.first)
+        let request = DeliveryScheduler.LeaseRequest(limit: 9, capacity: 9)
+        let first = try #require(state.grant(request, now: 1, uptime: 1).0.first)
         // As the call that records it begins, and as it ends when nobody can tell what became of it.
         state.leases[first.key]?.isFinishing = true
         state.stop(first.key, try #require(state.leases[first.key]))
         state.resume(first.key, try #require(state.leases[first.key]))
-        #expect(state.grant(demand, now: 1, uptime: 1).0.isEmpty)
+        #expect(state.grant(request, now: 1, uptime: 1).0.isEmpty)
         state.settle([(first.key, .over)])
         #expect(state.groups.values.allSatisfy { $0.leased == 0 } && state.attempts == 0)
-        #expect(state.grant(demand, now: 1, uptime: 1).0.map(\.key.event) == [2])
+        #expect(state.grant(request, now: 1, uptime: 1).0.map(\.key.event) == [2])
     }
 
     @Test("looks at an app that holds its share once, however many of its lanes have something due")
@@ -45,20 +45,20 @@ import Testing
                     to: number)
             }
         }
-        let demand = DeliveryScheduler.TakeRequest(limit: 100, capacity: 80)
-        #expect(state.grant(demand, now: 1, uptime: 1).0.count == 70)
+        let request = DeliveryScheduler.LeaseRequest(limit: 100, capacity: 80)
+        #expect(state.grant(request, now: 1, uptime: 1).0.count == 70)
         let lanes = try #require(state.groups[AppID("app")])
         let stood = lanes.timerQueue.count
-        #expect(state.grant(demand, now: 1, uptime: 1).0.isEmpty)
+        #expect(state.grant(request, now: 1, uptime: 1).0.isEmpty)
         #expect(lanes.timerQueue.count == stood && stood >= 430, "none was taken out and put back")
-        #expect(state.grant(DeliveryScheduler.TakeRequest(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
+        #expect(state.grant(DeliveryScheduler.LeaseRequest(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
         // Nobody else's: another app gets what is left.
         let other = SubscriberID("wh", in: AppID("other"))
         state.become(
             StoredSubscriber(number: 501, subscriber: other, settings: LaneSettings(concurrency: 10), reordering: .done)
         )
         state.add(PlannedDelivery(id: "dlv", subscriber: other, event: 3, type: "t", channel: "c"), due: 1, to: 501)
-        #expect(state.grant(demand, now: 1, uptime: 1).0.map(\.subscriber) == [other])
+        #expect(state.grant(request, now: 1, uptime: 1).0.map(\.subscriber) == [other])
     }
 
     @Test("does not pile up entries of a lane that has a retry far ahead and much to do until then")
@@ -85,7 +85,7 @@ import Testing
         let subscriber = SubscriberID("wh", in: AppID("app"))
         let item = PlannedDelivery(id: "dlv_1", subscriber: subscriber, event: 1, type: "t", channel: "c")
         try await queue.plan([item], cursor: CursorName("c"), from: .zero, to: 1)
-        let lease = try #require(try await queue.take(1, wait: .zero).first)
+        let lease = try #require(try await queue.lease(1, wait: .zero).first)
         let attempt = DeliveryAttempt(at: 5, status: 500, error: "http_5xx", durationMilliseconds: 1)
         let handedIn = [(lease: lease, outcome: DeliveryOutcome(.retry(at: 9), attempt: attempt))]
         let first = queue.scheduler.beginFinish(handedIn)

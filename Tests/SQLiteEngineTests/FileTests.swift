@@ -129,7 +129,7 @@ import Testing
             """)
         engine = try await SQLiteEngine(settings)
         for event in 1...3 {
-            let leases = try await engine.deliveries.take(9, wait: .zero)
+            let leases = try await engine.deliveries.lease(9, wait: .zero)
             #expect(leases.map(\.delivery.event) == [Timetoken(UInt64(event))])
             let attempt = DeliveryAttempt(at: clock.now, status: 200, error: nil, durationMilliseconds: 1)
             #expect(try await engine.deliveries.finish(leases[0], DeliveryOutcome(.delivered, attempt: attempt)))
@@ -321,7 +321,7 @@ import Testing
         let all = try await queue.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(all.map(\.status) == [.pending, .dead, .dead, .dead])
         #expect(all.dropFirst().allSatisfy { $0.reason == "held_too_long" })
-        let leases = try await queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .zero)
+        let leases = try await queue.lease(from: subscriber, limit: 9, lasting: .seconds(10), wait: .zero)
         #expect(leases.map(\.delivery.id) == ["dlv_4"])
         await engine.close()
     }
@@ -338,7 +338,7 @@ import Testing
             subscribers.map {
                 PlannedDelivery(id: "dlv_\($0)", subscriber: $0, event: event, type: "t", channel: "room")
             }, cursor: CursorName("c"), from: .zero, to: event)
-        for lease in try await engine.deliveries.take(2, wait: .zero) where lease.delivery.subscriber == subscribers[0]
+        for lease in try await engine.deliveries.lease(2, wait: .zero) where lease.delivery.subscriber == subscribers[0]
         {
             let attempt = DeliveryAttempt(at: clock.now, status: 200, error: nil, durationMilliseconds: 1)
             #expect(try await engine.deliveries.finish(lease, DeliveryOutcome(.delivered, attempt: attempt)))
@@ -351,7 +351,7 @@ import Testing
         #expect(try rows.integer("SELECT count(*) FROM attempt_log") == 1)
         clock.advance(by: .seconds(30 * 24 * 3600 + 1))
         #expect(
-            try await engine.deliveries.take(1, wait: .zero).isEmpty, "the lease is over, its subscriber is disabled")
+            try await engine.deliveries.lease(1, wait: .zero).isEmpty, "the lease is over, its subscriber is disabled")
         try await engine.removeOutlived()
         let left = try await engine.deliveries.list(DeliveryQuery(app: room.app, limit: 9)).items
         #expect(left.map(\.id) == ["dlv_held"])

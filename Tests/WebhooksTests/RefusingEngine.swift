@@ -140,14 +140,14 @@ struct RefusingQueue: DeliveryQueue {
 
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { try await real.cursor(name) }
 
-    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
-        try await real.take(limit, capacity: capacity, wait: wait)
+    func lease(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
+        try await real.lease(limit, capacity: capacity, wait: wait)
     }
 
-    func take(
-        from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
+    func lease(
+        from subscriber: SubscriberID, limit: Int, lasting duration: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease] {
-        try await real.take(from: subscriber, limit: limit, lease: lease, wait: wait)
+        try await real.lease(from: subscriber, limit: limit, lasting: duration, wait: wait)
     }
 
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
@@ -176,7 +176,7 @@ struct RefusingQueue: DeliveryQueue {
         try await real.replay(selection, isDryRun: isDryRun)
     }
 
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int) {
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) {
         try await real.enqueue(items)
     }
 

@@ -92,7 +92,7 @@ struct WebhookFixture: Sendable {
         var options = WebhookOptions(
             addressGuard: settings.registrationGuard, userAgent: "Parley/test", draw: { settings.draw })
         options.verification = settings.verification
-        options.takeWait = .milliseconds(50)
+        options.leaseWait = .milliseconds(50)
         options.shortagePause = .milliseconds(20)
         options.batchBytes = settings.batchBytes
         options.observe = { attempts.append(($0, $1)) }

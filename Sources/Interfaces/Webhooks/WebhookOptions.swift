@@ -19,7 +19,7 @@ public struct WebhookOptions: Sendable {
     /// Returns numbers in 0..<1 that randomize retries.
     public var draw: @Sendable () -> Double
     /// The time that the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
-    var takeWait: Duration = .seconds(20)
+    var leaseWait: Duration = .seconds(20)
     /// The pause between two attempts to set a lane after a failure of the store.
     var settlePause: Duration = .seconds(1)
     /// The pause of jobs when none may run. Tests that move the clock shorten it.

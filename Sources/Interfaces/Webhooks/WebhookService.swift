@@ -75,7 +75,7 @@ public final class WebhookService: Sendable {
     public var metrics: WebhookMetrics {
         var metrics = WebhookMetrics()
         counters.fill(&metrics)
-        metrics.inFlight = sender.inFlightAttempts.taken
+        metrics.inFlight = sender.inFlightAttempts.count
         let (webhooks, unreadable) = registry.snapshot.withLock { ($0.all, $0.unreadableCount) }
         metrics.webhooks = webhooks.count
         metrics.disabledWebhooks = webhooks.count { $0.status != .enabled }

@@ -60,7 +60,7 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
             state.end = entry.position
             while state.bytes > capacity, state.entries.count - state.first > 1 { state.dropOldest() }
             reached.store(entry.position, ordering: .releasing)
-            return state.takeSleepers()
+            return state.removeSleepers()
         }
     }
 
@@ -68,7 +68,7 @@ final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
     func close() {
         let sleepers = state.withLock { state in
             state.isClosed = true
-            return state.takeSleepers()
+            return state.removeSleepers()
         }
         for sleeper in sleepers { sleeper.resume() }
     }
@@ -152,7 +152,7 @@ extension ReplayBuffer.State {
         }
     }
 
-    fileprivate mutating func takeSleepers() -> [CheckedContinuation<Void, Never>] {
+    fileprivate mutating func removeSleepers() -> [CheckedContinuation<Void, Never>] {
         guard !sleepers.isEmpty else { return [] }
         defer { sleepers.removeAll(keepingCapacity: true) }
         return Array(sleepers.values)

@@ -97,7 +97,7 @@ extension Behaviour {
             try await queue.plan(items, cursor: CursorName("planner"), from: .zero, to: events[1].timetoken)
             trial.clock.advance(by: .seconds(1))
             // Deliveries that were attempted once keep the bytes that were sent.
-            for lease in try await queue.take(9, wait: .seconds(5)) {
+            for lease in try await queue.lease(9, wait: .seconds(5)) {
                 let again = trial.clock.now.adding(.seconds(1))
                 #expect(try await queue.finish(lease, trial.outcome(.retry(at: again), body: Array("secret".utf8))))
             }
@@ -107,7 +107,7 @@ extension Behaviour {
                 return decision
             }
             trial.clock.advance(by: .seconds(2))
-            let leases = try await queue.take(9, wait: .seconds(5))
+            let leases = try await queue.lease(9, wait: .seconds(5))
             #expect(leases.map { $0.delivery.event } == events.timetokens)
             #expect(leases.map { $0.body == nil } == [true, false])
         },
@@ -117,7 +117,7 @@ extension Behaviour {
             let items = events.map { trial.item($0.timetoken, "wh") }
             try await queue.plan(items, cursor: CursorName("planner"), from: .zero, to: events[1].timetoken)
             trial.clock.advance(by: .seconds(1))
-            let leases = try await queue.take(9, wait: .seconds(5))
+            let leases = try await queue.lease(9, wait: .seconds(5))
             #expect(leases.count == 2)
             _ = try await trial.directory.decide([]) { _ in
                 var decision = Decision(())
@@ -129,7 +129,7 @@ extension Behaviour {
                 #expect(try await queue.finish(lease, trial.outcome(.retry(at: again), body: Array("secret".utf8))))
             }
             trial.clock.advance(by: .seconds(2))
-            let again = try await queue.take(9, wait: .seconds(5))
+            let again = try await queue.lease(9, wait: .seconds(5))
             #expect(again.map { $0.delivery.event } == events.timetokens)
             #expect(again.map { $0.body == nil } == [true, false])
         },

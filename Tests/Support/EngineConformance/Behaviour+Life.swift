@@ -58,7 +58,7 @@ extension Behaviour {
             await trial.refusal(.unavailable) {
                 try await node.deliveries.plan([], cursor: CursorName("c"), from: .zero, to: 1)
             }
-            #expect(try await node.deliveries.take(1, wait: .seconds(30)).isEmpty)
+            #expect(try await node.deliveries.lease(1, wait: .seconds(30)).isEmpty)
             for await _ in await node.log.committed() { Issue.record("nothing is committed any more") }
             for await _ in await node.directory.changes(after: .max) { Issue.record("nothing changes any more") }
         },

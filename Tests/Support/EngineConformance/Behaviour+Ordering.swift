@@ -9,12 +9,12 @@ extension Behaviour {
             try await trial.order(.strict)
             try await trial.plan((1...5).map { trial.item(Timetoken($0), "wh", channel: "c\($0)") })
             for verdict in [.retry(at: trial.clock.now.adding(.seconds(9))), .delivered] as [DeliveryOutcome.Verdict] {
-                let leases = try await trial.queue.take(9, wait: .zero)
+                let leases = try await trial.queue.lease(9, wait: .zero)
                 #expect(leases.map(\.delivery.event) == [1])
-                #expect(try await trial.queue.take(9, wait: .zero).isEmpty, "alone")
+                #expect(try await trial.queue.lease(9, wait: .zero).isEmpty, "alone")
                 #expect(try await trial.queue.finish(leases[0], trial.outcome(verdict)))
                 if case .delivered = verdict { break }
-                #expect(try await trial.queue.take(9, wait: .zero).isEmpty, "the retry holds back those behind it")
+                #expect(try await trial.queue.lease(9, wait: .zero).isEmpty, "the retry holds back those behind it")
                 trial.clock.advance(by: .seconds(9))
             }
             #expect(try await trial.settleNext(.dead(reason: "no")) == [2])
@@ -28,7 +28,7 @@ extension Behaviour {
         Behaviour("a channel's deliveries go one after the other, channels side by side") { trial in
             try await trial.order(.perChannel)
             try await trial.plan((1...9).map { trial.item(Timetoken($0), "wh", channel: "c\($0 % 3)") })
-            let first = try await trial.queue.take(9, wait: .zero)
+            let first = try await trial.queue.lease(9, wait: .zero)
             #expect(Set(first.map(\.delivery.event)) == [1, 2, 3])
             let later = trial.clock.now.adding(.seconds(60))
             for lease in first {
@@ -49,27 +49,27 @@ extension Behaviour {
                 (1...6).flatMap { number in
                     ["wh_s", "wh"].map { trial.item(Timetoken(number), $0, channel: "c\(number % 2)") }
                 })
-            let leases = try await trial.queue.take(9, wait: .zero)
+            let leases = try await trial.queue.lease(9, wait: .zero)
             #expect(leases.count == 3)
             for lease in leases where lease.delivery.event == 1 {
                 let retry = trial.outcome(.retry(at: trial.clock.now.adding(.seconds(10))))
                 #expect(try await trial.queue.finish(lease, retry))
             }
             try await trial.subject.restart()
-            let channel0 = try await trial.queue.take(9, wait: .zero)
+            let channel0 = try await trial.queue.lease(9, wait: .zero)
             #expect(channel0.map(\.delivery.event) == [2] && channel0[0].delivery.subscriber.name == "wh")
             trial.clock.advance(by: .seconds(10))
-            let retried = try await trial.queue.take(9, wait: .zero)
+            let retried = try await trial.queue.lease(9, wait: .zero)
             #expect(retried.map(\.delivery.event) == [1, 1])
             for lease in retried { #expect(try await trial.queue.finish(lease, trial.outcome(.delivered))) }
-            let next = try await trial.queue.take(9, wait: .zero)
+            let next = try await trial.queue.lease(9, wait: .zero)
             #expect(Set(next.map { "\($0.delivery.subscriber.name)\($0.delivery.event)" }) == ["wh_s2", "wh3"])
         },
         Behaviour("what waits behind one channel's retry, more than memory holds, is in no other channel's way") {
             trial in
             try await trial.order(.perChannel)
             try await trial.plan([trial.item(1, "wh", channel: "stuck")])
-            let stuck = try await trial.queue.take(1, wait: .zero)[0]
+            let stuck = try await trial.queue.lease(1, wait: .zero)[0]
             let later = trial.clock.now.adding(.seconds(3600))
             #expect(try await trial.queue.finish(stuck, trial.outcome(.retry(at: later))))
             for part in 0..<10 {
@@ -88,15 +88,15 @@ extension Behaviour {
             try await trial.order(.strict)
             try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
             #expect(try await trial.settleNext(.dead(reason: "no")) == [1])
-            let second = try await trial.queue.take(9, wait: .zero)[0]
+            let second = try await trial.queue.lease(9, wait: .zero)[0]
             let ids = DeliverySelection.ids(["dlv_1_wh"], in: trial.app)
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 1)
-            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
             let later = trial.clock.now.adding(.seconds(60))
             #expect(try await trial.queue.finish(second, trial.outcome(.retry(at: later))))
             #expect(try await trial.settleNext(.delivered) == [1])
             #expect(try await trial.settleNext(.delivered) == [2], "brought forward by who was before it")
-            let third = try await trial.queue.take(9, wait: .zero)[0]
+            let third = try await trial.queue.lease(9, wait: .zero)[0]
             #expect(try await trial.queue.finish(third, trial.outcome(.retry(at: later))))
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 1)
             for event in [1, 3, 4] { #expect(try await trial.settleNext(.delivered) == [Timetoken(UInt64(event))]) }
@@ -112,12 +112,12 @@ extension Behaviour {
                 for event in [1, 2] as [Timetoken] {
                     #expect(try await trial.settleNext(.dead(reason: "no")) == [event])
                 }
-                let third = try await trial.queue.take(9, wait: .zero)
+                let third = try await trial.queue.lease(9, wait: .zero)
                 for event in 1...2 {
                     let ids = DeliverySelection.ids(["dlv_\(event)_\(name)"], in: trial.app)
                     #expect(try await trial.queue.replay(ids, isDryRun: false) == 1)
                 }
-                #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+                #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
                 #expect(try await trial.queue.finish(third[0], trial.outcome(.delivered)))
                 for event in [1, 2, 4] as [Timetoken] { #expect(try await trial.settleNext(.delivered) == [event]) }
             }
@@ -144,29 +144,30 @@ extension Behaviour {
         Behaviour("a lease that ran out in order is due again before what waits behind it") { trial in
             try await trial.order(.strict, batch: 3)
             try await trial.plan((1...5).map { trial.item(Timetoken($0), "wh") })
-            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [1, 2, 3])
+            #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [1, 2, 3])
             trial.clock.advance(by: .seconds(61))
-            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [1, 2, 3])
-            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [1, 2, 3])
+            #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
         },
         Behaviour("a batch is one attempt: leased together, free for the next when all of it is over") { trial in
             try await trial.order(.none, concurrency: 2, batch: 10)
             try await trial.plan((1...25).map { trial.item(Timetoken($0), "wh") })
-            let leases = try await trial.queue.take(1, wait: .zero)
+            let leases = try await trial.queue.lease(1, wait: .zero)
             #expect(leases.map(\.delivery.event) == (1...10).map { Timetoken($0) })
             #expect(Set(leases.map(\.batch)).count == 1)
-            let second = try await trial.queue.take(9, wait: .zero)
+            let second = try await trial.queue.lease(9, wait: .zero)
             #expect(second.count == 10 && Set(second.map(\.batch)).count == 1 && second[0].batch != leases[0].batch)
             let part = try await trial.queue.finish(leases.dropLast().map { ($0, trial.outcome(.delivered)) })
             #expect(part.allSatisfy { $0 })
-            #expect(try await trial.queue.take(9, wait: .zero).isEmpty, "one of the batch is still under way")
+            #expect(try await trial.queue.lease(9, wait: .zero).isEmpty, "one of the batch is still under way")
             #expect(try await trial.queue.finish(leases[9], trial.outcome(.delivered)))
-            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == (21...25).map { Timetoken($0) })
+            #expect(
+                try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == (21...25).map { Timetoken($0) })
         },
         Behaviour("a batch in order is a stretch of it, and what of it fails stands before the rest") { trial in
             try await trial.order(.perChannel, batch: 4)
             try await trial.plan((1...10).map { trial.item(Timetoken($0), "wh", channel: "c\($0 % 2)") })
-            let leases = try await trial.queue.take(1, wait: .zero)
+            let leases = try await trial.queue.lease(1, wait: .zero)
             #expect(leases.count == 4 && Set(leases.map(\.batch)).count == 1)
             for channel in ["c0", "c1"] {
                 let events = leases.filter { $0.delivery.channel == channel }.map(\.delivery.event)
@@ -175,9 +176,9 @@ extension Behaviour {
             let events = leases.map(\.delivery.event).sorted()
             let retry = trial.outcome(.retry(at: trial.clock.now.adding(.seconds(5))))
             #expect(try await trial.queue.finish(leases.map { ($0, retry) }).allSatisfy { $0 })
-            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
             trial.clock.advance(by: .seconds(5))
-            let again = try await trial.queue.take(1, wait: .zero)
+            let again = try await trial.queue.lease(1, wait: .zero)
             #expect(again.map(\.delivery.event).sorted() == events && again.allSatisfy { $0.delivery.attempts == 1 })
             #expect(try await trial.queue.finish(again.map { ($0, trial.outcome(.delivered)) }).allSatisfy { $0 })
             var rest: [Timetoken] = []
@@ -193,7 +194,7 @@ extension Behaviour {
             }
             let queue = await trial.queue
             var batches: [[Lease]] = []
-            while case let batch = try await queue.take(1, wait: .zero), !batch.isEmpty { batches.append(batch) }
+            while case let batch = try await queue.lease(1, wait: .zero), !batch.isEmpty { batches.append(batch) }
             #expect(batches.count == 10)
             var last = batches.removeLast()
             let first = last.removeFirst()
@@ -207,7 +208,7 @@ extension Behaviour {
             }()
             var next: [Lease] = []
             while next.isEmpty, !isRecorded.withLock({ $0 }) {
-                next = try await queue.take(1, wait: .zero)
+                next = try await queue.lease(1, wait: .zero)
                 // When every thread of the pool polls like this, the recording would never start.
                 await Task.yield()
             }
@@ -224,28 +225,28 @@ extension Behaviour {
         Behaviour("what went with another and became the first of its order is due when its lease runs out") { trial in
             try await trial.order(.strict, batch: 3)
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "wh") })
-            let leases = try await trial.queue.take(9, wait: .zero)
+            let leases = try await trial.queue.lease(9, wait: .zero)
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
             trial.clock.advance(by: .seconds(61))
-            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [2, 3])
+            #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [2, 3])
         },
         Behaviour("attempts begin no faster than the rate, after a rest one second's worth at once") { trial in
             var settings = LaneSettings(concurrency: 1000)
             settings.rate = 10
             try await trial.queue.set(settings, of: trial.subscriber("wh"))
             try await trial.plan((1...100).map { trial.item(Timetoken($0), "wh") })
-            #expect(try await trial.queue.take(1000, wait: .zero).count == 10)
+            #expect(try await trial.queue.lease(1000, wait: .zero).count == 10)
             trial.clock.advance(by: .milliseconds(99))
-            #expect(try await trial.queue.take(1000, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(1000, wait: .zero).isEmpty)
             trial.clock.advance(by: .milliseconds(1))
-            #expect(try await trial.queue.take(1000, wait: .zero).count == 1)
+            #expect(try await trial.queue.lease(1000, wait: .zero).count == 1)
             trial.clock.advance(by: .seconds(60))
-            #expect(try await trial.queue.take(1000, wait: .zero).count >= 10)
+            #expect(try await trial.queue.lease(1000, wait: .zero).count >= 10)
             settings.rate = 0.5
             try await trial.queue.set(settings, of: trial.subscriber("slow"))
             try await trial.plan((1...2).map { trial.item(Timetoken($0), "slow") }, from: 100)
             func slow() async throws -> Int {
-                try await trial.queue.take(1000, wait: .zero).count { $0.delivery.subscriber.name == "slow" }
+                try await trial.queue.lease(1000, wait: .zero).count { $0.delivery.subscriber.name == "slow" }
             }
             #expect(try await slow() == 1)
             trial.clock.advance(by: .seconds(1))
@@ -265,17 +266,17 @@ extension Behaviour {
             try await trial.queue.set(.open, of: subscriber, concurrency: 5)
             try await trial.plan((1...20).map { trial.item(Timetoken($0), "wh") })
             await trial.queue.pace(subscriber, concurrency: 2, notBefore: nil)
-            let two = try await trial.queue.take(20, wait: .zero)
+            let two = try await trial.queue.lease(20, wait: .zero)
             #expect(two.count == 2)
             await trial.queue.pace(subscriber, concurrency: 0, notBefore: nil)
             #expect(try await trial.queue.finish(two.map { ($0, trial.outcome(.delivered)) }) == [true, true])
-            #expect(try await trial.queue.take(20, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(20, wait: .zero).isEmpty)
             await trial.queue.pace(subscriber, concurrency: 1, notBefore: trial.clock.now.adding(.seconds(30)))
-            #expect(try await trial.queue.take(20, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(20, wait: .zero).isEmpty)
             trial.clock.advance(by: .seconds(30))
-            #expect(try await trial.queue.take(20, wait: .zero).count == 1)
+            #expect(try await trial.queue.lease(20, wait: .zero).count == 1)
             await trial.queue.pace(subscriber, concurrency: nil, notBefore: nil)
-            #expect(try await trial.queue.take(20, wait: .zero).count == 4)
+            #expect(try await trial.queue.lease(20, wait: .zero).count == 4)
         },
     ]
 }
@@ -304,7 +305,7 @@ extension Trial {
 
     /// Takes the due deliveries, ends all of them with one verdict, and returns their events.
     func settleNext(_ verdict: DeliveryOutcome.Verdict) async throws -> [Timetoken] {
-        let leases = try await queue.take(100, wait: .zero)
+        let leases = try await queue.lease(100, wait: .zero)
         let recorded = try await queue.finish(leases.map { ($0, outcome(verdict)) })
         #expect(recorded.allSatisfy { $0 })
         return leases.map(\.delivery.event)

@@ -8,40 +8,40 @@ extension Behaviour {
             let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 3)
             try await trial.plan((1...5).map { trial.item(Timetoken($0), "sub") })
-            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
-            let leases = try await trial.queue.take(from: subscriber, limit: 2, lease: .seconds(30), wait: .zero)
+            #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
+            let leases = try await trial.queue.lease(from: subscriber, limit: 2, lasting: .seconds(30), wait: .zero)
             #expect(leases.map(\.delivery.event) == [1, 2] && leases[0].batch != leases[1].batch)
-            let third = try await trial.queue.take(from: subscriber, limit: 9, lease: .seconds(30), wait: .zero)
+            let third = try await trial.queue.lease(from: subscriber, limit: 9, lasting: .seconds(30), wait: .zero)
             #expect(third.map(\.delivery.event) == [3], "so many are out at once")
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
             #expect(
-                try await trial.queue.take(from: subscriber, limit: 9, lease: .seconds(30), wait: .zero)
+                try await trial.queue.lease(from: subscriber, limit: 9, lasting: .seconds(30), wait: .zero)
                     .map(\.delivery.event) == [4])
             await trial.refusal(.notFound) {
-                _ = try await trial.queue.take(
-                    from: trial.subscriber("none"), limit: 1, lease: .seconds(1), wait: .zero)
+                _ = try await trial.queue.lease(
+                    from: trial.subscriber("none"), limit: 1, lasting: .seconds(1), wait: .zero)
             }
         },
         Behaviour("what is pulled takes nothing from the share of what is pushed") { trial in
             try await trial.pulled(concurrency: 1000)
             try await trial.plan(
                 (1...500).flatMap { [trial.item(Timetoken($0), "sub"), trial.item(Timetoken($0), "wh")] })
-            let pulled = try await trial.queue.take(
-                from: trial.subscriber("sub"), limit: 400, lease: .seconds(30), wait: .zero)
+            let pulled = try await trial.queue.lease(
+                from: trial.subscriber("sub"), limit: 400, lasting: .seconds(30), wait: .zero)
             #expect(pulled.count == 400)
-            let pushed = try await trial.queue.take(9, capacity: 8, wait: .zero)
+            let pushed = try await trial.queue.lease(9, capacity: 8, wait: .zero)
             #expect(pushed.count == 7, "an endpoint's share of 8")
             // A subscriber also cannot return a delivery that it never took.
             try await trial.queue.set(.closed, of: trial.subscriber("sub"), concurrency: 1)
             _ = try await trial.queue.finish(pulled.map { ($0, trial.outcome(.delivered)) })
-            #expect(try await trial.queue.take(9, capacity: 8, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(9, capacity: 8, wait: .zero).isEmpty)
         },
         Behaviour("a lease that is given back is due at once, and was no attempt") { trial in
             let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 1, attempts: 3)
             try await trial.plan([trial.item(1, "sub")])
             func pull() async throws -> [Lease] {
-                try await trial.queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .zero)
+                try await trial.queue.lease(from: subscriber, limit: 9, lasting: .seconds(10), wait: .zero)
             }
             let first = try #require(try await pull().first)
             #expect(try await trial.queue.renew([first], for: .zero) == [true])
@@ -59,7 +59,7 @@ extension Behaviour {
             try await trial.pulled(concurrency: 9, attempts: 3)
             try await trial.plan([trial.item(1, "sub")])
             func pull() async throws -> [Lease] {
-                try await trial.queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .zero)
+                try await trial.queue.lease(from: subscriber, limit: 9, lasting: .seconds(10), wait: .zero)
             }
             let first = try #require(try await pull().first)
             trial.clock.advance(by: .seconds(8))
@@ -85,12 +85,12 @@ extension Behaviour {
             let queue = await trial.queue
             let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 9, attempts: 9)
-            async let first = queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .seconds(30))
-            async let other = queue.take(9, wait: .milliseconds(20))
+            async let first = queue.lease(from: subscriber, limit: 9, lasting: .seconds(10), wait: .seconds(30))
+            async let other = queue.lease(9, wait: .milliseconds(20))
             try await trial.plan([trial.item(1, "sub")])
             #expect(try await first.map(\.delivery.event) == [1])
             #expect(try await other.isEmpty)
-            async let second = queue.take(from: subscriber, limit: 9, lease: .seconds(10), wait: .seconds(30))
+            async let second = queue.lease(from: subscriber, limit: 9, lasting: .seconds(10), wait: .seconds(30))
             trial.clock.advance(by: .seconds(10))
             #expect(try await second.map(\.delivery.attempts) == [1])
         },
@@ -103,8 +103,8 @@ extension Behaviour {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...100 as ClosedRange<UInt64> {
                     group.addTask {
-                        let leases = try await queue.take(
-                            from: trial.subscriber("sub\(number)"), limit: 9, lease: .seconds(10),
+                        let leases = try await queue.lease(
+                            from: trial.subscriber("sub\(number)"), limit: 9, lasting: .seconds(10),
                             wait: number % 2 == 0 ? .seconds(30) : .milliseconds(20))
                         #expect(leases.map(\.delivery.event) == (number % 2 == 0 ? [Timetoken(number)] : []))
                     }
@@ -120,12 +120,12 @@ extension Behaviour {
             try await trial.pulled(concurrency: 9, attempts: 2, .strict)
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "sub") })
             func pull() async throws -> [Lease] {
-                try await trial.queue.take(from: trial.subscriber("sub"), limit: 9, lease: .seconds(10), wait: .zero)
+                try await trial.queue.lease(from: trial.subscriber("sub"), limit: 9, lasting: .seconds(10), wait: .zero)
             }
             let old = try await pull()
             #expect(old.map(\.delivery.event) == [1], "in strict order one at a time")
             try await trial.subject.restart()
-            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
             let new = try await pull()
             #expect(new.map(\.delivery.event) == [1])
             #expect(try await trial.queue.finish(old[0], trial.outcome(.delivered)) == false)
@@ -141,7 +141,7 @@ extension Behaviour {
             try await trial.queue.set(.paused, of: trial.subscriber("wh_c"), concurrency: 100)
             try await trial.plan(
                 (1...60).flatMap { number in ["wh_a", "wh_b", "wh_c"].map { trial.item(Timetoken(number), $0) } })
-            for lease in try await trial.queue.take(40, wait: .zero) where lease.delivery.subscriber.name == "wh_a" {
+            for lease in try await trial.queue.lease(40, wait: .zero) where lease.delivery.subscriber.name == "wh_a" {
                 let verdicts: [DeliveryOutcome.Verdict] = [
                     .delivered, .dead(reason: "no"), .retry(at: trial.clock.now.adding(.seconds(9))),
                 ]
@@ -176,7 +176,7 @@ extension Behaviour {
             trial in
             try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: 100)
             try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
-            let leases = try await trial.queue.take(3, wait: .zero)
+            let leases = try await trial.queue.lease(3, wait: .zero)
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.delivered)))
             #expect(try await trial.queue.finish(leases[1], trial.outcome(.dead(reason: "no"))))
             let body = Array("passing".utf8)
@@ -185,7 +185,7 @@ extension Behaviour {
             #expect(first.due == 3 && first.taken == 5, "the third is under way, the fourth waits")
             let second = try await trial.queue.enqueue(items)
             #expect(second.due == 0 && second.taken == 5)
-            let due = try await trial.queue.take(9, wait: .zero)
+            let due = try await trial.queue.lease(9, wait: .zero)
             #expect(Set(due.map(\.delivery.event)) == [1, 2, 4, 5])
             #expect(due.allSatisfy { $0.isManual == ($0.delivery.event != 4) })
             #expect(due.first { $0.delivery.event == 5 }?.body == body)
@@ -210,7 +210,7 @@ extension Behaviour {
             // A delivery that waits already needs no capacity, and no delivery is skipped for lack of it.
             let items = [waits.event, 7, 8].map { trial.item($0, "wh") }
             let enqueued = try await trial.queue.enqueue(items)
-            #expect(enqueued.due == 0 && enqueued.taken == 1)
+            #expect(enqueued.due == 0 && enqueued.processed == 1)
         },
         Behaviour("what waits up to an event is skipped: dead, with the reason, and the order goes on behind it") {
             trial in
@@ -220,7 +220,7 @@ extension Behaviour {
                 let position = try await trial.queue.cursor(CursorName("c"))
                 try await trial.plan(
                     (1...1500).map { trial.item(Timetoken($0), name, channel: "c\($0 % 2)") }, from: position)
-                let first = try await trial.queue.take(1, wait: .zero)
+                let first = try await trial.queue.lease(1, wait: .zero)
                 #expect(try await trial.queue.skip(trial.subscriber(name), through: 1490) == 1489, "one is under way")
                 #expect(try await trial.queue.finish(first[0], trial.outcome(.delivered)))
                 let next = try await trial.settleNext(.delivered)
@@ -235,7 +235,7 @@ extension Behaviour {
         },
         Behaviour("dead ones are purged, others are not, and nobody else's") { trial in
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "wh") })
-            let leases = try await trial.queue.take(2, wait: .zero)
+            let leases = try await trial.queue.lease(2, wait: .zero)
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.dead(reason: "no"))))
             #expect(try await trial.queue.finish(leases[1], trial.outcome(.delivered)))
             let ids = (1...4).map { "dlv_\($0)_wh" }
@@ -254,7 +254,7 @@ extension Behaviour {
             func settleAll(_ verdict: DeliveryOutcome.Verdict) async throws -> Int {
                 var settled = 0
                 while settled < count {
-                    let leases = try await trial.queue.take(2000, wait: .zero)
+                    let leases = try await trial.queue.lease(2000, wait: .zero)
                     guard !leases.isEmpty else { break }
                     let recorded = try await trial.queue.finish(leases.map { ($0, trial.outcome(verdict)) })
                     settled += recorded.count { $0 }

@@ -69,7 +69,7 @@ extension Behaviour {
             try await concurrently(4) { task in
                 let queue = nodes[task % nodes.count].deliveries
                 while finished.withLock({ $0.count }) < 1000 {
-                    let leases = try await queue.take(8, wait: .zero)
+                    let leases = try await queue.lease(8, wait: .zero)
                     for lease in leases {
                         underWay.withLock { underWay in
                             underWay[lease.delivery.subscriber, default: 0] += 1
@@ -85,7 +85,7 @@ extension Behaviour {
                 }
             }
             #expect(Set(finished.withLock { $0 }).count == 1000)
-            #expect(try await trial.queue.take(10, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(10, wait: .zero).isEmpty)
         },
         Behaviour("neither a space nor an endpoint takes all there is to have, and what they leave is for others") {
             trial in
@@ -94,13 +94,13 @@ extension Behaviour {
                 try await trial.queue.set(.open, of: trial.subscriber("wh_\(subscriber)"), concurrency: 100)
             }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 1000)
-            let greedy = try await trial.queue.take(1000, capacity: 60, wait: .zero)
+            let greedy = try await trial.queue.lease(1000, capacity: 60, wait: .zero)
             let held = Dictionary(grouping: greedy, by: \.delivery.subscriber).mapValues(\.count)
             #expect((45...52).contains(greedy.count), "seven eighths, at most")
             #expect(held.count == 5 && held.values.allSatisfy { [9, 10, 11].contains($0) }, "all alike: \(held)")
-            #expect(try await trial.queue.take(1000, capacity: 60, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(1000, capacity: 60, wait: .zero).isEmpty)
             try await trial.queue.plan([trial.item(2000, "new")], cursor: CursorName("c"), from: 1000, to: 2000)
-            let newcomer = try await trial.queue.take(1000, capacity: 60, wait: .zero)
+            let newcomer = try await trial.queue.lease(1000, capacity: 60, wait: .zero)
             #expect(newcomer.map(\.delivery.subscriber.name) == ["new"])
 
             let other = (1...100).map {
@@ -109,14 +109,14 @@ extension Behaviour {
                     event: Timetoken(UInt64($0)), type: "t", channel: "c")
             }
             try await trial.queue.plan(other, cursor: CursorName("other"), from: .zero, to: 100)
-            let late = try await trial.queue.take(1000, capacity: 60, wait: .zero)
+            let late = try await trial.queue.lease(1000, capacity: 60, wait: .zero)
             #expect(late.count >= 5 && late.allSatisfy { $0.delivery.subscriber.app == AppID("other") })
         },
         Behaviour("attempts are recorded together; those whose lease was lost are named and change nothing") { trial in
             let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 4)
             try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: 2)
-            let leases = try await trial.queue.take(4, wait: .zero)
+            let leases = try await trial.queue.lease(4, wait: .zero)
             #expect(leases.count == 2)
             let lost = Lease(delivery: leases[1].delivery, fence: leases[1].fence + 1000, body: nil)
             let recorded = try await trial.queue.finish([
@@ -124,7 +124,7 @@ extension Behaviour {
                 (leases[0], trial.outcome(.dead(reason: "twice"))),
             ])
             #expect(recorded == [true, false, false])
-            #expect(try await trial.queue.take(4, wait: .zero).map(\.delivery.event) == [3])
+            #expect(try await trial.queue.lease(4, wait: .zero).map(\.delivery.event) == [3])
             #expect(try await trial.queue.finish([]).isEmpty)
             #expect(try await trial.queue.finish(leases[1], trial.outcome(.delivered)))
         },
@@ -133,26 +133,26 @@ extension Behaviour {
             let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 4)
             let start = trial.clock.now
-            for (lease, delay) in zip(try await trial.queue.take(4, wait: .zero), [40, 20, 30, 30 * 24 * 3600]) {
+            for (lease, delay) in zip(try await trial.queue.lease(4, wait: .zero), [40, 20, 30, 30 * 24 * 3600]) {
                 let retry = trial.outcome(.retry(at: start.adding(.seconds(delay))))
                 #expect(try await trial.queue.finish(lease, retry))
             }
             trial.clock.advance(by: .seconds(20) - .nanoseconds(100))
-            #expect(try await trial.queue.take(4, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(4, wait: .zero).isEmpty)
             trial.clock.advance(by: .nanoseconds(100))
-            let first = try await trial.queue.take(4, wait: .zero)
+            let first = try await trial.queue.lease(4, wait: .zero)
             #expect(first.map(\.delivery.event) == [2])
             #expect(first[0].delivery.attempts == 1 && first[0].delivery.status == .failed)
             trial.clock.advance(by: .seconds(25))
-            #expect(try await trial.queue.take(4, wait: .zero).map(\.delivery.event) == [3, 1])
+            #expect(try await trial.queue.lease(4, wait: .zero).map(\.delivery.event) == [3, 1])
             trial.clock.advance(by: .seconds(30 * 24 * 3600 - 45))
             // The leases above have expired in the meantime and are due again, in their order.
-            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [2, 3, 1, 4])
+            #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [2, 3, 1, 4])
         },
         Behaviour("a retry too far ahead is due in 30 days, and what ended beside it is recorded") { trial in
             let items = (1...3).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 3)
-            let leases = try await trial.queue.take(3, wait: .zero)
+            let leases = try await trial.queue.lease(3, wait: .zero)
             let month: Duration = .seconds(30 * 24 * 3600)
             let verdicts: [DeliveryOutcome.Verdict] = [
                 .retry(at: trial.clock.now.adding(month + .seconds(1))), .delivered, .retry(at: .distantFuture),
@@ -160,9 +160,9 @@ extension Behaviour {
             let recorded = try await trial.queue.finish(zip(leases, verdicts).map { ($0, trial.outcome($1)) })
             #expect(recorded == [true, true, true])
             trial.clock.advance(by: month - .nanoseconds(100))
-            #expect(try await trial.queue.take(3, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(3, wait: .zero).isEmpty)
             trial.clock.advance(by: .nanoseconds(100))
-            #expect(try await trial.queue.take(3, wait: .zero).map(\.delivery.event) == [1, 3])
+            #expect(try await trial.queue.lease(3, wait: .zero).map(\.delivery.event) == [1, 3])
         },
         Behaviour(
             "a retry may lie beyond the time for which finished deliveries are kept",
@@ -173,23 +173,23 @@ extension Behaviour {
             }()
         ) { trial in
             try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
-            let lease = try await trial.queue.take(1, wait: .zero)[0]
+            let lease = try await trial.queue.lease(1, wait: .zero)[0]
             let day: Duration = .seconds(24 * 3600)
             #expect(try await trial.queue.finish(lease, trial.outcome(.retry(at: trial.clock.now.adding(day)))))
             trial.clock.advance(by: day - .nanoseconds(100))
-            #expect(try await trial.queue.take(1, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(1, wait: .zero).isEmpty)
             trial.clock.advance(by: .nanoseconds(100))
-            #expect(try await trial.queue.take(1, wait: .zero).map(\.delivery.attempts) == [1])
+            #expect(try await trial.queue.lease(1, wait: .zero).map(\.delivery.attempts) == [1])
         },
         Behaviour("a lease that ran out is void: its finish says so and changes nothing; a renewed one holds") {
             trial in
             try await trial.queue.plan(
                 [trial.item(1, "wh"), trial.item(2, "wh")], cursor: CursorName("c"), from: .zero, to: 2)
-            let old = try await trial.queue.take(2, wait: .zero)
+            let old = try await trial.queue.lease(2, wait: .zero)
             trial.clock.advance(by: .seconds(40))
             try await trial.queue.renew([old[1]])
             trial.clock.advance(by: .seconds(21))
-            let new = try await trial.queue.take(2, wait: .zero)
+            let new = try await trial.queue.lease(2, wait: .zero)
             #expect(new.map(\.delivery.id) == [old[0].delivery.id])
             #expect(new[0].fence > old[0].fence)
             #expect(try await trial.queue.finish(old[0], trial.outcome(.dead(reason: "late"))) == false)
@@ -204,11 +204,11 @@ extension Behaviour {
             try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
             try await trial.queue.set(.paused, of: subscriber, concurrency: 5)
             try await trial.queue.plan([trial.item(2, "wh")], cursor: CursorName("c"), from: 1, to: 2)
-            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
             let held = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(held.map(\.status) == [.held, .held] && held.allSatisfy { $0.due == nil })
             try await trial.queue.set(.open, of: subscriber, concurrency: 5)
-            #expect(try await trial.queue.take(9, wait: .zero).map(\.delivery.event) == [1, 2])
+            #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [1, 2])
         },
         Behaviour(
             "past its bound a paused endpoint's items are dead, and so are those it held for too long",
@@ -254,11 +254,11 @@ extension Behaviour {
         Behaviour("closing an endpoint turns its items dead, also those that are planned later") { trial in
             let items = (1...5000).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5000)
-            let lease = try await trial.queue.take(1, wait: .zero)[0]
+            let lease = try await trial.queue.lease(1, wait: .zero)[0]
             try await trial.queue.set(.closed, of: trial.subscriber("wh"), concurrency: 1)
             try await trial.queue.plan([trial.item(5001, "wh")], cursor: CursorName("c"), from: 5000, to: 5001)
             #expect(try await trial.queue.finish(lease, trial.outcome(.retry(at: trial.clock.now))))
-            #expect(try await trial.queue.take(9, wait: .zero).isEmpty)
+            #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
             let all = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 1000))
             #expect(all.count == 5001 && all.allSatisfy { $0.status == .dead && $0.reason == "webhook_deleted" })
             let ids = DeliverySelection.ids([lease.delivery.id], in: trial.app)
@@ -270,7 +270,7 @@ extension Behaviour {
             let items = places.map { trial.item($0, "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: places[5])
             trial.clock.advance(by: .seconds(1))
-            let leases = try await trial.queue.take(5, wait: .zero)
+            let leases = try await trial.queue.lease(5, wait: .zero)
             let later = trial.clock.now.adding(.seconds(3600))
             for (lease, verdict) in zip(
                 leases, [.delivered, .dead(reason: "gone"), .retry(at: later), .delivered] as [DeliveryOutcome.Verdict])
@@ -284,7 +284,7 @@ extension Behaviour {
             let ids = DeliverySelection.ids([items[0].id, items[0].id, items[4].id, "dlv_none"], in: trial.app)
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 1, "the fifth is under way")
             #expect(try await trial.queue.replay(.ids([items[0].id], in: AppID("other")), isDryRun: false) == 0)
-            let replayed = try await trial.queue.take(9, wait: .zero)
+            let replayed = try await trial.queue.lease(9, wait: .zero)
             #expect(Set(replayed.map(\.delivery.id)) == Set([items[0], items[1], items[2], items[5]].map(\.id)))
             for lease in replayed where lease.delivery.event != places[5] {
                 #expect(lease.isManual && lease.delivery.attempts == 1 && lease.body == Array("sent".utf8))
@@ -298,7 +298,7 @@ extension Behaviour {
             try await trial.queue.plan([trial.item(7, "wh", body: body)], cursor: CursorName("c"), from: .zero, to: 7)
             try await trial.subject.restart()
             #expect(try await trial.queue.cursor(CursorName("c")) == 7)
-            let lease = try #require(try await trial.queue.take(1, wait: .zero).first)
+            let lease = try #require(try await trial.queue.lease(1, wait: .zero).first)
             #expect(lease.body == body && lease.delivery.id == "dlv_7_wh" && lease.delivery.attempts == 0)
         },
         Behaviour("what is kept before an attempt is what every later one gets, over a restart", needsRestart: true) {
@@ -309,7 +309,7 @@ extension Behaviour {
                 [trial.item(place, "wh"), trial.item(place, "other", body: passing)], cursor: CursorName("c"),
                 from: .zero, to: place)
             trial.clock.advance(by: .seconds(1))
-            let leases = try await trial.queue.take(9, wait: .zero)
+            let leases = try await trial.queue.lease(9, wait: .zero)
             let (first, second) = (Array("first".utf8), Array("second".utf8))
             for lease in leases {
                 #expect(try await trial.queue.keep([(lease, first)]) == [first])
@@ -321,17 +321,17 @@ extension Behaviour {
                     status: .pending, attempts: 0, due: nil), fence: 1, body: nil)
             #expect(try await trial.queue.keep([(unknown, first)]) == [nil])
             try await trial.subject.restart()
-            let again = try await trial.queue.take(9, wait: .zero)
+            let again = try await trial.queue.lease(9, wait: .zero)
             #expect(again.count == 2 && again.allSatisfy { $0.body == first && $0.delivery.attempts == 0 })
             for lease in again { #expect(try await trial.queue.finish(lease, trial.outcome(.delivered))) }
             let ids = again.map(\.delivery.id)
             #expect(try await trial.queue.replay(.ids(ids, in: trial.app), isDryRun: false) == 2)
-            #expect(try await trial.queue.take(9, wait: .zero).allSatisfy { $0.body == first })
+            #expect(try await trial.queue.lease(9, wait: .zero).allSatisfy { $0.body == first })
         },
         Behaviour("nothing is kept for an event that has gone from the log") { trial in
             let place = try await trial.log.append([trial.draft("room", "1")], claim: nil).events[0].event.timetoken
             try await trial.queue.plan([trial.item(place, "wh")], cursor: CursorName("c"), from: .zero, to: place)
-            let lease = try #require(try await trial.queue.take(1, wait: .zero).first)
+            let lease = try #require(try await trial.queue.lease(1, wait: .zero).first)
             _ = try await trial.log.delete(
                 after: .zero, before: .distantFuture, in: ChannelID("room", in: trial.app))
             #expect(try await trial.queue.keep([(lease, Array("sent".utf8))]) == [nil])
@@ -343,15 +343,15 @@ extension Behaviour {
             try await trial.queue.plan(
                 places.map { trial.item($0, "wh") }, cursor: CursorName("c"), from: .zero, to: places[2])
             trial.clock.advance(by: .seconds(1))
-            let first = try await trial.queue.take(1, wait: .zero)[0]
+            let first = try await trial.queue.lease(1, wait: .zero)[0]
             let sent = Array("bytes".utf8)
             // Due before the others.
             let outcome = trial.outcome(.retry(at: places[0]), body: sent)
             #expect(try await trial.queue.finish(first, outcome))
-            let held = try await trial.queue.take(2, wait: .zero)
+            let held = try await trial.queue.lease(2, wait: .zero)
             try await trial.subject.restart()
             #expect(try await trial.queue.finish(held[0], trial.outcome(.dead(reason: "old life"))) == false)
-            let again = try await trial.queue.take(9, wait: .zero)
+            let again = try await trial.queue.lease(9, wait: .zero)
             #expect(again.count == 2, "the endpoint's concurrency is remembered")
             let lease = try #require(again.first { $0.delivery.id == first.delivery.id })
             #expect(lease.delivery.attempts == 1 && lease.body == sent)
@@ -362,7 +362,7 @@ extension Behaviour {
         Behaviour("the last 20 attempts are kept; of the answer 16 KiB of the latest, 1 KiB of earlier ones") { trial in
             try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
             for number in 1...25 {
-                let lease = try #require(try await trial.queue.take(1, wait: .zero).first)
+                let lease = try #require(try await trial.queue.lease(1, wait: .zero).first)
                 #expect(lease.delivery.attempts == number - 1)
                 var outcome = trial.outcome(.retry(at: trial.clock.now))
                 outcome.attempt = DeliveryAttempt(
@@ -391,7 +391,7 @@ extension Behaviour {
             )
             try await trial.queue.plan([other], cursor: CursorName("c"), from: 6, to: 7)
             try await trial.queue.set(.paused, of: trial.subscriber("wh_b"), concurrency: 1)
-            let leases = try await trial.queue.take(6, wait: .zero).filter {
+            let leases = try await trial.queue.lease(6, wait: .zero).filter {
                 $0.delivery.subscriber == trial.subscriber("wh_a")
             }
             for (lease, verdict) in zip(
@@ -425,15 +425,15 @@ extension Behaviour {
                 try await trial.queue.plan(items, cursor: CursorName("c"), from: position, to: end)
                 position = end
             }
-            #expect(try await trial.queue.take(1000, wait: .zero).count == 10)
+            #expect(try await trial.queue.lease(1000, wait: .zero).count == 10)
             try await trial.queue.plan([trial.item(1, "alive")], cursor: CursorName("c"), from: position, to: 100_001)
-            let next = try await trial.queue.take(1000, wait: .zero)
+            let next = try await trial.queue.lease(1000, wait: .zero)
             #expect(next.map(\.delivery.subscriber.name) == ["alive"])
             // All of them are still there: more than any engine holds in memory.
             try await trial.queue.set(.open, of: trial.subscriber("dead"), concurrency: 100_000)
             var taken = 10
             while taken < 100_000 {
-                let leases = try await trial.queue.take(10_000, wait: .seconds(10))
+                let leases = try await trial.queue.lease(10_000, wait: .seconds(10))
                 try #require(!leases.isEmpty)
                 taken += leases.count
             }
@@ -441,20 +441,20 @@ extension Behaviour {
         },
         Behaviour("who waits for work is woken by a plan, a retry's time, a cancellation and the end") { trial in
             let queue = await trial.queue
-            async let first = queue.take(5, wait: .seconds(30))
+            async let first = queue.lease(5, wait: .seconds(30))
             try await queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
             let lease = try #require(try await first.first)
             let due = trial.clock.now.adding(.seconds(5))
             #expect(try await queue.finish(lease, trial.outcome(.retry(at: due))))
-            async let second = queue.take(5, wait: .seconds(30))
+            async let second = queue.lease(5, wait: .seconds(30))
             trial.clock.advance(by: .seconds(5))
             #expect(try await second.count == 1)
 
-            let cancelled = Task { try await queue.take(5, wait: .seconds(30)) }
+            let cancelled = Task { try await queue.lease(5, wait: .seconds(30)) }
             cancelled.cancel()
             #expect(try await cancelled.value.isEmpty)
-            #expect(try await queue.take(5, wait: .milliseconds(5)).isEmpty)
-            let ended = Task { try await queue.take(5, wait: .seconds(30)) }
+            #expect(try await queue.lease(5, wait: .milliseconds(5)).isEmpty)
+            let ended = Task { try await queue.lease(5, wait: .seconds(30)) }
             await trial.node.close()
             #expect(try await ended.value.isEmpty)
         },

@@ -31,13 +31,13 @@ public protocol DeliveryQueue: Sendable {
     /// - Parameters:
     ///   - limit: the number of attempts wanted now.
     ///   - capacity: the number of attempts that may be under way at once.
-    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease]
+    func lease(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease]
 
-    /// Leases items of one pulled subscriber (``LaneSettings/isPulled``), as ``take(_:capacity:wait:)`` does. Each
+    /// Leases items of one pulled subscriber (``LaneSettings/isPulled``), as ``lease(_:capacity:wait:)`` does. Each
     /// lease is an attempt of its own.
-    /// - Parameter lease: the duration of the leases.
-    func take(
-        from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
+    /// - Parameter duration: the duration of the leases.
+    func lease(
+        from subscriber: SubscriberID, limit: Int, lasting duration: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease]
 
     /// Records attempts and their outcomes in one step. An attempt is no longer under way once this is called. The
@@ -90,7 +90,7 @@ public protocol DeliveryQueue: Sendable {
     /// room for it.
     ///
     /// - Returns: the number of items made due, and the number of items processed before it stopped.
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int)
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int)
 
     /// Makes a subscriber's waiting deliveries up to and including `event` dead, with the reason `skipped`. Deliveries
     /// under way are left alone. Returns the number of deliveries.
@@ -103,8 +103,8 @@ public protocol DeliveryQueue: Sendable {
 
 extension DeliveryQueue {
     /// Leases whatever is due, without a limit on the share of an app or a subscriber.
-    public func take(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
-        try await take(limit, capacity: .max, wait: wait)
+    public func lease(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
+        try await lease(limit, capacity: .max, wait: wait)
     }
 
     /// Renews leases for another 60 s.

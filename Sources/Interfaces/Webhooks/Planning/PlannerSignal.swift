@@ -9,7 +9,7 @@ final class PlannerSignal: Sendable {
         var sleeper: CheckedContinuation<Void, Never>?
         var isOver = false
 
-        mutating func takeSleeper() -> CheckedContinuation<Void, Never>? {
+        mutating func removeSleeper() -> CheckedContinuation<Void, Never>? {
             defer { sleeper = nil }
             return sleeper
         }
@@ -20,7 +20,7 @@ final class PlannerSignal: Sendable {
     func mark(_ app: AppID, at position: Timetoken) {
         state.withLock { state in
             state.apps[app] = max(state.apps[app] ?? .zero, position)
-            return state.takeSleeper()
+            return state.removeSleeper()
         }?.resume()
     }
 
@@ -28,7 +28,7 @@ final class PlannerSignal: Sendable {
     func finish() {
         state.withLock { state in
             state.isOver = true
-            return state.takeSleeper()
+            return state.removeSleeper()
         }?.resume()
     }
 
@@ -58,7 +58,7 @@ final class PlannerSignal: Sendable {
                 if !mustWait { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { $0.takeSleeper() }?.resume()
+            state.withLock { $0.removeSleeper() }?.resume()
         }
     }
 }

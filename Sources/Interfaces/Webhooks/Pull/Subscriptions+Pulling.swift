@@ -46,9 +46,9 @@ extension Subscriptions {
         var left = waitSeconds
         while true {
             // Waits in short turns, so that a gateway that stops need not wait for its consumers.
-            let leases = try await queue.take(
+            let leases = try await queue.lease(
                 from: subscription.subscriber, limit: included.isEmpty ? most : min(most, IncludedObject.pageMost),
-                lease: subscription.settings.ackDeadline,
+                lasting: subscription.settings.ackDeadline,
                 wait: left > 0 ? .seconds(1) : .zero)
             let events = try await handedOut(leases, with: included)
             left -= 1
@@ -125,8 +125,8 @@ extension Subscriptions {
             if !items.isEmpty {
                 let enqueued = try await queue.enqueue(items)
                 outcome.replayed += enqueued.due
-                if enqueued.taken < items.count {
-                    outcome.reached = Timetoken(items[enqueued.taken].event.rawValue - 1)
+                if enqueued.processed < items.count {
+                    outcome.reached = Timetoken(items[enqueued.processed].event.rawValue - 1)
                     outcome.isComplete = false
                     return outcome
                 }

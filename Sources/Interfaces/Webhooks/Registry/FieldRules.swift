@@ -9,12 +9,12 @@ enum FieldRules {
     static let valueLimitBytes = 4096
 
     /// Fields set by the client or the protocol, and fields that a receiver must be able to attribute to the gateway.
-    private static let taken: Set<String> = [
+    private static let reserved: Set<String> = [
         "host", "content-length", "content-type", "content-encoding", "transfer-encoding", "connection", "keep-alive",
         "upgrade", "te", "trailer", "expect", "user-agent", "content-digest", "signature", "signature-input",
         "x-hub-signature-256", "stripe-signature", "traceparent", "tracestate",
     ]
-    private static let takenPrefixes = ["webhook-", "proxy-", "ce-"]
+    private static let reservedPrefixes = ["webhook-", "proxy-", "ce-"]
 
     /// The reason why a name cannot be used; nil when it can.
     static func obstacle(name: String) -> String? {
@@ -22,7 +22,7 @@ enum FieldRules {
             return "a header's name is 1 to \(nameLimitBytes) letters, digits or !#$%&'*+-.^_`|~"
         }
         let lower = name.lowercased()
-        guard !taken.contains(lower), !takenPrefixes.contains(where: lower.hasPrefix) else {
+        guard !reserved.contains(lower), !reservedPrefixes.contains(where: lower.hasPrefix) else {
             return "the gateway itself decides the header \(lower)"
         }
         return nil

@@ -4,11 +4,11 @@ import Locking
 /// Counts the attempts under way, and lets a caller wait until the last one has ended.
 final class InFlightAttempts: Sendable {
     private struct State {
-        var taken = 0
+        var count = 0
         var isDraining = false
         var sleepers: [CheckedContinuation<Void, Never>] = []
 
-        mutating func takeSleepers() -> [CheckedContinuation<Void, Never>] {
+        mutating func removeSleepers() -> [CheckedContinuation<Void, Never>] {
             defer { sleepers = [] }
             return sleepers
         }
@@ -16,22 +16,22 @@ final class InFlightAttempts: Sendable {
 
     private let state = Lock(State())
 
-    var taken: Int { state.withLock { $0.taken } }
+    var count: Int { state.withLock { $0.count } }
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
     /// Adds attempts; false when no more attempts may begin.
-    func take(_ count: Int) -> Bool {
+    func begin(_ added: Int) -> Bool {
         state.withLock { state in
             guard !state.isDraining else { return false }
-            state.taken += count
+            state.count += added
             return true
         }
     }
 
-    func giveBack(_ count: Int) {
+    func end(_ ended: Int) {
         let sleepers = state.withLock { state in
-            state.taken -= count
-            return state.taken == 0 ? state.takeSleepers() : []
+            state.count -= ended
+            return state.count == 0 ? state.removeSleepers() : []
         }
         for sleeper in sleepers { sleeper.resume() }
     }
@@ -39,14 +39,14 @@ final class InFlightAttempts: Sendable {
     /// Permits no further attempts. Returns when all have ended, or when cancelled.
     func drain() async {
         state.withLock { $0.isDraining = true }
-        while !Task.isCancelled, taken > 0 { await sleep() }
+        while !Task.isCancelled, count > 0 { await sleep() }
     }
 
     private func sleep() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = state.withLock { state in
-                    guard state.taken > 0, !Task.isCancelled else { return false }
+                    guard state.count > 0, !Task.isCancelled else { return false }
                     state.sleepers.append(continuation)
                     return true
                 }
@@ -54,7 +54,7 @@ final class InFlightAttempts: Sendable {
             }
         } onCancel: {
             // Wakes every waiting task; each checks the count again.
-            for sleeper in state.withLock({ $0.takeSleepers() }) { sleeper.resume() }
+            for sleeper in state.withLock({ $0.removeSleepers() }) { sleeper.resume() }
         }
     }
 }
@@ -72,7 +72,7 @@ final class BatchByteLimit: Sendable {
     init(bytes: Int) { state = Lock(State(free: bytes)) }
 
     /// Reserves bytes when that leaves enough for other apps: an app alone gets seven eighths, as with attempts.
-    func take(_ bytes: Int, for app: AppID) -> Bool {
+    func reserve(_ bytes: Int, for app: AppID) -> Bool {
         // Posts of one event are not counted.
         guard bytes > 0 else { return true }
         return state.withLock { state in
@@ -84,7 +84,7 @@ final class BatchByteLimit: Sendable {
         }
     }
 
-    func giveBack(_ bytes: Int, for app: AppID) {
+    func release(_ bytes: Int, for app: AppID) {
         guard bytes > 0 else { return }
         state.withLock { state in
             state.free += bytes

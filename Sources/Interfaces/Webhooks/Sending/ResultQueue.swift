@@ -57,7 +57,7 @@ final class ResultQueue: Sendable {
         var isOver = false
         var sleeper: CheckedContinuation<Void, Never>?
 
-        mutating func takeSleeper() -> CheckedContinuation<Void, Never>? {
+        mutating func removeSleeper() -> CheckedContinuation<Void, Never>? {
             defer { sleeper = nil }
             return sleeper
         }
@@ -70,14 +70,14 @@ final class ResultQueue: Sendable {
 
     /// Wakes the waiting task when there are results: once for all that came together.
     func announce() {
-        state.withLock { $0.waiting.isEmpty ? nil : $0.takeSleeper() }?.resume()
+        state.withLock { $0.waiting.isEmpty ? nil : $0.removeSleeper() }?.resume()
     }
 
     /// Ends the queue; no more results follow.
     func finish() {
         state.withLock { state in
             state.isOver = true
-            return state.takeSleeper()
+            return state.removeSleeper()
         }?.resume()
     }
 

@@ -7,8 +7,8 @@ import Logging
 
 /// Makes the attempts that are due: signs and posts the deliveries that were leased together.
 final class Sender: Sendable {
-    /// The number of leases taken at a time.
-    private static let leasesPerTake = 64
+    /// The maximum number of attempts requested at a time.
+    private static let leasesPerRequest = 64
     /// The interval at which leases are renewed. A lease lasts 60 s; attempts that wait long for a connection keep
     /// theirs.
     private static let renewalInterval: Duration = .seconds(20)
@@ -52,9 +52,9 @@ final class Sender: Sendable {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.keepLeases() }
                 while !Task.isCancelled, !inFlightAttempts.isDraining {
-                    let leases = await take()
+                    let leases = await leaseDue()
                     // Leases that get no slot stay leased and are given up with the engine.
-                    guard !leases.isEmpty, inFlightAttempts.take(leases.count) else { continue }
+                    guard !leases.isEmpty, inFlightAttempts.begin(leases.count) else { continue }
                     self.leases.insert(leases)
                     // Attempts that need no lookup and are cheap do not wait for the others.
                     for (attempt, priority) in attemptAtOnce(leases, outbound) {
@@ -72,20 +72,20 @@ final class Sender: Sendable {
         await recording
     }
 
-    private func take() async -> [Lease] {
+    private func leaseDue() async -> [Lease] {
         let started = ContinuousClock.now
         do throws(ChatError) {
             // At most as many as the client has connections: further attempts would hold a lease while they wait in the
             // client, which does not share connections fairly.
-            let leases = try await queue.take(
-                Self.leasesPerTake, capacity: client.options.maxConnections, wait: registry.options.takeWait)
+            let leases = try await queue.lease(
+                Self.leasesPerRequest, capacity: client.options.maxConnections, wait: registry.options.leaseWait)
             if !leases.isEmpty { return leases }
         } catch {
             logger.warning("no deliveries to be had, trying again", metadata: ["error": "\(error.message)"])
         }
         // An empty result long before the time is over means that the queue is closed or out of order. The pause
         // prevents a busy loop until this task is stopped; the caller's loop checks for cancellation.
-        if ContinuousClock.now - started < registry.options.takeWait / 2 {
+        if ContinuousClock.now - started < registry.options.leaseWait / 2 {
             try? await Task.sleep(for: .milliseconds(200))
         }
         return []
@@ -109,7 +109,7 @@ final class Sender: Sendable {
     /// Ends the use of these leases.
     private func end(_ ended: [Lease]) {
         leases.remove(ended)
-        inFlightAttempts.giveBack(ended.count)
+        inFlightAttempts.end(ended.count)
     }
 
     // MARK: Attempts
@@ -149,19 +149,19 @@ final class Sender: Sendable {
         let start = service.clock.now
         var post = PostComposition(known.plan(at: start, registry.plans))
         post.reserved = post.plan.isArray ? webhook.settings.batch?.bytes ?? 0 : 0
-        guard budget.take(post.reserved, for: webhook.app) else {
-            return await giveBack(leases, after: registry.options.shortagePause)
+        guard budget.reserve(post.reserved, for: webhook.app) else {
+            return await release(leases, after: registry.options.shortagePause)
         }
         for index in leases.indices {
             if let one = await look(up: leases[index], including: webhook.settings.included) {
                 guard post.add(one) else {
-                    await giveBack(leases[index...])
+                    await release(leases[index...])
                     break
                 }
             } else {
                 end([leases[index]])
                 if webhook.settings.ordering != .none {
-                    await giveBack(leases[(index + 1)...])
+                    await release(leases[(index + 1)...])
                     break
                 }
             }
@@ -169,11 +169,11 @@ final class Sender: Sendable {
             await Task.yield()
         }
         if !webhook.settings.included.isEmpty { await keep(&post) }
-        budget.giveBack(post.reserved - min(post.bytes, post.reserved), for: webhook.app)
+        budget.release(post.reserved - min(post.bytes, post.reserved), for: webhook.app)
         post.reserved = min(post.bytes, post.reserved)
         var batch = PostBatch(at: start)
         batch.add(post)
-        if batch.sent.isEmpty { budget.giveBack(post.reserved, for: webhook.app) }
+        if batch.sent.isEmpty { budget.release(post.reserved, for: webhook.app) }
         if webhook.settings.needsToken {
             await send(batch, withTokenOf: webhook)
         } else {
@@ -194,7 +194,7 @@ final class Sender: Sendable {
         } catch {
             logger.warning("attempts not made, trying again", metadata: ["error": "\(error.message)"])
             post.settle([:])
-            return await giveBack(leases[...], after: registry.options.shortagePause)
+            return await release(leases[...], after: registry.options.shortagePause)
         }
         post.settle(stored)
         // A content that is not stored was deleted since it was looked up.
@@ -212,7 +212,7 @@ final class Sender: Sendable {
     }
 
     /// Makes the deliveries due for another attempt.
-    private func giveBack(_ leases: ArraySlice<Lease>, after pause: Duration = .zero) async {
+    private func release(_ leases: ArraySlice<Lease>, after pause: Duration = .zero) async {
         do throws(ChatError) {
             _ = try await queue.renew(Array(leases), for: pause)
         } catch {
@@ -244,7 +244,7 @@ final class Sender: Sendable {
     }
 
     private func end(_ post: PostBatch.Post, begun start: Timetoken, _ result: OutboundResult) {
-        budget.giveBack(post.reserved, for: post.plan.subscriber.app)
+        budget.release(post.reserved, for: post.plan.subscriber.app)
         // Cancelled in the middle, so whether it arrived is unknown. Nothing is recorded, and it is sent again with the
         // same id.
         if result.status == nil, result.failure?.reason == .cancelled { return end(post.deliveries.map(\.lease)) }
@@ -263,7 +263,7 @@ final class Sender: Sendable {
             }
             if let enabled { return enabled }
             if !isKnown { return try await webhookOutOfSight(subscriber, attempt) }
-            // Disabled or unreadable since the leases were taken. They run out at once, and the deliveries are held.
+            // Disabled or unreadable since the leases began. They run out at once, and the deliveries are held.
             try await registry.settleLane(of: subscriber)
             try await queue.renew(Array(attempt), for: .zero)
         } catch {

@@ -24,7 +24,7 @@ final class AttemptBatcher: Sendable {
         /// The uptime at which the waiting attempts are to be written; nil when there are none.
         var due: UInt64?
 
-        mutating func takeAll() -> [FinishedAttempts] {
+        mutating func removeAll() -> [FinishedAttempts] {
             defer { self = State() }
             return waiting
         }
@@ -39,7 +39,7 @@ final class AttemptBatcher: Sendable {
         state.withLock { state in
             state.waiting.append(finished)
             state.attempts += finished.attempts.count
-            if state.attempts >= Self.enough { return (state.takeAll(), nil) }
+            if state.attempts >= Self.enough { return (state.removeAll(), nil) }
             guard state.due == nil else { return ([], nil) }
             let due = uptimeNanoseconds() + Self.patience
             state.due = due
@@ -54,7 +54,7 @@ final class AttemptBatcher: Sendable {
     func due(at moment: UInt64) -> [FinishedAttempts] {
         state.withLock { state in
             guard let due = state.due, due <= moment else { return [] }
-            return state.takeAll()
+            return state.removeAll()
         }
     }
 }

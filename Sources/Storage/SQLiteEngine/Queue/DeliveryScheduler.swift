@@ -43,7 +43,7 @@ final class DeliveryScheduler: Sendable {
         case inLine
     }
 
-    /// A leased delivery, as a caller of ``take(_:)`` gets it.
+    /// A leased delivery, as a caller of ``lease(_:)`` gets it.
     struct Grant: Sendable {
         let key: DeliveryKey
         let subscriber: SubscriberID
@@ -69,20 +69,20 @@ final class DeliveryScheduler: Sendable {
         var state: LaneState { settings.state }
     }
 
-    /// The capacity of a caller that takes work.
-    struct TakeRequest: Sendable {
+    /// The capacity of a caller that requests work.
+    struct LeaseRequest: Sendable {
         /// The number of attempts wanted now.
         let limit: Int
         /// The maximum number of attempts under way at once, over all callers.
         var capacity = Int.max
-        /// The one pulled subscription; nil takes from all webhooks, which are pushed.
+        /// The one pulled subscription; nil stands for all webhooks, which are pushed.
         var lane: Int64?
         /// The duration of the leases in nanoseconds.
-        var lease = DeliveryScheduler.leaseNanoseconds
+        var duration = DeliveryScheduler.leaseNanoseconds
     }
 
-    struct TakeWaiter: Sendable {
-        let demand: TakeRequest
+    struct LeaseWaiter: Sendable {
+        let request: LeaseRequest
         let deadline: UInt64
         let continuation: CheckedContinuation<[Grant], Never>
     }
@@ -168,7 +168,7 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Notes that the fetch failed; the next caller that takes work starts another.
+    /// Notes that the fetch failed; the next caller that requests work starts another.
     func fetchFailed(_ number: Int64) {
         state.withLock { state in
             state.lanes[number]?.isFetching = false
@@ -266,18 +266,18 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// Returns an unused lease.
+    /// Ends an unused lease.
     ///
     /// - Parameter isGone: true when the item no longer exists.
-    func giveBack(_ grant: Grant, isGone: Bool) {
+    func release(_ grant: Grant, isGone: Bool) {
         change { state in
             guard let held = state.leases[grant.key], held.fence == grant.fence else { return }
             state.release(grant.key, held, isGone: isGone)
         }
     }
 
-    /// Returns a lease that was handed out. False when it was lost, or its outcome is being recorded.
-    func giveBack(_ key: DeliveryKey, fence: UInt64) -> Bool {
+    /// Ends a lease and makes its item due again. False when it was lost, or its outcome is being recorded.
+    func release(_ key: DeliveryKey, fence: UInt64) -> Bool {
         change { state in
             guard let held = state.leases[key], held.fence == fence, !held.isFinishing else { return false }
             state.release(key, held, isGone: false)
@@ -285,18 +285,18 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    // MARK: Taking work
+    // MARK: Leasing
 
     /// Leases the items that are due now; returns none when nothing is due. Waits only while items must be read from
     /// the file.
-    func take(_ demand: TakeRequest) async throws(ChatError) -> [Grant] {
+    func lease(_ request: LeaseRequest) async throws(ChatError) -> [Grant] {
         while true {
             let (grants, lanes, expired) = state.withLock { state in
                 state.isClosed
-                    ? ([], [], []) : state.grants(demand, now: clock.now.rawValue, uptime: writerHandle.uptime())
+                    ? ([], [], []) : state.grants(request, now: clock.now.rawValue, uptime: writerHandle.uptime())
             }
             // Only a caller that could receive these items again waits until the expired leases are recorded.
-            let isForUs = demand.lane.map { lane in expired.contains { $0.key.subscriber == lane } } ?? false
+            let isForUs = request.lane.map { lane in expired.contains { $0.key.subscriber == lane } } ?? false
             guard grants.isEmpty, !lanes.isEmpty || isForUs else {
                 if !expired.isEmpty { expire(expired) }
                 for lane in lanes { fetch(lane) }
@@ -317,18 +317,18 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    /// As ``take(_:)``, but waits until an item is due, the time is over, the task is cancelled or the queue is closed.
-    func take(_ demand: TakeRequest, within wait: Duration) async throws(ChatError) -> [Grant] {
-        let now = try await take(demand)
+    /// As ``lease(_:)``, but waits until an item is due, the time is over, the task is cancelled or the queue is closed.
+    func lease(_ request: LeaseRequest, within wait: Duration) async throws(ChatError) -> [Grant] {
+        let now = try await lease(request)
         guard now.isEmpty, wait > .zero else { return now }
         let deadline = uptimeNanoseconds() + wait.nanoseconds
         let ticket = state.withLock { state in
-            state.nextTaker += 1
-            return state.nextTaker
+            state.nextTicket += 1
+            return state.nextTicket
         }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let waiter = TakeWaiter(demand: demand, deadline: deadline, continuation: continuation)
+                let waiter = LeaseWaiter(request: request, deadline: deadline, continuation: continuation)
                 let isOver = state.withLock { state in
                     if state.isClosed || Task.isCancelled { return true }
                     state.wait(waiter, ticket)
@@ -339,7 +339,7 @@ final class DeliveryScheduler: Sendable {
                 serve(everyone: false)
             }
         } onCancel: {
-            state.withLock { $0.leave(ticket, demand) }?.continuation.resume(returning: [])
+            state.withLock { $0.leave(ticket, request) }?.continuation.resume(returning: [])
         }
     }
 
@@ -367,16 +367,16 @@ final class DeliveryScheduler: Sendable {
         let (served, fetches, expired, next) = state.withLock { state in
             let everyone = everyone && state.nextRound <= real
             let changed = everyone ? Set(state.pullers.keys) : state.woken
-            var served: [(TakeWaiter, [Grant])] = []
+            var served: [(LeaseWaiter, [Grant])] = []
             var fetches: [Int64] = []
             var expired: [ExpiredLease] = []
             for (ticket, waiter) in state.waiting(for: changed) {
                 let (grants, lanes, ended) = state.grants(
-                    waiter.demand, now: clock.now.rawValue, uptime: writerHandle.uptime())
+                    waiter.request, now: clock.now.rawValue, uptime: writerHandle.uptime())
                 fetches += lanes
                 expired += ended
                 guard !grants.isEmpty || waiter.deadline <= real else { continue }
-                state.leave(ticket, waiter.demand)
+                state.leave(ticket, waiter.request)
                 served.append((waiter, grants))
             }
             // The others were checked when they began to wait, or when something changed for them.
@@ -409,8 +409,8 @@ final class DeliveryScheduler: Sendable {
 
     @discardableResult
     private func change<Result: Sendable>(_ body: (inout SchedulerState) -> Result) -> Result {
-        let (result, hasTakers) = state.withLock { state in (body(&state), state.isAwaited) }
-        if hasTakers { serve(everyone: false) }
+        let (result, hasWaiters) = state.withLock { state in (body(&state), state.isAwaited) }
+        if hasWaiters { serve(everyone: false) }
         return result
     }
 

@@ -137,12 +137,12 @@ final class Lane: @unchecked Sendable, Scheduled {
 
     func keep(_ planned: PlannedDelivery) { facts[planned.event.rawValue] = planned }
 
-    func takeFacts(of event: UInt64) -> PlannedDelivery? {
+    func removeFacts(of event: UInt64) -> PlannedDelivery? {
         facts.isEmpty ? nil : facts.removeValue(forKey: event)
     }
 
     /// Removes and returns all kept data.
-    func takeAllFacts() -> [PlannedDelivery] {
+    func removeAllFacts() -> [PlannedDelivery] {
         defer { facts = [:] }
         return Array(facts.values)
     }

@@ -20,19 +20,19 @@ struct SQLiteDeliveries: DeliveryQueue {
 
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { engineState.retention.cursor(name) }
 
-    func take(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
+    func lease(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
         try await leases(
-            of: scheduler.take(DeliveryScheduler.TakeRequest(limit: limit, capacity: capacity), within: wait))
+            of: scheduler.lease(DeliveryScheduler.LeaseRequest(limit: limit, capacity: capacity), within: wait))
     }
 
-    func take(
-        from subscriber: SubscriberID, limit: Int, lease: Duration, wait: Duration
+    func lease(
+        from subscriber: SubscriberID, limit: Int, lasting duration: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease] {
         guard let number = scheduler.number(of: subscriber) else {
             throw ChatError(.notFound, "nothing was ever owed to '\(subscriber.name)'")
         }
-        let demand = DeliveryScheduler.TakeRequest(limit: limit, lane: number, lease: lease.nanoseconds)
-        return try await leases(of: scheduler.take(demand, within: wait))
+        let request = DeliveryScheduler.LeaseRequest(limit: limit, lane: number, duration: duration.nanoseconds)
+        return try await leases(of: scheduler.lease(request, within: wait))
     }
 
     private func leases(of grants: [DeliveryScheduler.Grant]) async throws(ChatError) -> [Lease] {
@@ -46,7 +46,7 @@ struct SQLiteDeliveries: DeliveryQueue {
             let wanted = all
             facts = try await readers.run { (reader) throws(SQLiteFailure) in try reader.leases(wanted) }
         } catch {
-            for grant in all { scheduler.giveBack(grant, isGone: false) }
+            for grant in all { scheduler.release(grant, isGone: false) }
             throw error
         }
         var leases: [Lease] = []
@@ -54,7 +54,7 @@ struct SQLiteDeliveries: DeliveryQueue {
             if let lease = grant.leaseOfPlanned ?? facts[grant.key] {
                 leases.append(lease)
             } else {
-                scheduler.giveBack(grant, isGone: true)
+                scheduler.release(grant, isGone: true)
             }
         }
         return leases
@@ -90,7 +90,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         leases.map { lease in
             guard let key = key(of: lease) else { return false }
             return duration > .zero
-                ? scheduler.renew(key, fence: lease.fence, for: duration) : scheduler.giveBack(key, fence: lease.fence)
+                ? scheduler.renew(key, fence: lease.fence, for: duration) : scheduler.release(key, fence: lease.fence)
         }
     }
 
@@ -158,18 +158,18 @@ struct SQLiteDeliveries: DeliveryQueue {
 }
 
 extension SQLiteDeliveries {
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, taken: Int) {
-        var (due, taken) = (0, 0)
-        while taken < items.count {
-            let part = items[taken...].prefix(Writer.turnRows)
+    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) {
+        var (due, processed) = (0, 0)
+        while processed < items.count {
+            let part = items[processed...].prefix(Writer.turnRows)
             let turn = try await writerHandle.run { [scheduler] (writer) throws(SQLiteFailure) in
                 .success(try writer.enqueue(part, scheduler: scheduler))
             }
             due += turn.due
-            taken += turn.taken
-            if turn.taken < part.count { break }
+            processed += turn.processed
+            if turn.processed < part.count { break }
         }
-        return (due, taken)
+        return (due, processed)
     }
 
     func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {

@@ -44,11 +44,11 @@ struct SchedulerState: Sendable {
     /// The bytes left for planned data kept in the lanes.
     var factRoom = 32 * 1024 * 1024
     var fence: UInt64
-    var waiters: [UInt64: DeliveryScheduler.TakeWaiter] = [:]
+    var waiters: [UInt64: DeliveryScheduler.LeaseWaiter] = [:]
     /// Callers that wait at a pulled subscription, by its number; and those subscriptions that have changed.
-    var pullers: [Int64: [UInt64: DeliveryScheduler.TakeWaiter]] = [:]
+    var pullers: [Int64: [UInt64: DeliveryScheduler.LeaseWaiter]] = [:]
     var woken: Set<Int64> = []
-    var nextTaker: UInt64 = 0
+    var nextTicket: UInt64 = 0
     /// The time at which all callers that wait at pulled subscriptions are checked again, on the machine's uptime
     /// clock.
     var nextRound: UInt64 = .max
@@ -113,7 +113,7 @@ extension SchedulerState {
     }
 
     mutating func dropFacts(of number: Int64) {
-        for planned in lanes[number]?.takeAllFacts() ?? [] { factRoom += planned.weight }
+        for planned in lanes[number]?.removeAllFacts() ?? [] { factRoom += planned.weight }
     }
 
     /// Changes the number of attempts under way.
@@ -127,18 +127,18 @@ extension SchedulerState {
     /// and leaves some for others.
     private static let greed = 7
 
-    /// True when an app with `held` attempts, or a lane of it, may begin one more (`DeliveryQueue.take`).
+    /// True when an app with `held` attempts, or a lane of it, may begin one more (`DeliveryQueue.lease`).
     private func isShare(_ held: Int, of capacity: Int) -> Bool { held / Self.greed < capacity - attempts }
 
     /// Leases due items, oldest first and in turns between lanes. Also returns the lanes whose items must be fetched.
     mutating func grant(
-        _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
+        _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
         endLeases(uptime)
         noteClock(now)
-        if let lane = demand.lane { return pull(lane, demand, now: now, uptime: uptime) }
+        if let lane = request.lane { return pull(lane, request, now: now, uptime: uptime) }
         // This runs after each change of the queue, most often when no capacity is free.
-        guard attempts < demand.capacity else { return ([], []) }
+        guard attempts < request.capacity else { return ([], []) }
         var grants: [DeliveryScheduler.Grant] = []
         var attempts = 0
         var fetches: [Int64] = []
@@ -151,13 +151,13 @@ extension SchedulerState {
             // Schedules another turn for lanes that have more.
             for lane in served { enlist(lane) }
             served.removeAll(keepingCapacity: true)
-            while attempts < demand.limit, let app = timerQueue.pop(by: now) {
-                guard isShare(app.leased, of: demand.capacity) else {
+            while attempts < request.limit, let app = timerQueue.pop(by: now) {
+                guard isShare(app.leased, of: request.capacity) else {
                     satedApps.append(app)
                     continue
                 }
                 if let lane = app.timerQueue.pop(by: now), !lane.settings.isPulled {
-                    if isShare(app.leased + lane.leased, of: demand.capacity) {
+                    if isShare(app.leased + lane.leased, of: request.capacity) {
                         switch lane.grant(now: now) {
                         case .item(let item):
                             attempts += 1
@@ -181,13 +181,13 @@ extension SchedulerState {
 
     /// Leases the due items of one pulled subscription.
     private mutating func pull(
-        _ number: Int64, _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
+        _ number: Int64, _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
         var grants: [DeliveryScheduler.Grant] = []
-        while grants.count < demand.limit {
+        while grants.count < request.limit {
             switch lanes[number]?.grant(now: now) {
             case .item(let item):
-                begin(item, number, DeliveryScheduler.Term(from: uptime, lasting: demand.lease), &grants)
+                begin(item, number, DeliveryScheduler.Term(from: uptime, lasting: request.duration), &grants)
             case .fetch: return (grants, [number])
             case .nothing, nil: return (grants, [])
             }
@@ -245,7 +245,7 @@ extension SchedulerState {
             isPulled: lane.settings.isPulled)
         lane.leases += 1
         ends.push(LeaseEnd(until: term.until, key: key))
-        let planned = lane.takeFacts(of: item.event)
+        let planned = lane.removeFacts(of: item.event)
         factRoom += planned?.weight ?? 0
         grants.append(
             DeliveryScheduler.Grant(
@@ -347,15 +347,15 @@ extension SchedulerState {
 extension SchedulerState {
     /// The due items, the lanes to fetch, and the expired leases to record.
     mutating func grants(
-        _ demand: DeliveryScheduler.TakeRequest, now: UInt64, uptime: UInt64
+        _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64], expired: [ExpiredLease]) {
-        let (grants, lanes) = grant(demand, now: now, uptime: uptime)
+        let (grants, lanes) = grant(request, now: now, uptime: uptime)
         defer { expired = [] }
         return (grants, lanes, expired)
     }
 
-    mutating func wait(_ waiter: DeliveryScheduler.TakeWaiter, _ ticket: UInt64) {
-        if let lane = waiter.demand.lane {
+    mutating func wait(_ waiter: DeliveryScheduler.LeaseWaiter, _ ticket: UInt64) {
+        if let lane = waiter.request.lane {
             pullers[lane, default: [:]][ticket] = waiter
             woken.insert(lane)
         } else {
@@ -364,8 +364,8 @@ extension SchedulerState {
     }
 
     @discardableResult
-    mutating func leave(_ ticket: UInt64, _ demand: DeliveryScheduler.TakeRequest) -> DeliveryScheduler.TakeWaiter? {
-        guard let lane = demand.lane else { return waiters.removeValue(forKey: ticket) }
+    mutating func leave(_ ticket: UInt64, _ request: DeliveryScheduler.LeaseRequest) -> DeliveryScheduler.LeaseWaiter? {
+        guard let lane = request.lane else { return waiters.removeValue(forKey: ticket) }
         let waiter = pullers[lane]?.removeValue(forKey: ticket)
         if pullers[lane]?.isEmpty == true { pullers[lane] = nil }
         return waiter
@@ -375,7 +375,7 @@ extension SchedulerState {
     var isAwaited: Bool { !waiters.isEmpty || !woken.isEmpty }
 
     /// The callers that may be served: those that wait for pushed work, and those that wait at these subscriptions.
-    mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, DeliveryScheduler.TakeWaiter)] {
+    mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, DeliveryScheduler.LeaseWaiter)] {
         var found = waiters.map { ($0.key, $0.value) }
         for lane in lanes {
             for (ticket, waiter) in pullers[lane] ?? [:] { found.append((ticket, waiter)) }

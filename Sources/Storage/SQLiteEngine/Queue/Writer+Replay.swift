@@ -44,23 +44,23 @@ extension Writer {
     /// Stores the items, or makes finished ones due again, up to the first one for which there is no room.
     func enqueue(
         _ items: ArraySlice<PlannedDelivery>, scheduler: DeliveryScheduler
-    ) throws(SQLiteFailure) -> (due: Int, taken: Int) {
+    ) throws(SQLiteFailure) -> (due: Int, processed: Int) {
         var revival = RescheduledBatch()
-        var taken = 0
+        var processed = 0
         for item in items {
             let number = try number(of: item.subscriber, scheduler: scheduler)
             let key = DeliveryKey(event: item.event.rawValue, subscriber: number)
             guard isFree(key, scheduler) else {
-                taken += 1
+                processed += 1
                 continue
             }
             guard hasRoom(number, revival, scheduler) else {
                 // An item that already waits needs no room.
                 guard try row(of: key)?.isWaiting == true else { break }
-                taken += 1
+                processed += 1
                 continue
             }
-            taken += 1
+            processed += 1
             let chain = Chain(
                 scheduler.standing(of: number)?.settings.ordering ?? .none, subscriber: number, channel: item.channel)
             guard try !insert(item, number, Place(chain: chain, isInLine: true, isManual: true)) else {
@@ -71,7 +71,7 @@ extension Writer {
             if let row = try row(of: key), !row.isWaiting { try revive(row, &revival, scheduler) }
         }
         finish(revival, scheduler)
-        return (revival.count, taken)
+        return (revival.count, processed)
     }
 
     private func row(of key: DeliveryKey) throws(SQLiteFailure) -> DeliveryRow? {

@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// The queue between callers and the writer. The writer takes all waiting requests at once. Bounded: past the limits
+/// The queue between callers and the writer. The writer removes all waiting requests at once. Bounded: past the limits
 /// callers are rejected at once, because a queue that only grows serves no caller in time.
 final class WriteQueue: Sendable {
     /// The maximum content of one transaction, so that no batch makes its callers wait long.
@@ -126,7 +126,7 @@ final class WriteQueue: Sendable {
             }
             if !state.requests.isEmpty {
                 if state.mustGather(now, Self.gatherNanoseconds) { return .sleepUntil(state.gatherUntil) }
-                return .done(.batch(state.takeBatch()))
+                return .done(.batch(state.removeBatch()))
             }
             switch state.phase {
             case .open:
@@ -212,7 +212,7 @@ extension WriteQueue.State {
         return true
     }
 
-    fileprivate mutating func takeBatch() -> [any WriteRequest] {
+    fileprivate mutating func removeBatch() -> [any WriteRequest] {
         var batch: [any WriteRequest]
         if max(drafts, requests.count) <= WriteQueue.batchDrafts, bytes <= WriteQueue.batchBytes {
             batch = requests
@@ -220,13 +220,13 @@ extension WriteQueue.State {
             drafts = 0
             bytes = 0
         } else {
-            var takenDrafts = 0
-            var takenBytes = 0
+            var batchDrafts = 0
+            var batchBytes = 0
             let count =
                 requests.prefix { request in
-                    takenDrafts += max(1, request.drafts)
-                    takenBytes += request.bytes
-                    return takenDrafts <= WriteQueue.batchDrafts && takenBytes <= WriteQueue.batchBytes
+                    batchDrafts += max(1, request.drafts)
+                    batchBytes += request.bytes
+                    return batchDrafts <= WriteQueue.batchDrafts && batchBytes <= WriteQueue.batchBytes
                 }.count
             batch = Array(requests.prefix(max(1, count)))
             requests.removeFirst(batch.count)
