@@ -26,7 +26,7 @@ import Testing
         state.stop(first.key, try #require(state.leases[first.key]))
         state.resume(first.key, try #require(state.leases[first.key]))
         #expect(state.grant(request, now: 1, uptime: 1).0.isEmpty)
-        state.settle([(first.key, .over)])
+        state.complete([(first.key, .over)])
         #expect(state.groups.values.allSatisfy { $0.leased == 0 } && state.attempts == 0)
         #expect(state.grant(request, now: 1, uptime: 1).0.map(\.key.event) == [2])
     }
@@ -87,15 +87,15 @@ import Testing
         try await queue.plan([item], cursor: CursorName("c"), from: .zero, to: 1)
         let lease = try #require(try await queue.lease(1, wait: .zero).first)
         let attempt = DeliveryAttempt(at: 5, status: 500, error: "http_5xx", durationMilliseconds: 1)
-        let handedIn = [(lease: lease, outcome: DeliveryOutcome(.retry(at: 9), attempt: attempt))]
-        let first = queue.scheduler.beginFinish(handedIn)
-        queue.scheduler.abandonFinish(first)
-        let second = queue.scheduler.beginFinish(handedIn)
+        let finished = [(lease: lease, outcome: DeliveryOutcome(.retry(at: 9), attempt: attempt))]
+        let first = queue.scheduler.claimRecording(of: finished)
+        queue.scheduler.cancelRecording(of: first)
+        let second = queue.scheduler.claimRecording(of: finished)
         var recorded: [Bool] = []
         for keys in [first, second] {
             recorded += try await queue.writerHandle.run {
                 [scheduler = queue.scheduler] (writer) throws(SQLiteFailure) in
-                .success(try writer.finish(handedIn, keys, scheduler: scheduler))
+                .success(try writer.finish(finished, keys, scheduler: scheduler))
             }
         }
         #expect(recorded == [true, false])

@@ -70,7 +70,7 @@ import Testing
             fixture.refusals.beforeLane { () async throws(ChatError) in
                 try await registry.delete(webhook.id, by: WebhookFixture.owner)
             }
-            try await registry.settleLane(of: webhook.subscriber)
+            try await registry.updateLane(of: webhook.subscriber)
             #expect(fixture.refusals.states(of: webhook.subscriber).last == .closed)
         }
     }

@@ -21,7 +21,7 @@ public struct WebhookOptions: Sendable {
     /// The time that the sender waits for deliveries before it asks again. Tests that move the clock shorten it.
     var leaseWait: Duration = .seconds(20)
     /// The pause between two attempts to set a lane after a failure of the store.
-    var settlePause: Duration = .seconds(1)
+    var laneRetryPause: Duration = .seconds(1)
     /// The pause of jobs when none may run. Tests that move the clock shorten it.
     var jobPause: Duration = .milliseconds(200)
     /// The pause before a delivery that could not be sent because the gateway lacked resources. Tests shorten it.

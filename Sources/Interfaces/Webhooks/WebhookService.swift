@@ -55,7 +55,7 @@ public final class WebhookService: Sendable {
         let subscribed = try await subscriptions.load()
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask { await self.registry.follow(from: revision) }
-            group.addTask { await self.registry.settleUnsettled() }
+            group.addTask { await self.registry.updatePendingLanes() }
             group.addTask { await self.subscriptions.follow(from: subscribed) }
             group.addTask { await self.sender.run() }
             group.addTask { await self.runner.run() }

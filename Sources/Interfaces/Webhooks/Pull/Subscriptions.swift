@@ -101,7 +101,7 @@ public final class Subscriptions: Sendable {
             try registry.demandReach(of: subscription.settings.selection, by: caller)
             do {
                 let stored = try await write(subscription, demand: .etag(subscription.etag))
-                try await registry.settleLane(of: stored.subscriber)
+                try await registry.updateLane(of: stored.subscriber)
                 return try await withBacklog(stored)
             } catch {
                 if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
@@ -145,7 +145,7 @@ public final class Subscriptions: Sendable {
                         "subscription not closed",
                         metadata: ["subscription": "\(subscriber)", "error": "\(error.message)"])
                     // The head of the loop checks for cancellation.
-                    try? await Task.sleep(for: registry.options.settlePause)
+                    try? await Task.sleep(for: registry.options.laneRetryPause)
                 }
             }
         }
@@ -159,7 +159,7 @@ public final class Subscriptions: Sendable {
         for app in registry.service.keyring.apps {
             try await mirror.load(.subscription, in: app.id, take)
             for subscriber in registry.snapshot.withLock({ $0.subscriptions(in: app.id) }) {
-                try await registry.settleLane(of: subscriber)
+                try await registry.updateLane(of: subscriber)
             }
         }
         for subscriber in deleted.withLock(\.self) { try await finishDeletion(of: subscriber) }

@@ -46,7 +46,7 @@ extension WebhookRegistry {
             try await complete(&new, from: old)
             do {
                 let stored = try await write(new, demand: .etag(old.etag), from: old)
-                try await settleLane(of: subscriber)
+                try await updateLane(of: subscriber)
                 return stored
             } catch {
                 // The required etag matched the record just read, so another write came in between.
@@ -110,7 +110,7 @@ extension WebhookRegistry {
     }
 
     /// Opens or pauses the lane according to the webhook's status and settings. After a failure this is repeated later.
-    func settleLane(of subscriber: SubscriberID) async throws(ChatError) {
+    func updateLane(of subscriber: SubscriberID) async throws(ChatError) {
         try await orLater(subscriber) { () async throws(ChatError) in try await setLane(of: subscriber) }
     }
 
@@ -120,14 +120,14 @@ extension WebhookRegistry {
         try await orLater(subscriber) { () async throws(ChatError) in try await closeLane(of: subscriber) }
     }
 
-    /// Runs `settle`, and schedules it again after a failure, because the change of the record is already in effect.
+    /// Runs `update`, and schedules it again after a failure, because the change of the record is already in effect.
     private func orLater(
-        _ subscriber: SubscriberID, _ settle: () async throws(ChatError) -> Void
+        _ subscriber: SubscriberID, _ update: () async throws(ChatError) -> Void
     ) async throws(ChatError) {
         do throws(ChatError) {
-            try await settle()
+            try await update()
         } catch {
-            unsettled.continuation.yield(subscriber)
+            pendingLanes.continuation.yield(subscriber)
             throw error
         }
     }

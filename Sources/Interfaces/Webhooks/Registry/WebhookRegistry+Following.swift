@@ -23,7 +23,7 @@ extension WebhookRegistry {
             // All at once: the store commits waiting requests together.
             try await withThrowingDiscardingTaskGroup { group in
                 for subscriber in snapshot.withLock({ $0.subscribers(in: app.id) }) {
-                    group.addTask { try await self.settleLane(of: subscriber) }
+                    group.addTask { try await self.updateLane(of: subscriber) }
                 }
             }
         }
@@ -61,7 +61,7 @@ extension WebhookRegistry {
             }
             return snapshot.isUnreadable(subscriber)
         }
-        if isUnreadable || wasUnreadable { unsettled.continuation.yield(subscriber) }
+        if isUnreadable || wasUnreadable { pendingLanes.continuation.yield(subscriber) }
     }
 
     /// Sets the channels for which `channel.activity` is emitted. Runs under the snapshot's lock, so that the newest
@@ -76,20 +76,20 @@ extension WebhookRegistry {
             defer { followActivity(snapshot, of: app) }
             return snapshot.drop(app)
         }
-        for subscriber in subscribers { unsettled.continuation.yield(subscriber) }
+        for subscriber in subscribers { pendingLanes.continuation.yield(subscriber) }
     }
 
     /// Holds the deliveries of a webhook whose record exists and cannot be read, until it can be read.
     func hold(_ subscriber: SubscriberID) async throws(ChatError) {
         try await mirror.refresh(Webhook.recordKey(of: subscriber), take)
-        try await settleLane(of: subscriber)
+        try await updateLane(of: subscriber)
     }
 
     /// Updates lanes that could not be updated when their webhook was changed, and retries each until it succeeds: a
     /// lane left open would continue to send, and one left paused would never send. Runs until cancelled; only one task
     /// may call it.
-    func settleUnsettled() async {
-        for await subscriber in unsettled.stream {
+    func updatePendingLanes() async {
+        for await subscriber in pendingLanes.stream {
             while !Task.isCancelled {
                 do {
                     if snapshot.withLock({ !$0.isKnown(subscriber) }) { try await closeLane(of: subscriber) }
@@ -98,7 +98,7 @@ extension WebhookRegistry {
                 } catch {
                     logger.warning("lane not set", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
                     // The head of the loop checks for cancellation.
-                    try? await Task.sleep(for: options.settlePause)
+                    try? await Task.sleep(for: options.laneRetryPause)
                 }
             }
         }

@@ -28,8 +28,8 @@ public final class WebhookRegistry: Sendable {
     let trials = ManualPostLimit()
     let snapshot = Lock(RegistrySnapshot())
     let mirror: RecordMirror
-    /// Subscribers whose lanes ``settleUnsettled()`` has to update.
-    let unsettled = AsyncStream<SubscriberID>.makeStream()
+    /// Subscribers whose lanes ``updatePendingLanes()`` has to update.
+    let pendingLanes = AsyncStream<SubscriberID>.makeStream()
     let plannerWake = PlannerSignal()
     /// A position that the planner has reached at least, by app.
     let planned = Lock<[AppID: Timetoken]>([:])

@@ -43,14 +43,14 @@ struct AttemptRecorder: Sendable {
                 // Runs here until it waits for the commit, so that its subscribers may begin their next attempts at
                 // once.
                 group.addImmediateTask {
-                    await settle(answered)
+                    await record(answered)
                     end(answered.flatMap { $0.sent.map(\.lease) })
                 }
             }
         }
     }
 
-    private func settle(_ all: [CompletedAttempt]) async {
+    private func record(_ all: [CompletedAttempt]) async {
         let short = all.filter(\.result.isOurShortage)
         if !short.isEmpty { await rest(short) }
         let answered = short.isEmpty ? all : all.filter { !$0.result.isOurShortage }

@@ -7,8 +7,8 @@ final class CircuitBreakers: Sendable {
     private struct Entry: Sendable {
         var breaker = CircuitBreaker()
         /// The limits that the queue uses at present.
-        var told = CircuitBreaker.LanePacing()
-        var isTelling = false
+        var applied = CircuitBreaker.LanePacing()
+        var isApplying = false
     }
 
     private let queue: any DeliveryQueue
@@ -46,7 +46,7 @@ final class CircuitBreakers: Sendable {
 
     private func change(_ subscriber: SubscriberID, _ change: (inout CircuitBreaker) -> Void) async {
         entries.withLock { change(&$0[subscriber, default: Entry()].breaker) }
-        await settle(subscriber)
+        await applyPacing(of: subscriber)
     }
 
     /// Resets the circuit, because the webhook's owner has acted or wants to see the present state at once.
@@ -65,25 +65,25 @@ final class CircuitBreakers: Sendable {
 
     /// Updates the limits in the queue until they are current. Only one caller at a time does so, because two updates
     /// could arrive in the wrong order; a caller that finds another at work leaves the update to it.
-    private func settle(_ subscriber: SubscriberID) async {
-        var next = entries.withLock { Self.begin(&$0, subscriber) }
+    private func applyPacing(of subscriber: SubscriberID) async {
+        var next = entries.withLock { Self.nextPacing(&$0, subscriber) }
         while let pace = next {
             await queue.pace(subscriber, concurrency: pace.concurrency, notBefore: pace.notBefore)
             next = entries.withLock { entries in
-                entries[subscriber]?.told = pace
-                entries[subscriber]?.isTelling = false
-                return Self.begin(&entries, subscriber)
+                entries[subscriber]?.applied = pace
+                entries[subscriber]?.isApplying = false
+                return Self.nextPacing(&entries, subscriber)
             }
         }
     }
 
     /// The limits to set now; nil when they are current, or another caller is setting them.
-    private static func begin(
+    private static func nextPacing(
         _ entries: inout [SubscriberID: Entry], _ subscriber: SubscriberID
     ) -> CircuitBreaker.LanePacing? {
-        guard let entry = entries[subscriber], !entry.isTelling else { return nil }
-        if entry.breaker.pace != entry.told {
-            entries[subscriber]?.isTelling = true
+        guard let entry = entries[subscriber], !entry.isApplying else { return nil }
+        if entry.breaker.pace != entry.applied {
+            entries[subscriber]?.isApplying = true
             return entry.breaker.pace
         }
         if entry.breaker.isUntroubled { entries[subscriber] = nil }

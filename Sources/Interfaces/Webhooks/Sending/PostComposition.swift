@@ -36,7 +36,7 @@ struct PostComposition {
     ///
     /// - Parameter stored: the stored bytes by the leases' fences. A content that was to be stored and is missing is
     ///   removed.
-    mutating func settle(_ stored: [UInt64: [UInt8]]) {
+    mutating func replaceContents(with stored: [UInt64: [UInt8]]) {
         composed = composed.compactMap { one in
             guard one.sent.kept != nil else { return one }
             let lease = one.sent.lease

@@ -193,10 +193,10 @@ final class Sender: Sendable {
             for (lease, bytes) in zip(leases, found) { stored[lease.fence] = bytes }
         } catch {
             logger.warning("attempts not made, trying again", metadata: ["error": "\(error.message)"])
-            post.settle([:])
+            post.replaceContents(with: [:])
             return await release(leases[...], after: registry.options.shortagePause)
         }
-        post.settle(stored)
+        post.replaceContents(with: stored)
         // A content that is not stored was deleted since it was looked up.
         for lease in leases where stored[lease.fence] == nil {
             do throws(ChatError) {
@@ -264,7 +264,7 @@ final class Sender: Sendable {
             if let enabled { return enabled }
             if !isKnown { return try await webhookOutOfSight(subscriber, attempt) }
             // Disabled or unreadable since the leases began. They run out at once, and the deliveries are held.
-            try await registry.settleLane(of: subscriber)
+            try await registry.updateLane(of: subscriber)
             try await queue.renew(Array(attempt), for: .zero)
         } catch {
             logger.warning("attempt not made", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])

@@ -110,11 +110,11 @@ final class DeliveryScheduler: Sendable {
     func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
 
     /// The lane as the last commit left it.
-    func standing(of number: Int64) -> LaneSnapshot? { state.withLock { $0.lanes[number].map(LaneSnapshot.init) } }
+    func snapshot(of number: Int64) -> LaneSnapshot? { state.withLock { $0.lanes[number].map(LaneSnapshot.init) } }
 
     /// The lanes of attempts that are about to be recorded; nil where the lease was lost. The result does not change
     /// until the writer's next commit.
-    func standings(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [LaneSnapshot?] {
+    func snapshots(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [LaneSnapshot?] {
         state.withLock { state in
             zip(attempts, keys).map { attempt, key in
                 guard let key, state.leases[key]?.fence == attempt.lease.fence else { return nil }
@@ -199,15 +199,15 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Ends the leases of recorded attempts and adds the items that are due again.
-    func settle(_ attempts: [(key: DeliveryKey, ending: Ending)]) {
-        change { $0.settle(attempts) }
+    func complete(_ attempts: [(key: DeliveryKey, ending: Ending)]) {
+        change { $0.complete(attempts) }
     }
 
     // MARK: Leases
 
     /// Claims the right to record attempts. The key is nil when the lease is over or is already being recorded. The
     /// subscribers may begin their next attempts at once, so that no receiver waits for this store's disk.
-    func beginFinish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) -> [DeliveryKey?] {
+    func claimRecording(of attempts: [(lease: Lease, outcome: DeliveryOutcome)]) -> [DeliveryKey?] {
         change { state in
             attempts.map { lease, _ in
                 guard let number = state.numbers[lease.delivery.subscriber] else { return nil }
@@ -244,7 +244,7 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Restores the leases of attempts that could not be recorded.
-    func abandonFinish(_ keys: [DeliveryKey?]) {
+    func cancelRecording(of keys: [DeliveryKey?]) {
         state.withLock { state in
             for case let key? in keys {
                 guard let held = state.leases[key], held.isFinishing else { continue }
@@ -426,7 +426,7 @@ final class DeliveryScheduler: Sendable {
                 return .success(())
             }
         } catch {
-            abandonFinish(leases.map(\.key))
+            cancelRecording(of: leases.map(\.key))
             throw error
         }
     }
@@ -485,5 +485,5 @@ final class ExpiryRequest: WriteRequest {
     var needsTransaction: Bool { true }
 
     func perform(on writer: Writer) throws(SQLiteFailure) { try writer.expire(leases, scheduler: scheduler) }
-    func fail(_ error: ChatError) { scheduler.abandonFinish(leases.map(\.key)) }
+    func fail(_ error: ChatError) { scheduler.cancelRecording(of: leases.map(\.key)) }
 }

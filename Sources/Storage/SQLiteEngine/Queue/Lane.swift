@@ -101,7 +101,7 @@ final class Lane: @unchecked Sendable, Scheduled {
 
     /// Updates the lane after an attempt is recorded: the item is due again, waits for others of its chain, or is
     /// finished.
-    func settle(_ event: UInt64, _ ending: DeliveryScheduler.Ending) {
+    func complete(_ event: UInt64, _ ending: DeliveryScheduler.Ending) {
         switch ending {
         case .due(let due): add(DueItem(event: event, due: due))
         case .inLine: break

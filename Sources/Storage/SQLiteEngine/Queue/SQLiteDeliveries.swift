@@ -68,7 +68,7 @@ struct SQLiteDeliveries: DeliveryQueue {
     }
 
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
-        let keys = scheduler.beginFinish(attempts)
+        let keys = scheduler.claimRecording(of: attempts)
         guard keys.contains(where: { $0 != nil }) else { return keys.map { _ in false } }
         do throws(ChatError) {
             let result = await withUnsafeContinuation { continuation in
@@ -76,7 +76,7 @@ struct SQLiteDeliveries: DeliveryQueue {
             }
             return try result.get()
         } catch {
-            scheduler.abandonFinish(keys)
+            scheduler.cancelRecording(of: keys)
             throw error
         }
     }

@@ -276,13 +276,13 @@ extension SchedulerState {
         count(1, key.subscriber, isPulled: held.isPulled)
     }
 
-    mutating func settle(_ attempts: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)]) {
+    mutating func complete(_ attempts: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)]) {
         for (key, ending) in attempts {
             guard let held = leases[key] else { continue }
             // The lease was restored because a slow commit was given up; now its outcome is known.
             if !held.isFinishing { stop(key, held) }
             drop(key)
-            lanes[key.subscriber]?.settle(key.event, ending)
+            lanes[key.subscriber]?.complete(key.event, ending)
             enlist(key.subscriber)
         }
     }

@@ -7,14 +7,14 @@ extension Writer {
     func finish(
         _ attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?], scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> [Bool] {
-        var settled: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)] = []
+        var completed: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)] = []
         var recorded: [Bool] = []
         var chains: Set<Chain> = []
-        settled.reserveCapacity(attempts.count)
+        completed.reserveCapacity(attempts.count)
         recorded.reserveCapacity(attempts.count)
-        let standings = scheduler.standings(of: attempts, keys)
+        let lanes = scheduler.snapshots(of: attempts, keys)
         for (index, attempt) in attempts.enumerated() {
-            guard let key = keys[index], let lane = standings[index] else {
+            guard let key = keys[index], let lane = lanes[index] else {
                 recorded.append(false)
                 continue
             }
@@ -22,10 +22,10 @@ extension Writer {
             let (ending, chain) = try finish(
                 key, attempt.outcome, isFirst: delivery.attempts == 0, channel: delivery.channel, lane)
             recorded.append(ending != nil)
-            settled.append((key, ending ?? .over))
+            completed.append((key, ending ?? .over))
             if let chain { chains.insert(chain) }
         }
-        effects.append { [settled] in scheduler.settle(settled) }
+        effects.append { [completed] in scheduler.complete(completed) }
         // After the endings, which free the leases.
         for chain in chains { try advance(chain, scheduler: scheduler) }
         return recorded
@@ -64,7 +64,7 @@ extension Writer {
 
     /// Records expired leases as failed attempts.
     func expire(_ leases: [ExpiredLease], scheduler: DeliveryScheduler) throws(SQLiteFailure) {
-        var settled: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)] = []
+        var completed: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)] = []
         var chains: Set<Chain> = []
         for lease in leases {
             let lasted = Duration.nanoseconds(Int64(lease.lasted))
@@ -73,11 +73,11 @@ extension Writer {
                 durationMilliseconds: Int(lease.lasted / 1_000_000))
             let outcome = DeliveryOutcome(.retry(at: now), attempt: attempt)
             let (ending, chain) = try finish(
-                lease.key, outcome, isFirst: false, channel: "", scheduler.standing(of: lease.key.subscriber))
-            settled.append((lease.key, ending ?? .over))
+                lease.key, outcome, isFirst: false, channel: "", scheduler.snapshot(of: lease.key.subscriber))
+            completed.append((lease.key, ending ?? .over))
             if let chain { chains.insert(chain) }
         }
-        effects.append { [settled] in scheduler.settle(settled) }
+        effects.append { [completed] in scheduler.complete(completed) }
         for chain in chains { try advance(chain, scheduler: scheduler) }
     }
 

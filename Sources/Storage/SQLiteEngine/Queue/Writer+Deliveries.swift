@@ -21,7 +21,7 @@ extension Writer {
         var overflowing: [SubscriberID: Int] = [:]
         for item in items {
             let number = try self.number(of: item.subscriber, scheduler: scheduler)
-            let lane = scheduler.standing(of: number)
+            let lane = scheduler.snapshot(of: number)
             let refusal = refusal(lane, added: added[number, default: 0])
             let place = try refusal == nil ? place(of: item, number, lane) : Place()
             guard try insert(item, number, place, deadBecause: refusal) else { continue }
@@ -175,7 +175,7 @@ extension Writer {
         let find = statements.deliveries.findDue
         find.bind(number, at: 1)
         // Leased items are among the earliest in the file, and memory leaves them out.
-        let most = Lane.capacity + (scheduler.standing(of: number)?.leases ?? 0)
+        let most = Lane.capacity + (scheduler.snapshot(of: number)?.leases ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []
         try find.forEachRow { row in

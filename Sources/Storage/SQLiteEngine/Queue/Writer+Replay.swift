@@ -62,7 +62,7 @@ extension Writer {
             }
             processed += 1
             let chain = Chain(
-                scheduler.standing(of: number)?.settings.ordering ?? .none, subscriber: number, channel: item.channel)
+                scheduler.snapshot(of: number)?.settings.ordering ?? .none, subscriber: number, channel: item.channel)
             guard try !insert(item, number, Place(chain: chain, isInLine: true, isManual: true)) else {
                 revival.add(number, isNew: true)
                 if let chain { try advance(chain, scheduler: scheduler) }
@@ -112,7 +112,7 @@ extension Writer {
     private func giveUp(
         _ events: [UInt64], of number: Int64, because reason: String, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Int {
-        let ordering = scheduler.standing(of: number)?.settings.ordering ?? .none
+        let ordering = scheduler.snapshot(of: number)?.settings.ordering ?? .none
         var chains: Set<Chain> = []
         var count = 0
         for row in try find(events.map { DeliveryKey(event: $0, subscriber: number) })
@@ -158,18 +158,18 @@ extension Writer {
     }
 
     private func isFree(_ key: DeliveryKey, _ scheduler: DeliveryScheduler) -> Bool {
-        scheduler.standing(of: key.subscriber)?.state != .closed && !scheduler.isLeased(key)
+        scheduler.snapshot(of: key.subscriber)?.state != .closed && !scheduler.isLeased(key)
     }
 
     private func hasRoom(_ number: Int64, _ revival: RescheduledBatch, _ scheduler: DeliveryScheduler) -> Bool {
-        scheduler.standing(of: number).map { $0.waiting + revival.lanes[number, default: 0] < mostWaiting($0) } ?? true
+        scheduler.snapshot(of: number).map { $0.waiting + revival.lanes[number, default: 0] < mostWaiting($0) } ?? true
     }
 
     private func revive(
         _ row: DeliveryRow, _ revival: inout RescheduledBatch, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) {
         guard row.isWaiting || hasRoom(row.key.subscriber, revival, scheduler) else { return }
-        let ordering = scheduler.standing(of: row.key.subscriber)?.settings.ordering ?? .none
+        let ordering = scheduler.snapshot(of: row.key.subscriber)?.settings.ordering ?? .none
         let chain = Chain(ordering, subscriber: row.key.subscriber, channel: row.channel)
         let revive = statements.deliveries.revive
         revive.bind(Int64(row.key.event), at: 1)

@@ -160,7 +160,7 @@ final class WriteQueue: Sendable {
     }
 
     /// Called when the batch has ended, whatever its outcome.
-    func land() { monitor.withLock { $0.flight = nil } }
+    func endBatch() { monitor.withLock { $0.flight = nil } }
 
     // MARK: The deadline thread
 

@@ -71,7 +71,7 @@ final class Writer {
             case .reads(let jobs): for job in jobs { job.run(reader) }
             case .housekeeping: housekeeper.turn(on: self)
             case .drained:
-                settle()
+                storeExactHead()
                 drained()
             case .finish: return
             }
@@ -86,7 +86,7 @@ final class Writer {
         } catch {
             recover(from: error, requests)
         }
-        writeQueue.land()
+        writeQueue.endBatch()
         checkpointIfLong()
     }
 
@@ -260,7 +260,7 @@ final class Writer {
 
     /// Stores the exact head as the writer's last step, so that the next start continues from there and not from the
     /// reserve.
-    private func settle() {
+    private func storeExactHead() {
         engineState.end.close()
         do throws(TurnFailure) {
             begin()
