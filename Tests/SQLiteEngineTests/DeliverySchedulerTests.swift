@@ -63,18 +63,18 @@ import Testing
 
     @Test("does not pile up entries of a lane that has a retry far ahead and much to do until then")
     func agendaStaysSmall() {
-        final class Member: @unchecked Sendable, Scheduled { var agendaDue: UInt64? }
+        final class Member: @unchecked Sendable, Scheduled { var scheduledDue: UInt64? }
         var timerQueue = TimerQueue<Member>()
         let (busy, quiet) = (Member(), Member())
-        timerQueue.enlist(quiet, due: 4000)
+        timerQueue.schedule(quiet, due: 4000)
         for _ in 0..<10_000 {
-            timerQueue.enlist(busy, due: 5000)
-            timerQueue.enlist(busy, due: 1)
+            timerQueue.schedule(busy, due: 5000)
+            timerQueue.schedule(busy, due: 1)
             #expect(timerQueue.pop(by: 1) === busy)
         }
         #expect(timerQueue.count <= 128)
         #expect(timerQueue.pop(by: 4000) === quiet && timerQueue.pop(by: 4999) == nil)
-        timerQueue.enlist(busy, due: 5000)
+        timerQueue.schedule(busy, due: 5000)
         #expect(timerQueue.pop(by: 5000) === busy && timerQueue.pop(by: .max) == nil)
     }
 

@@ -46,7 +46,7 @@ import Testing
         #expect(health.recordFailure(at: Self.start).isEmpty)
         #expect(health.recordFailure(at: Self.after(0.49)).isEmpty)
         for _ in 1...2 {
-            #expect(health.recordFailure(at: Self.after(0.5)) == [.tell])
+            #expect(health.recordFailure(at: Self.after(0.5)) == [.notify])
             #expect(health.beginWriting() == .failing(since: Self.start))
             #expect(health.beginWriting() == nil, "one at a time")
             health.endWriting(nil)
@@ -59,15 +59,15 @@ import Testing
     @Test("is told once it is well again, also when trouble begins anew before that is written")
     func recovered() {
         var health = WebhookFailureState(writtenSince: Self.start)
-        #expect(health.recordSuccess() == [.tell])
+        #expect(health.recordSuccess() == [.notify])
         #expect(health.noticedSince == nil && !health.isOver)
-        #expect(health.recordFailure(at: Self.after(2)) == [.tell])
-        #expect(health.recordFailure(at: Self.after(3)) == [.tell])
+        #expect(health.recordFailure(at: Self.after(2)) == [.notify])
+        #expect(health.recordFailure(at: Self.after(3)) == [.notify])
         #expect(health.beginWriting() == .recovered)
         health.endWriting(.recovered)
         #expect(health.beginWriting() == .failing(since: Self.after(2)))
         health.endWriting(.failing(since: Self.after(2)))
-        #expect(health.recordSuccess() == [.tell])
+        #expect(health.recordSuccess() == [.notify])
         #expect(health.beginWriting() == .recovered)
         health.endWriting(.recovered)
         #expect(health.isOver)
@@ -95,7 +95,7 @@ import Testing
                 == [.disable(reason: "failing since \(Self.start.timestamp)")])
         var own = WebhookFailureState()
         _ = own.recordFailure(at: Self.start)
-        #expect(own.recordFailure(at: Self.after(120)).contains { $0 != .tell }, "five days")
+        #expect(own.recordFailure(at: Self.after(120)).contains { $0 != .notify }, "five days")
     }
 
     @Test("disables after so many deliveries given up on end, a success in between counts anew")

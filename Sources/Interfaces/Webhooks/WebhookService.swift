@@ -92,7 +92,7 @@ final class DeliveryCounters: Sendable {
         var planned: UInt64 = 0
         var dead: UInt64 = 0
         /// By app: the newest commit reported, and the position that planning has reached.
-        var heardOf: [AppID: Timetoken] = [:]
+        var newest: [AppID: Timetoken] = [:]
         var reached: [AppID: Timetoken] = [:]
     }
 
@@ -108,11 +108,11 @@ final class DeliveryCounters: Sendable {
 
     func addDead(_ count: Int = 1) { state.withLock { $0.dead += UInt64(count) } }
 
-    func planner(of app: AppID, heardOf position: Timetoken) {
-        state.withLock { $0.heardOf[app] = position }
+    func recordCommit(_ position: Timetoken, of app: AppID) {
+        state.withLock { $0.newest[app] = position }
     }
 
-    func planner(of app: AppID, reached position: Timetoken) {
+    func recordPlanned(_ position: Timetoken, of app: AppID) {
         state.withLock { $0.reached[app] = position }
     }
 
@@ -122,9 +122,9 @@ final class DeliveryCounters: Sendable {
         metrics.planned = state.planned
         metrics.dead = state.dead
         metrics.plannerLagTicks =
-            state.heardOf.map { app, heardOf in
+            state.newest.map { app, newest in
                 let reached = state.reached[app] ?? .zero
-                return heardOf > reached ? heardOf.rawValue - max(reached.rawValue, 0) : 0
+                return newest > reached ? newest.rawValue - max(reached.rawValue, 0) : 0
             }.max() ?? 0
     }
 }

@@ -185,7 +185,7 @@ final class StoreHealth: Sendable {
 
     private let state = Lock(State.works)
 
-    func note(_ new: State) { state.withLock { $0 = new } }
+    func set(_ new: State) { state.withLock { $0 = new } }
 
     var current: State { state.withLock { $0 } }
 }

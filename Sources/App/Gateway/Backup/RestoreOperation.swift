@@ -36,7 +36,7 @@ public struct RestoreOperation {
         do throws(BackupFailure) {
             try copy(file, to: unfinished, manifest, progress)
             try BackupFailure.translating { () throws(SQLiteEngineFailure) in
-                try StoreFile(at: unfinished.path).noteRestore(at: clock.now)
+                try StoreFile(at: unfinished.path).recordRestore(at: clock.now)
             }
             try giveToOwner(unfinished)
             let database = data.file(DataDirectory.databaseName)

@@ -90,7 +90,7 @@ final class JobRunner: Sendable {
             // due; otherwise the duration of the step would be lost.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
             due = (wasDue.adding(Self.mostLate) < begun ? begun : wasDue).adding(pause)
-            try await note(part, done, key)
+            try await recordProgress(part, done, key)
         } catch {
             await recover(from: error, key)
         }
@@ -112,7 +112,7 @@ final class JobRunner: Sendable {
         }
     }
 
-    private func note(_ part: JobSelection.Part, _ done: Int, _ key: RecordKey) async throws(ChatError) {
+    private func recordProgress(_ part: JobSelection.Part, _ done: Int, _ key: RecordKey) async throws(ChatError) {
         let now = clock.now
         _ = try await change(key) { job in
             job.examined += part.examined

@@ -53,13 +53,13 @@ public struct Jobs: Sendable {
             id: "job_\(now.rawValue)", app: caller.app, kind: kind, scope: bounded(scope, by: caller), rate: rate,
             created: now)
         (job.count, job.isCountExact) = counted
-        let note = PendingAnswer.change()
+        let pendingAnswer = PendingAnswer.change()
         let record: Record
         do throws(ChatError) {
             let change = RecordChange(job.key, body: job.body, demand: .absent)
-            record = try await directory.write([change] + [note].compactMap(\.self))[0]
+            record = try await directory.write([change] + [pendingAnswer].compactMap(\.self))[0]
         } catch {
-            if note != nil { PendingAnswer.takeBack() }
+            if pendingAnswer != nil { PendingAnswer.takeBack() }
             throw error
         }
         guard let stored = DeliveryJob(record, compilesFilter: false) else {

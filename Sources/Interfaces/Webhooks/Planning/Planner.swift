@@ -59,10 +59,10 @@ final class Planner: Sendable {
             for app in registry.snapshot.withLock({ $0.appIDs }) { await catchUp(app, &positions) }
             whenReady()
             while let apps = await wake.next() {
-                for (app, heardOf) in apps {
+                for (app, newest) in apps {
                     await catchUp(app, &positions)
-                    counters.planner(of: app, reached: positions[app]?.reached ?? heardOf)
-                    registry.notePlanned(app, through: heardOf)
+                    counters.recordPlanned(positions[app]?.reached ?? newest, of: app)
+                    registry.recordPlanned(app, through: newest)
                 }
             }
             group.cancelAll()
@@ -77,7 +77,7 @@ final class Planner: Sendable {
             for event in commit.events where event.channel.app != last {
                 last = event.channel.app
                 guard registry.snapshot.withLock({ $0.count(in: event.channel.app) }) > 0 else { continue }
-                counters.planner(of: event.channel.app, heardOf: commit.watermark)
+                counters.recordCommit(commit.watermark, of: event.channel.app)
                 wake.mark(event.channel.app, at: commit.watermark)
             }
         }
@@ -173,11 +173,11 @@ final class Planner: Sendable {
         counters.addPlanned(items.count - dead)
         guard dead > 0 else { return }
         counters.addDead(dead)
-        for (subscriber, count) in overflowing { await tell(subscriber, hasLost: count) }
+        for (subscriber, count) in overflowing { await reportLoss(of: count, by: subscriber) }
     }
 
     /// Reports to the app's operators and in the log that deliveries of a webhook or subscription were lost.
-    private func tell(_ subscriber: SubscriberID, hasLost count: Int) async {
+    private func reportLoss(of count: Int, by subscriber: SubscriberID) async {
         guard let lost = overflow.add(count, of: subscriber, at: service.clock.now) else { return }
         logger.error(
             "deliveries lost: too many are waiting",
@@ -196,7 +196,7 @@ final class Planner: Sendable {
 }
 
 extension WebhookRegistry {
-    fileprivate func notePlanned(_ app: AppID, through position: Timetoken) {
+    fileprivate func recordPlanned(_ app: AppID, through position: Timetoken) {
         planned.withLock { $0[app] = max($0[app] ?? .zero, position) }
     }
 

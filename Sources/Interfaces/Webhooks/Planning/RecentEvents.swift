@@ -75,8 +75,8 @@ final class OverflowAlerts: Sendable {
     private static let most = 4096
 
     private struct Entry {
-        var told: Timetoken
-        var untold = 0
+        var notified: Timetoken
+        var unreported = 0
     }
 
     private let entries = Lock<[SubscriberID: Entry]>([:])
@@ -85,13 +85,13 @@ final class OverflowAlerts: Sendable {
     func add(_ count: Int, of subscriber: SubscriberID, at now: Timetoken) -> Int? {
         entries.withLock { entries in
             let known = entries[subscriber]
-            if let known, now < known.told.adding(Self.interval) {
-                entries[subscriber]?.untold += count
+            if let known, now < known.notified.adding(Self.interval) {
+                entries[subscriber]?.unreported += count
                 return nil
             }
             if known == nil, entries.count >= Self.most { entries.removeAll() }
-            entries[subscriber] = Entry(told: now)
-            return count + (known?.untold ?? 0)
+            entries[subscriber] = Entry(notified: now)
+            return count + (known?.unreported ?? 0)
         }
     }
 }

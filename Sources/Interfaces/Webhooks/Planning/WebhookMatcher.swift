@@ -35,10 +35,10 @@ struct WebhookMatcher: Sendable {
     private var index = SelectionIndex()
 
     init(_ webhooks: some Collection<Webhook>, _ subscriptions: some Collection<Subscription> = []) {
-        let told =
+        let unsorted =
             webhooks.map { Entry($0.id, $0.settings, since: $0.since, updated: $0.updated) }
             + subscriptions.map { Entry($0.id, $0.settings.selection, since: $0.since, updated: $0.updated) }
-        entries = told.sorted { $0.id < $1.id }
+        entries = unsorted.sorted { $0.id < $1.id }
         // All entries are of one app, and lookups do not depend on which.
         let app = webhooks.first?.app ?? subscriptions.first?.app ?? .gateway
         for (place, entry) in entries.enumerated() {

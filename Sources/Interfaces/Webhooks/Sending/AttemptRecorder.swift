@@ -190,7 +190,7 @@ struct AttemptRecorder: Sendable {
         case .disable(let reason):
             guard try await registry.disable(after: attempt, reason: reason) else { return }
             logger.warning("webhook disabled", metadata: ["webhook": "\(subscriber)", "reason": "\(reason)"])
-        case .tell:
+        case .notify:
             for news in try await registry.health.write(subscriber, { notice($0, subscriber, decision, result) }) {
                 guard case .failing(let since) = news else { continue }
                 logger.warning(

@@ -16,7 +16,7 @@ struct WebhookFailureState: Sendable {
 
     enum Effect: Sendable, Equatable {
         /// Notify the operators of a change and store it for the next start.
-        case tell
+        case notify
         case disable(reason: String)
     }
 
@@ -76,7 +76,7 @@ struct WebhookFailureState: Sendable {
         return undone
     }
 
-    private var undone: [Effect] { noticedSince != writtenSince ? [.tell] : [] }
+    private var undone: [Effect] { noticedSince != writtenSince ? [.notify] : [] }
 
     // MARK: Storing
 

@@ -129,17 +129,17 @@ extension StoreFile {
     /// No other connection may have the file open.
     ///
     /// - Throws: ``SQLiteEngineFailure`` when the file cannot be read or written.
-    public func noteRestore(at moment: Timetoken) throws(SQLiteEngineFailure) {
+    public func recordRestore(at moment: Timetoken) throws(SQLiteEngineFailure) {
         do throws(SQLiteFailure) {
             let database = try Database(path: path, mode: .readWrite)
             try database.execute("PRAGMA synchronous=FULL")
             try database.transaction { () throws(SQLiteFailure) in
                 let last = try Heads(database).timetoken
                 let end = max(moment, last)
-                let note = try database.prepare("INSERT INTO restore(after, upto) VALUES (?1, ?2)")
-                note.bind(Int64(last.rawValue), at: 1)
-                note.bind(Int64(end.rawValue), at: 2)
-                try note.run()
+                let insert = try database.prepare("INSERT INTO restore(after, upto) VALUES (?1, ?2)")
+                insert.bind(Int64(last.rawValue), at: 1)
+                insert.bind(Int64(end.rawValue), at: 2)
+                try insert.run()
                 let head = try database.prepare("UPDATE head SET tt = max(tt, ?1) WHERE lane = 0")
                 head.bind(Int64(end.rawValue), at: 1)
                 try head.run()

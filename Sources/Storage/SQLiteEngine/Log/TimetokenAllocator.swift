@@ -88,7 +88,7 @@ final class TimetokenAllocator: Sendable {
     private func show(_ events: [Event], upTo last: UInt64, now: Timetoken) -> [CheckedContinuation<Void, Never>] {
         passing.add(events, now: now)
         let sleepers = tail.add(Commit(events: events, watermark: Timetoken(last)))
-        positions.note(events)
+        positions.record(events)
         return sleepers
     }
 }
@@ -104,7 +104,7 @@ final class AppPositions: Sendable {
     func position(of app: AppID) -> Timetoken { newest.withLock { $0[app] } ?? start }
 
     /// Records events that have become visible, oldest first.
-    func note(_ events: [Event]) {
+    func record(_ events: [Event]) {
         guard !events.isEmpty else { return }
         newest.withLock { newest in
             for (index, event) in events.enumerated() {

@@ -142,7 +142,7 @@ final class DeliveryScheduler: Sendable {
     func pace(_ number: Int64, concurrency: Int?, notBefore: UInt64) {
         change { state in
             state.lanes[number]?.pace(concurrency: concurrency, notBefore: notBefore)
-            state.enlist(number)
+            state.schedule(number)
         }
     }
 
@@ -164,15 +164,15 @@ final class DeliveryScheduler: Sendable {
             let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, subscriber: number)] == nil }
             // Uses the bound of all fetched rows: leased rows do not mean that no further rows follow.
             state.lanes[number]?.replace(with: free, beyond: isComplete ? nil : fetched.last?.due)
-            state.enlist(number)
+            state.schedule(number)
         }
     }
 
-    /// Notes that the fetch failed; the next caller that requests work starts another.
+    /// Records that the fetch failed; the next caller that requests work starts another.
     func fetchFailed(_ number: Int64) {
         state.withLock { state in
             state.lanes[number]?.isFetching = false
-            state.enlist(number)
+            state.schedule(number)
         }
     }
 
@@ -184,7 +184,7 @@ final class DeliveryScheduler: Sendable {
                 state.dropFacts(of: number)
                 state.lanes[number]?.forget()
                 state.lanes[number]?.waiting += more
-                state.enlist(number)
+                state.schedule(number)
             }
         }
     }

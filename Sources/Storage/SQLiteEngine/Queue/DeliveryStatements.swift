@@ -8,7 +8,7 @@ struct DeliveryStatements {
     let makeSubscriber: Statement
     let putSubscriber: Statement
     let subscriber: Statement
-    let noteReordering: Statement
+    let setReordering: Statement
     let loosen: Statement
     let findUnchained: Statement
     let putInLine: Statement
@@ -61,7 +61,7 @@ struct DeliveryStatements {
             state=?3, concurrency=?4, ordering=?5, rate=?6, batch=?7, pulled=?8, attempts=?9 RETURNING \(columns)
             """)
         subscriber = try prepare("SELECT \(columns) FROM subscriber WHERE id=?")
-        noteReordering = try prepare("UPDATE subscriber SET reordering=?2 WHERE id=?1 RETURNING \(columns)")
+        setReordering = try prepare("UPDATE subscriber SET reordering=?2 WHERE id=?1 RETURNING \(columns)")
         bury = try prepare(
             """
             UPDATE delivery SET state=2, reason=?2, touched=?3, chain=NULL WHERE (tt, ep) IN

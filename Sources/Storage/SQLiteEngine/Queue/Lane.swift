@@ -50,7 +50,7 @@ final class Lane: @unchecked Sendable, Scheduled {
     private(set) var beyond: UInt64?
     /// True while items are being fetched from the file.
     var isFetching = false
-    var agendaDue: UInt64?
+    var scheduledDue: UInt64?
 
     init(_ stored: StoredSubscriber, in group: LaneGroup, waiting: Int = 0) {
         number = stored.number

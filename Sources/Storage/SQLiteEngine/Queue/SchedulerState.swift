@@ -57,23 +57,23 @@ struct SchedulerState: Sendable {
 
 extension SchedulerState {
     /// Schedules the lane in the timer queue for its next possible step.
-    mutating func enlist(_ number: Int64) {
-        if let lane = lanes[number] { enlist(lane) }
+    mutating func schedule(_ number: Int64) {
+        if let lane = lanes[number] { schedule(lane) }
     }
 
-    private mutating func enlist(_ lane: Lane) {
+    private mutating func schedule(_ lane: Lane) {
         if lane.settings.isPulled {
             if pullers[lane.number] != nil { woken.insert(lane.number) }
             return
         }
         guard let due = lane.nextDue else { return }
-        lane.group.timerQueue.enlist(lane, due: due)
-        timerQueue.enlist(lane.group, due: due)
+        lane.group.timerQueue.schedule(lane, due: due)
+        timerQueue.schedule(lane.group, due: due)
     }
 
     mutating func become(_ stored: StoredSubscriber) {
         if let lane = lanes[stored.number] { lane.become(stored) } else { insert(stored) }
-        enlist(stored.number)
+        schedule(stored.number)
     }
 
     /// Adds a lane with this number of waiting items in the file.
@@ -83,7 +83,7 @@ extension SchedulerState {
         groups[app] = group
         numbers[stored.subscriber] = stored.number
         lanes[stored.number] = Lane(stored, in: group, waiting: waiting)
-        enlist(stored.number)
+        schedule(stored.number)
     }
 
     /// Counts an item that waits behind others of its chain; it is kept in the file only.
@@ -97,7 +97,7 @@ extension SchedulerState {
             leases[key]?.item = DueItem(event: key.event, due: due)
         } else {
             lanes[key.subscriber]?.add(DueItem(event: key.event, due: due))
-            enlist(key.subscriber)
+            schedule(key.subscriber)
         }
     }
 
@@ -109,7 +109,7 @@ extension SchedulerState {
             factRoom -= item.weight
             lane.keep(item)
         }
-        enlist(number)
+        schedule(number)
     }
 
     mutating func dropFacts(of number: Int64) {
@@ -135,7 +135,7 @@ extension SchedulerState {
         _ request: DeliveryScheduler.LeaseRequest, now: UInt64, uptime: UInt64
     ) -> ([DeliveryScheduler.Grant], [Int64]) {
         endLeases(uptime)
-        noteClock(now)
+        updateClock(now)
         if let lane = request.lane { return pull(lane, request, now: now, uptime: uptime) }
         // This runs after each change of the queue, most often when no capacity is free.
         guard attempts < request.capacity else { return ([], []) }
@@ -149,7 +149,7 @@ extension SchedulerState {
         var served: [Lane] = []
         repeat {
             // Schedules another turn for lanes that have more.
-            for lane in served { enlist(lane) }
+            for lane in served { schedule(lane) }
             served.removeAll(keepingCapacity: true)
             while attempts < request.limit, let app = timerQueue.pop(by: now) {
                 guard isShare(app.leased, of: request.capacity) else {
@@ -171,11 +171,11 @@ extension SchedulerState {
                         satedLanes.append(lane)
                     }
                 }
-                timerQueue.enlist(app, due: app.timerQueue.firstDue)
+                timerQueue.schedule(app, due: app.timerQueue.firstDue)
             }
         } while !served.isEmpty
-        for lane in satedLanes { enlist(lane) }
-        for app in satedApps { timerQueue.enlist(app, due: app.timerQueue.firstDue) }
+        for lane in satedLanes { schedule(lane) }
+        for app in satedApps { timerQueue.schedule(app, due: app.timerQueue.firstDue) }
         return (grants, fetches)
     }
 
@@ -254,7 +254,7 @@ extension SchedulerState {
 
     // MARK: Ends
 
-    /// Notes that the outcome of a lease was reported. With the last one of an attempt, the subscriber may begin its
+    /// Records that the outcome of a lease was reported. With the last one of an attempt, the subscriber may begin its
     /// next.
     mutating func stop(_ key: DeliveryKey, _ held: DeliveryScheduler.Held) {
         if let running = batches[held.batch]?.running {
@@ -262,7 +262,7 @@ extension SchedulerState {
             guard running == 1 else { return }
         }
         count(-1, key.subscriber, isPulled: held.isPulled)
-        enlist(key.subscriber)
+        schedule(key.subscriber)
     }
 
     /// Reverts ``stop(_:_:)``.
@@ -283,7 +283,7 @@ extension SchedulerState {
             if !held.isFinishing { stop(key, held) }
             drop(key)
             lanes[key.subscriber]?.complete(key.event, ending)
-            enlist(key.subscriber)
+            schedule(key.subscriber)
         }
     }
 
@@ -320,11 +320,11 @@ extension SchedulerState {
 
     /// Reschedules all lanes when the clock went back. Items that were held until some time would otherwise wait until
     /// the clock reaches it again.
-    private mutating func noteClock(_ now: UInt64) {
+    private mutating func updateClock(_ now: UInt64) {
         if now < lastNow {
             for number in lanes.keys {
                 lanes[number]?.clockWentBack()
-                enlist(number)
+                schedule(number)
             }
         }
         lastNow = now
@@ -338,7 +338,7 @@ extension SchedulerState {
         } else if !held.isInLine, lanes[key.subscriber]?.state != .closed {
             lanes[key.subscriber]?.add(held.item)
         }
-        enlist(key.subscriber)
+        schedule(key.subscriber)
     }
 }
 

@@ -3,7 +3,7 @@ import Locking
 /// A member of a ``TimerQueue``.
 protocol Scheduled: AnyObject, Sendable {
     /// The time at which it is scheduled; nil when it is not. Only the timer queue changes it.
-    var agendaDue: UInt64? { get set }
+    var scheduledDue: UInt64? { get set }
 }
 
 /// Members ordered by the time of their next possible step, earliest first.
@@ -16,7 +16,7 @@ struct TimerQueue<Member: Scheduled>: Sendable {
         static func < (left: Entry, right: Entry) -> Bool { left.due < right.due }
     }
 
-    /// An entry is stale when its time differs from its member's `agendaDue`.
+    /// An entry is stale when its time differs from its member's `scheduledDue`.
     private var entries = Heap<Entry>()
     /// The number of entries above which stale ones are removed.
     private var most = 64
@@ -28,9 +28,9 @@ struct TimerQueue<Member: Scheduled>: Sendable {
     var firstDue: UInt64? { entries.first?.due }
 
     /// Schedules a member at `due`, unless it is scheduled earlier.
-    mutating func enlist(_ member: Member, due: UInt64?) {
-        guard let due, due < (member.agendaDue ?? .max) else { return }
-        member.agendaDue = due
+    mutating func schedule(_ member: Member, due: UInt64?) {
+        guard let due, due < (member.scheduledDue ?? .max) else { return }
+        member.scheduledDue = due
         entries.push(Entry(due: due, member: member))
         if entries.count > most { tidy() }
     }
@@ -39,8 +39,8 @@ struct TimerQueue<Member: Scheduled>: Sendable {
     mutating func pop(by now: UInt64) -> Member? {
         while let first = entries.first, first.due <= now {
             _ = entries.popFirst()
-            guard first.member.agendaDue == first.due else { continue }
-            first.member.agendaDue = nil
+            guard first.member.scheduledDue == first.due else { continue }
+            first.member.scheduledDue = nil
             return first.member
         }
         return nil
@@ -51,12 +51,12 @@ struct TimerQueue<Member: Scheduled>: Sendable {
     private mutating func tidy() {
         var kept: [Entry] = []
         while let entry = entries.popFirst() {
-            guard entry.member.agendaDue == entry.due else { continue }
-            entry.member.agendaDue = nil
+            guard entry.member.scheduledDue == entry.due else { continue }
+            entry.member.scheduledDue = nil
             kept.append(entry)
         }
         for entry in kept {
-            entry.member.agendaDue = entry.due
+            entry.member.scheduledDue = entry.due
             entries.push(entry)
         }
         most = max(64, 2 * kept.count)
@@ -72,5 +72,5 @@ final class LaneGroup: @unchecked Sendable, Scheduled {
     /// The lanes, ordered by their next possible step. One check shows that an app holds its share, however many lanes
     /// it has.
     var timerQueue = TimerQueue<Lane>()
-    var agendaDue: UInt64?
+    var scheduledDue: UInt64?
 }

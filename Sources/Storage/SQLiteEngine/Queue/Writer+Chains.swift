@@ -96,12 +96,12 @@ extension Writer {
         case .done: return nil
         case .loosen:
             if try loosen(stored) { return place }
-            return try note(stored.settings.ordering == .none ? .done : .chain, place, scheduler)
-        case .chain: return try chain(stored) ? place : try note(.lead, place, scheduler)
+            return try record(stored.settings.ordering == .none ? .done : .chain, place, scheduler)
+        case .chain: return try chain(stored) ? place : try record(.lead, place, scheduler)
         case .lead:
             var place = place
             for _ in 0..<Self.turnRows {
-                guard let next = try nextChain(after: place) else { return try note(.done, place, scheduler) }
+                guard let next = try nextChain(after: place) else { return try record(.done, place, scheduler) }
                 place.chain = next
                 try advance(Chain(subscriber: place.subscriber, number: next), scheduler: scheduler)
             }
@@ -109,15 +109,15 @@ extension Writer {
         }
     }
 
-    private func note(
+    private func record(
         _ step: Reordering, _ place: ReorderingPlace, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> ReorderingPlace? {
-        let note = statements.deliveries.noteReordering
-        note.bind(place.subscriber, at: 1)
-        note.bind(step.rawValue, at: 2)
-        defer { note.reset() }
-        guard try note.step() else { return nil }
-        let stored = note.storedSubscriber
+        let update = statements.deliveries.setReordering
+        update.bind(place.subscriber, at: 1)
+        update.bind(step.rawValue, at: 2)
+        defer { update.reset() }
+        guard try update.step() else { return nil }
+        let stored = update.storedSubscriber
         guard step == .done else { return place }
         effects.append {
             scheduler.set(stored)

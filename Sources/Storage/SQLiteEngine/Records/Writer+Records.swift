@@ -167,15 +167,15 @@ extension Writer {
     }
 
     private func remove(_ key: RecordKey, _ revision: Revision) throws(SQLiteFailure) {
-        for statement in [statements.removeRecord, statements.noteRemoved] {
+        for statement in [statements.removeRecord, statements.recordRemoval] {
             statement.bind(key.app.name, at: 1)
             statement.bind(key.kind.rawValue, at: 2)
             statement.bind(key.id, at: 3)
         }
         try statements.removeRecord.run()
-        statements.noteRemoved.bind(Int64(revision), at: 4)
-        statements.noteRemoved.bind(Int64(now.rawValue), at: 5)
-        try statements.noteRemoved.run()
+        statements.recordRemoval.bind(Int64(revision), at: 4)
+        statements.recordRemoval.bind(Int64(now.rawValue), at: 5)
+        try statements.recordRemoval.run()
     }
 }
 

@@ -76,9 +76,9 @@ final class Housekeeper {
 struct HousekeepingStatements {
     private let strideEnd: Statement
     private let removeOutlived: Statement
-    private let noteSwept: Statement
-    private let noteLoss: Statement
-    private let noteNewestLoss: Statement
+    private let setSwept: Statement
+    private let recordLoss: Statement
+    private let recordNewestLoss: Statement
     private let removeExpired: Statement
     private let forgetting: [Statement]
     private let removeTombstones: Statement
@@ -93,13 +93,13 @@ struct HousekeepingStatements {
             "SELECT tt FROM event WHERE tt > ?1 AND tt <= ?2 ORDER BY tt LIMIT 1 OFFSET \(rows - 1)")
         let removed = "RETURNING tt, ch, type, origin IS NOT ''"
         removeOutlived = try prepare("DELETE FROM event WHERE \(ofApp) \(removed)")
-        noteSwept = try prepare("UPDATE app SET swept=?1 WHERE id=?2")
-        noteLoss = try prepare(
+        setSwept = try prepare("UPDATE app SET swept=?1 WHERE id=?2")
+        recordLoss = try prepare(
             """
             INSERT INTO loss(ch, type, app, tt) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT(ch, type) DO UPDATE SET tt = max(tt, excluded.tt)
             """)
-        noteNewestLoss = try prepare("UPDATE app SET floor = max(floor, ?1) WHERE id=?2")
+        recordNewestLoss = try prepare("UPDATE app SET floor = max(floor, ?1) WHERE id=?2")
         removeExpired = try prepare(
             """
             DELETE FROM event WHERE tt IN (SELECT tt FROM event INDEXED BY event_expires
@@ -171,9 +171,9 @@ struct HousekeepingStatements {
             removeOutlived.bind(end, at: 2)
             removeOutlived.bind(id, at: 3)
             _ = try remove(removeOutlived, writer)
-            noteSwept.bind(end, at: 1)
-            noteSwept.bind(id, at: 2)
-            try noteSwept.run()
+            setSwept.bind(end, at: 1)
+            setSwept.bind(id, at: 2)
+            try setSwept.run()
             writer.effects.append { [retention = writer.engineState.retention] in
                 retention.update(app) { $0.swept = Timetoken(UInt64(end)) }
             }
@@ -204,17 +204,17 @@ struct HousekeepingStatements {
         var newestOfApp: [AppID: Int64] = [:]
         for (kind, timetoken) in newest {
             let app = try writer.names.channel(kind.channel).app
-            noteLoss.bind(kind.channel, at: 1)
-            noteLoss.bind(kind.type, at: 2)
-            noteLoss.bind(try writer.names.id(of: app), at: 3)
-            noteLoss.bind(timetoken, at: 4)
-            try noteLoss.run()
+            recordLoss.bind(kind.channel, at: 1)
+            recordLoss.bind(kind.type, at: 2)
+            recordLoss.bind(try writer.names.id(of: app), at: 3)
+            recordLoss.bind(timetoken, at: 4)
+            try recordLoss.run()
             newestOfApp[app] = max(newestOfApp[app] ?? 0, timetoken)
         }
         for (app, timetoken) in newestOfApp {
-            noteNewestLoss.bind(timetoken, at: 1)
-            noteNewestLoss.bind(try writer.names.id(of: app), at: 2)
-            try noteNewestLoss.run()
+            recordNewestLoss.bind(timetoken, at: 1)
+            recordNewestLoss.bind(try writer.names.id(of: app), at: 2)
+            try recordNewestLoss.run()
             let loss = Timetoken(UInt64(timetoken))
             writer.effects.append { [retention = writer.engineState.retention] in
                 retention.update(app) { $0.newestLoss = max($0.newestLoss, loss) }

@@ -165,7 +165,7 @@ final class Writer {
             abandon()
             throw TurnFailure(error, inCommit: true)
         }
-        condition.note(.works)
+        condition.set(.works)
     }
 
     /// Rolls back the transaction and the state of this turn.
@@ -207,7 +207,7 @@ final class Writer {
 
     private func report(_ failure: TurnFailure) {
         logger.error("commit failed", metadata: ["failure": "\(failure)"])
-        condition.note(.failed(failure.answer))
+        condition.set(.failed(failure.answer))
     }
 
     // MARK: Timetokens

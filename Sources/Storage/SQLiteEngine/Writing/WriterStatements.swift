@@ -23,7 +23,7 @@ struct WriterStatements {
     let findChange: Statement
     let putRecord: Statement
     let removeRecord: Statement
-    let noteRemoved: Statement
+    let recordRemoval: Statement
     let deliveries: DeliveryStatements
 
     init(_ database: Database) throws(SQLiteFailure) {
@@ -65,7 +65,7 @@ struct WriterStatements {
             VALUES (?,?,?,?,?,?,?,?)
             """)
         removeRecord = try database.prepare("DELETE FROM record WHERE app=? AND kind=? AND id=?")
-        noteRemoved = try database.prepare(
+        recordRemoval = try database.prepare(
             "INSERT OR REPLACE INTO removed(app, kind, id, revision, at) VALUES (?,?,?,?,?)")
     }
 }
