@@ -11,7 +11,7 @@ struct WatchedEngine: Engine {
     var directory: any Directory { WatchedDirectory(real: real.directory, reads: reads, kind: kind) }
     var deliveries: any DeliveryQueue { real.deliveries }
     func health() async -> EngineHealth { await real.health() }
-    func figures() async throws(ChatError) -> EngineStatistics { try await real.figures() }
+    func statistics() async throws(ChatError) -> EngineStatistics { try await real.statistics() }
     func close() async { await real.close() }
 }
 

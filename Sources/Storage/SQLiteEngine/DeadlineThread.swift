@@ -20,14 +20,14 @@ final class DeadlineThread: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Parameter look: does the work that is due and returns the time of the next check on the machine's uptime
+    /// - Parameter check: does the work that is due and returns the time of the next check on the machine's uptime
     ///   clock, or nil to sleep until ``call(at:)``.
     /// - Returns: false when the system cannot create the thread.
-    func start(_ look: @escaping @Sendable () -> UInt64?) -> Bool {
+    func start(_ check: @escaping @Sendable () -> UInt64?) -> Bool {
         monitor.withLock { $0.isRunning = true }
-        return startThread(name: "parley-clerk") { [monitor] in
-            while monitor.wait(for: { $0.rouse() }) {
-                if let next = look() { monitor.withLock { $0.wakeAt = min($0.wakeAt, next) } }
+        return startThread(name: "parley-deadline") { [monitor] in
+            while monitor.wait(for: { $0.checkIfDue() }) {
+                if let next = check() { monitor.withLock { $0.wakeAt = min($0.wakeAt, next) } }
             }
             let stopper = monitor.withLock { state in
                 state.isRunning = false
@@ -69,7 +69,7 @@ final class DeadlineThread: Sendable {
 
 extension DeadlineThread.State {
     /// Returns true when a check is due and false when the thread is stopped.
-    fileprivate mutating func rouse() -> WaitResult<Bool> {
+    fileprivate mutating func checkIfDue() -> WaitResult<Bool> {
         if isStopped { return .done(false) }
         if wakeAt == .max { return .sleep }
         guard uptimeNanoseconds() >= wakeAt else { return .sleepUntil(wakeAt) }

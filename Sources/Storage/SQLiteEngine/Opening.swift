@@ -75,7 +75,7 @@ extension Duration {
 
 extension Database {
     /// Increments the count of openings of this file and returns it.
-    func beginLife() throws(SQLiteFailure) -> UInt64 {
+    func countOpening() throws(SQLiteFailure) -> UInt64 {
         try execute("UPDATE head SET tt = tt + 1 WHERE lane = -2")
         return UInt64(try integer("SELECT tt FROM head WHERE lane = -2") ?? 0)
     }

@@ -114,7 +114,7 @@ public final class SQLiteEngine: Engine {
             settings.isInMemory
             ? Readers(inMemory: writeQueue, settings: settings) : try Readers(settings: settings)
         let own = try Reader(database: database)
-        let life = try database.beginLife()
+        let life = try database.countOpening()
         opened(.success(Parts(engineState: engineState, readers: readers, lanes: try database.lanes(), life: life)))
         writer.run(reader: own, drained: closing.writerIsDrained)
     }
@@ -153,11 +153,11 @@ extension SQLiteEngine {
     /// Counts and sizes of the store.
     ///
     /// - Throws: `.overloaded` when too many reads wait, `.unavailable` when the store fails or is too slow.
-    public func figures() async throws(ChatError) -> EngineStatistics {
-        var figures = try await readers.run { (reader) throws(SQLiteFailure) in try reader.figures() }
-        figures.waitingEvents = writerHandle.writeQueue.waiting.drafts
-        figures.measureFiles(path)
-        return figures
+    public func statistics() async throws(ChatError) -> EngineStatistics {
+        var statistics = try await readers.run { (reader) throws(SQLiteFailure) in try reader.statistics() }
+        statistics.waitingEvents = writerHandle.writeQueue.waiting.drafts
+        statistics.measureFiles(path)
+        return statistics
     }
 
     /// Removes expired data at once instead of in the next round. For operators and tests.
@@ -191,8 +191,8 @@ extension WriterHandle {
     func expire(after deadline: Duration) -> UInt64? {
         let now = uptime()
         let (unstored, unknown, isBusy) = writeQueue.overdue(since: now - min(now, deadline.nanoseconds))
-        for wish in unstored { wish.fail(.storeUnavailable) }
-        for wish in unknown { wish.fail(.outcomeUnknown) }
+        for request in unstored { request.fail(.storeUnavailable) }
+        for request in unknown { request.fail(.outcomeUnknown) }
         return isBusy ? DeadlineThread.nextTick : nil
     }
 }

@@ -9,7 +9,7 @@ public protocol Engine: Sendable {
     /// slow or blocked.
     func health() async -> EngineHealth
     /// Statistics about the store. They may take a while to collect, so call this only occasionally.
-    func figures() async throws(ChatError) -> EngineStatistics
+    func statistics() async throws(ChatError) -> EngineStatistics
     /// Stops accepting work, finishes accepted work and gives up leases. Nothing is written after it returns.
     func close() async
 }
@@ -53,5 +53,5 @@ public struct EngineStatistics: Sendable {
 
 extension Engine {
     /// The default for engines without statistics.
-    public func figures() async throws(ChatError) -> EngineStatistics { EngineStatistics() }
+    public func statistics() async throws(ChatError) -> EngineStatistics { EngineStatistics() }
 }

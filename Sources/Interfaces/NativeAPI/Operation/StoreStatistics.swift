@@ -6,46 +6,46 @@ actor StoreStatistics {
     private static let holds = Duration.seconds(5)
 
     private let service: ChatService
-    private var known: (figures: EngineStatistics, at: Timetoken)?
+    private var known: (statistics: EngineStatistics, at: Timetoken)?
 
     init(service: ChatService) { self.service = service }
 
     /// The statistics; nil when the store cannot provide them.
     func latest() async -> EngineStatistics? {
         let now = service.clock.now
-        if let known, known.at <= now, now < known.at.adding(Self.holds) { return known.figures }
-        guard let figures = try? await service.engine.figures() else { return nil }
-        known = (figures, now)
-        return figures
+        if let known, known.at <= now, now < known.at.adding(Self.holds) { return known.statistics }
+        guard let statistics = try? await service.engine.statistics() else { return nil }
+        known = (statistics, now)
+        return statistics
     }
 }
 
 extension NativeAPI {
-    static func print(_ figures: EngineStatistics, at now: Timetoken, to text: inout MetricsText) {
+    static func print(_ statistics: EngineStatistics, at now: Timetoken, to text: inout MetricsText) {
         func age(of moment: Timetoken?) -> Double {
             guard let moment, moment < now else { return 0 }
             return Double(now.rawValue - moment.rawValue) / Double(Timetoken.ticksPerSecond)
         }
-        if let bytes = figures.bytes { text.single("parley_store_bytes", .gauge, "Size of the database.", bytes) }
-        if let bytes = figures.walBytes {
+        if let bytes = statistics.bytes { text.single("parley_store_bytes", .gauge, "Size of the database.", bytes) }
+        if let bytes = statistics.walBytes {
             text.single("parley_store_wal_bytes", .gauge, "Of that, the write-ahead log.", bytes)
         }
-        if let waiting = figures.waitingEvents {
+        if let waiting = statistics.waitingEvents {
             text.single("parley_store_waiting_events", .gauge, "Events accepted and not yet committed.", waiting)
         }
         text.single(
             "parley_log_oldest_event_age_seconds", .gauge, "Age of the oldest kept event.",
-            age(of: figures.oldestEvent))
+            age(of: statistics.oldestEvent))
         text.single(
             "parley_log_newest_event_age_seconds", .gauge, "Time since the newest kept event.",
-            age(of: figures.newestEvent))
+            age(of: statistics.newestEvent))
         text.family("parley_webhook_deliveries", .gauge, "Deliveries that are not over, or dead, by state.")
-        for (state, queue) in figures.deliveries {
+        for (state, queue) in statistics.deliveries {
             text.sample("parley_webhook_deliveries", [("state", state)], queue.count)
         }
         text.family(
             "parley_webhook_delivery_oldest_age_seconds", .gauge, "Age of the oldest event among them, by state.")
-        for (state, queue) in figures.deliveries {
+        for (state, queue) in statistics.deliveries {
             text.sample("parley_webhook_delivery_oldest_age_seconds", [("state", state)], age(of: queue.oldest))
         }
     }

@@ -20,20 +20,20 @@ extension SQLiteLog {
         return page
     }
 
-    func kept(in channels: ChannelSet, _ stretch: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
+    func kept(in channels: ChannelSet, _ range: LogRange, limit: Int) async throws(ChatError) -> Page<Event> {
         let now = engineState.now
-        let from = max(stretch.after, engineState.retention.cutoff(of: channels.app, now: now))
-        let end = min(Timetoken(max(1, stretch.before.rawValue) - 1), engineState.tail.watermark)
+        let from = max(range.after, engineState.retention.cutoff(of: channels.app, now: now))
+        let end = min(Timetoken(max(1, range.before.rawValue) - 1), engineState.tail.watermark)
         guard from < end else { return Page(items: []) }
         var question = EventsQuery(channels: channels, after: from, upTo: end, limit: limit, now: now)
-        question.order = stretch.order
+        question.order = range.order
         question.includesMoved = true
         return try await readers.run { [question] (reader) throws(SQLiteFailure) in try reader.events(question) }
     }
 
     /// The number of newer events, of all channels, up to which a reader scans them one by one. With more of them, a
     /// reader of few channels uses the index by channel.
-    private static let glance = 128
+    private static let scanLimit = 128
 
     /// The page from memory; nil when memory does not reach back far enough.
     private func eventsInMemory(
@@ -47,11 +47,10 @@ extension SQLiteLog {
             case .empty, .closed: return page
             case .entries(let commits):
                 seen += commits.reduce(0) { $0 + $1.events.count }
-                if seen > Self.glance, let names = channels.onlyNames {
-                    if let found = lookUp(names, echoes: channels.hearsEchoes, after: position, limit: limit, now: now)
-                    {
-                        return found
-                    }
+                if seen > Self.scanLimit, let names = channels.onlyNames {
+                    let found = eventsInIndex(
+                        names, echoes: channels.hearsEchoes, after: position, limit: limit, now: now)
+                    if let found { return found }
                     return page.position == position ? nil : page.toBeContinued
                 }
                 for commit in commits {
@@ -68,7 +67,7 @@ extension SQLiteLog {
         }
     }
 
-    private func lookUp(
+    private func eventsInIndex(
         _ channels: [ChannelID], echoes: Bool, after position: Timetoken, limit: Int, now: Timetoken
     ) -> Page<Event>? {
         var page = engineState.tailIndex.events(

@@ -144,14 +144,14 @@ struct SQLiteDeliveries: DeliveryQueue {
 
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int {
         var count = 0
-        var stretch = ReplayBatch(selection)
-        while let current = stretch {
+        var batch = ReplayBatch(selection)
+        while let current = batch {
             let turn = try await writerHandle.run(needsTransaction: !isDryRun) {
                 [scheduler] (writer) throws(SQLiteFailure) in
                 .success(try writer.replay(current, isDryRun: isDryRun, scheduler: scheduler))
             }
             count += turn.count
-            stretch = turn.next
+            batch = turn.next
         }
         return count
     }
@@ -173,7 +173,7 @@ extension SQLiteDeliveries {
     }
 
     func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {
-        try await inStretches(ids) { (writer, part) throws(SQLiteFailure) in try writer.purge(part, in: app) }
+        try await inBatches(ids) { (writer, part) throws(SQLiteFailure) in try writer.purge(part, in: app) }
     }
 
     func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int {
@@ -192,7 +192,7 @@ extension SQLiteDeliveries {
     }
 
     /// Processes the elements in batches, so that other requests are served in between.
-    private func inStretches<Element: Sendable>(
+    private func inBatches<Element: Sendable>(
         _ elements: [Element],
         _ body: @escaping @Sendable (Writer, ArraySlice<Element>) throws(SQLiteFailure) -> Int
     ) async throws(ChatError) -> Int {

@@ -30,9 +30,9 @@ private struct DeliveryRow {
 extension Writer {
     /// Makes the deliveries of one batch due now. Leaves alone those under way and those of a closed subscriber.
     func replay(
-        _ stretch: ReplayBatch, isDryRun: Bool, scheduler: DeliveryScheduler
+        _ batch: ReplayBatch, isDryRun: Bool, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (count: Int, next: ReplayBatch?) {
-        let (found, next) = try find(stretch, scheduler)
+        let (found, next) = try find(batch, scheduler)
         let free = found.filter { isFree($0.key, scheduler) }
         guard !isDryRun else { return (free.count, next) }
         var revival = RescheduledBatch()
@@ -187,24 +187,24 @@ extension Writer {
     }
 
     private func find(
-        _ stretch: ReplayBatch, _ scheduler: DeliveryScheduler
+        _ batch: ReplayBatch, _ scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> ([DeliveryRow], ReplayBatch?) {
-        switch stretch.selection {
+        switch batch.selection {
         case .ids(let ids, let app):
-            let part = ids[Int(stretch.from)...].prefix(Self.turnRows)
-            return (try find(part, in: app), ReplayBatch(stretch.selection, from: UInt64(part.endIndex)))
+            let part = ids[Int(batch.from)...].prefix(Self.turnRows)
+            return (try find(part, in: app), ReplayBatch(batch.selection, from: UInt64(part.endIndex)))
         case .range(let subscriber, _, let before, let onlyFailed):
             guard let number = scheduler.number(of: subscriber) else { return ([], nil) }
             var events: [UInt64] = []
             for state in onlyFailed ? [StoredState.waiting, .dead] : [.waiting, .dead, .delivered] {
                 events += try statements.deliveries.walk.events(
-                    DeliveryScan.Part(subscriber: number, state: state), after: stretch.from, before: before.rawValue,
+                    DeliveryScan.Part(subscriber: number, state: state), after: batch.from, before: before.rawValue,
                     .oldestFirst, limit: Self.turnRows)
             }
             // Three queries that start at the same position: up to the last of these earliest events, the list is
             // complete.
             events = Array(events.sorted().prefix(Self.turnRows))
-            let next = events.count == Self.turnRows ? ReplayBatch(stretch.selection, from: events.last) : nil
+            let next = events.count == Self.turnRows ? ReplayBatch(batch.selection, from: events.last) : nil
             return (try find(events.map { DeliveryKey(event: $0, subscriber: number) }), next)
         }
     }

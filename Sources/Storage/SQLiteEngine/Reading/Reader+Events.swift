@@ -18,7 +18,7 @@ struct EventsQuery: Sendable {
 extension Reader {
     /// The rows of all channels scanned before the requested channels are looked up one by one, and the maximum
     /// scanned.
-    private static let glance = 500
+    private static let firstScanLimit = 500
     private static let scanMost = 20_000
     /// Up to this number of channels are looked up at once: that costs less than scanning a few hundred events of all
     /// channels.
@@ -32,8 +32,8 @@ extension Reader {
     func events(_ question: EventsQuery) throws(SQLiteFailure) -> Page<Event> {
         let isForFew = question.channels.prefixes.isEmpty && question.channels.names.count <= Self.seekAtOnce
         if isForFew, let channels = try separate(question.channels) { return try merge(channels, question) }
-        let glance = try walk(question, most: Self.glance)
-        guard glance.hasMore, glance.items.count < question.limit else { return glance }
+        let page = try walk(question, most: Self.firstScanLimit)
+        guard page.hasMore, page.items.count < question.limit else { return page }
         if let channels = try separate(question.channels) { return try merge(channels, question) }
         return try walk(question, most: Self.scanMost)
     }

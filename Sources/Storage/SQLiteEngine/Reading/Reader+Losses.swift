@@ -116,25 +116,26 @@ extension Reader {
         ("dead", "state = 2 AND ep IN (SELECT id FROM subscriber)"),
     ]
 
-    func figures() throws(SQLiteFailure) -> EngineStatistics {
-        var figures = EngineStatistics()
+    func statistics() throws(SQLiteFailure) -> EngineStatistics {
+        var statistics = EngineStatistics()
         let ends = try statement("SELECT (SELECT min(tt) FROM event), (SELECT max(tt) FROM event)")
         try ends.forEachRow { row in
-            figures.oldestEvent = row.optionalInteger(0).map { Timetoken(UInt64($0)) }
-            figures.newestEvent = row.optionalInteger(1).map { Timetoken(UInt64($0)) }
+            statistics.oldestEvent = row.optionalInteger(0).map { Timetoken(UInt64($0)) }
+            statistics.newestEvent = row.optionalInteger(1).map { Timetoken(UInt64($0)) }
             return true
         }
         for (state, condition) in Self.queues {
             let count = try statement("SELECT count(*), min(tt) FROM delivery WHERE \(condition)")
             try count.forEachRow { row in
                 let oldest = row.optionalInteger(1).map { Timetoken(UInt64($0)) }
-                figures.deliveries.append((state, EngineStatistics.Queue(count: Int(row.integer(0)), oldest: oldest)))
+                let queue = EngineStatistics.Queue(count: Int(row.integer(0)), oldest: oldest)
+                statistics.deliveries.append((state, queue))
                 return true
             }
         }
         let pages = try statement("PRAGMA page_count").firstInteger() ?? 0
-        figures.bytes = Int(pages * (try statement("PRAGMA page_size").firstInteger() ?? 0))
-        return figures
+        statistics.bytes = Int(pages * (try statement("PRAGMA page_size").firstInteger() ?? 0))
+        return statistics
     }
 }
 

@@ -23,13 +23,13 @@ extension Writer {
         find.bind(Int64(clamping: after.rawValue), at: 2)
         find.bind(Int64(clamping: before.rawValue), at: 3)
         find.bind(Self.turnRows, at: 4)
-        var stretch = DeletionBatch()
+        var batch = DeletionBatch()
         var doomed: [Int64] = []
         let time = now
         try find.forEachRow { row in
             doomed.append(row.integer(0))
             let isExpired = row.optionalInteger(1).map { UInt64($0) <= time.rawValue } ?? false
-            if !isExpired, UInt64(row.integer(0)) > cutoff.rawValue { stretch.visible += 1 }
+            if !isExpired, UInt64(row.integer(0)) > cutoff.rawValue { batch.visible += 1 }
             return true
         }
         for timetoken in doomed {
@@ -41,8 +41,8 @@ extension Writer {
             engineState.tail.remove { $0.retention == .kept && gone.contains(Int64($0.timetoken.rawValue)) }
             engineState.tailIndex.reset()
         }
-        if doomed.count == Self.turnRows, let last = doomed.last { stretch.next = Timetoken(UInt64(last)) }
-        return stretch
+        if doomed.count == Self.turnRows, let last = doomed.last { batch.next = Timetoken(UInt64(last)) }
+        return batch
     }
 
     /// Removes kept events and every stored copy in waiting deliveries. Such a delivery later dies because its event is

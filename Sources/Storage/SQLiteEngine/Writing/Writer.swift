@@ -190,7 +190,7 @@ final class Writer {
     /// Handles a failed turn. A failure of the store fails all requests. A failure that a single request may have
     /// caused (a value too large, a constraint) makes each request run alone, so that only the faulty one fails.
     private func recover(from failure: TurnFailure, _ requests: [any WriteRequest]) {
-        guard failure.isOneWishesFault, requests.count > 1 else {
+        guard failure.isCausedByRequest, requests.count > 1 else {
             report(failure)
             for request in requests { request.fail(failure.answer) }
             return
@@ -307,18 +307,18 @@ final class Writer {
 struct TurnFailure: Error, CustomStringConvertible {
     /// The error that its callers receive.
     let answer: ChatError
-    let isOneWishesFault: Bool
+    let isCausedByRequest: Bool
     let description: String
 
     init(_ failure: SQLiteFailure, inCommit isCommitting: Bool = false) {
         answer = ChatError(failure, inCommit: isCommitting)
-        isOneWishesFault = !isCommitting && [.tooLarge, .constraint, .other].contains(failure.kind)
+        isCausedByRequest = !isCommitting && [.tooLarge, .constraint, .other].contains(failure.kind)
         description = failure.description
     }
 
     private init(answer: ChatError, description: String) {
         self.answer = answer
-        isOneWishesFault = false
+        isCausedByRequest = false
         self.description = description
     }
 
