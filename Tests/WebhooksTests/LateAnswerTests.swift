@@ -50,7 +50,7 @@ import Testing
             try await Self.move(fixture, id, to: receiver)
         } then: { (fixture, webhook) async throws -> Void in
             #expect(fixture.registry.circuits.openCount == 0)
-            #expect(fixture.registry.figures.figures(of: webhook.subscriber) == nil)
+            #expect(fixture.registry.counters.statistics(of: webhook.subscriber) == nil)
             try await fixture.emit()
             await receiver.requests.wait(count: 1)
         }
@@ -62,7 +62,7 @@ import Testing
             try await fixture.registry.delete(id, by: WebhookFixture.owner)
         } then: { (fixture, webhook) async throws -> Void in
             #expect(fixture.registry.circuits.openCount == 0)
-            #expect(fixture.registry.figures.figures(of: webhook.subscriber) == nil)
+            #expect(fixture.registry.counters.statistics(of: webhook.subscriber) == nil)
         }
     }
 

@@ -13,7 +13,7 @@ public struct WebhookStats: Sendable {
     var oldestWaiting: Delivery?
     var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?)
     /// Nil when no attempt was made since the start of the gateway.
-    var figures: AttemptStatistics?
+    var statistics: AttemptStatistics?
     var now: Timetoken
 
     /// Prints the statistics as the next value of `writer`.
@@ -32,11 +32,11 @@ public struct WebhookStats: Sendable {
         if let oldestWaiting { oldestWaiting.print(to: &writer) } else { writer.null() }
         writer.member("circuit", circuit.condition.rawValue)
         writer.moment("open_until", circuit.until)
-        writer.moment("last_success_at", figures?.lastSuccess)
-        writer.moment("last_failure_at", figures?.lastFailure)
+        writer.moment("last_success_at", statistics?.lastSuccess)
+        writer.moment("last_failure_at", statistics?.lastFailure)
         writer.key("windows")
         writer.beginObject()
-        for (name, seconds, tally) in (figures ?? AttemptStatistics()).windows(at: now) {
+        for (name, seconds, tally) in (statistics ?? AttemptStatistics()).windows(at: now) {
             writer.key(text: name)
             Self.print(tally, seconds, to: &writer)
         }
@@ -86,7 +86,7 @@ extension Deliveries {
         return WebhookStats(
             webhook: id, counts: counts, oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
             circuit: registry.circuits.state(of: webhook.subscriber, at: now),
-            figures: registry.figures.figures(of: webhook.subscriber), now: now)
+            statistics: registry.counters.statistics(of: webhook.subscriber), now: now)
     }
 
     /// The newest event that was delivered to a webhook, as long as deliveries are kept. When there is none, the

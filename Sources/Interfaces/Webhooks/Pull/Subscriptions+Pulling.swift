@@ -50,7 +50,7 @@ extension Subscriptions {
                 from: subscription.subscriber, limit: included.isEmpty ? most : min(most, IncludedObject.pageMost),
                 lasting: subscription.settings.ackDeadline,
                 wait: left > 0 ? .seconds(1) : .zero)
-            let events = try await handedOut(leases, with: included)
+            let events = try await pulledEvents(leases, with: included)
             left -= 1
             if !events.isEmpty || left < 0 || isStopped || Task.isCancelled { return events }
         }
@@ -155,7 +155,7 @@ extension Subscriptions {
     }
 
     /// The events of the leases. Leases that cannot be handed out because the store fails are returned to the queue.
-    private func handedOut(
+    private func pulledEvents(
         _ leases: [Lease], with included: Set<IncludedObject>
     ) async throws(ChatError) -> [PulledEvent] {
         do throws(ChatError) {

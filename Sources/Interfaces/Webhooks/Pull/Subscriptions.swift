@@ -157,7 +157,7 @@ public final class Subscriptions: Sendable {
     func load() async throws -> Revision {
         let revision = try await directory.revision()
         for app in registry.service.keyring.apps {
-            try await mirror.load(.subscription, in: app.id, take)
+            try await mirror.load(.subscription, in: app.id, apply)
             for subscriber in registry.snapshot.withLock({ $0.subscriptions(in: app.id) }) {
                 try await registry.updateLane(of: subscriber)
             }
@@ -168,7 +168,7 @@ public final class Subscriptions: Sendable {
 
     /// Applies changes of the directory until cancelled or until the engine closes.
     func follow(from revision: Revision) async {
-        await mirror.follow(from: revision, take) { key, error in
+        await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
                 "subscription not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         } afterwards: { _ in
@@ -180,7 +180,7 @@ public final class Subscriptions: Sendable {
     func stop() { isStopping.store(true, ordering: .releasing) }
     var isStopped: Bool { isStopping.load(ordering: .acquiring) }
 
-    private func take(_ key: RecordKey, _ record: Record?) {
+    private func apply(_ key: RecordKey, _ record: Record?) {
         let subscriber = SubscriberID(key.id, in: key.app)
         let subscription = record.flatMap { Subscription($0) }
         if record != nil, subscription == nil {
@@ -200,7 +200,7 @@ public final class Subscriptions: Sendable {
         _ subscription: Subscription, demand: RecordChange.Precondition
     ) async throws(ChatError) -> Subscription {
         let key = Subscription.recordKey(of: subscription.subscriber)
-        let record = try await mirror.write([RecordChange(key, body: subscription.body, demand: demand)], take)[0]
+        let record = try await mirror.write([RecordChange(key, body: subscription.body, demand: demand)], apply)[0]
         var stored = subscription
         stored.etag = record.etag
         stored.updated = record.updated

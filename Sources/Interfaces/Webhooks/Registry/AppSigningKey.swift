@@ -115,12 +115,12 @@ extension WebhookRegistry {
             made.previous = AppSigningKey.Previous(key: present.key, until: service.clock.now.adding(overlap))
         }
         try await write(made, to: recordKey, demand: record.map { .etag($0.etag) } ?? .absent)
-        try await handOutSigningKey(of: caller.app)
+        try await updateSigningKeyCopies(of: caller.app)
         return RotatedSigningKey(made)
     }
 
     /// Updates the copies of the app's key in its webhooks.
-    func handOutSigningKey(of app: AppID) async throws(ChatError) {
+    func updateSigningKeyCopies(of app: AppID) async throws(ChatError) {
         let holders = snapshot.withLock { snapshot in
             snapshot.subscribers(in: app).compactMap { snapshot[$0] }.filter { $0.appKey != nil }
         }

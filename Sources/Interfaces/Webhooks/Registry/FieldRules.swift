@@ -71,12 +71,12 @@ extension WebhookSettingsReader {
     mutating func checkSecrets(movedFrom former: String) {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
         let remedy = "the url has another origin; give it again with the url, or remove it by null"
-        for field in settings.headers where !givenHeaders.contains(field.name.lowercased()) {
+        for field in settings.headers where !headersWithValue.contains(field.name.lowercased()) {
             fault(
                 "headers/\(field.name)", "required", "the value was given for another receiver: \(remedy)",
                 slug: "member_missing")
         }
-        if settings.auth != nil, !givesAuth {
+        if settings.auth != nil, !hasAuthSecrets {
             fault(
                 "auth", "required", "the secret was given for another receiver: \(remedy), all of it",
                 slug: "member_missing")
@@ -134,7 +134,7 @@ extension WebhookSettingsReader {
         guard let text else { return }
         if let obstacle = FieldRules.obstacle(value: text) { throw headers.fault(name, "value", obstacle) }
         settings.headers.append(HeaderField(name, text))
-        givenHeaders.insert(name.lowercased())
+        headersWithValue.insert(name.lowercased())
     }
 
     // MARK: Auth
@@ -144,7 +144,7 @@ extension WebhookSettingsReader {
             settings.auth = nil
             return
         }
-        givesAuth = true
+        hasAuthSecrets = true
         let kind = try auth.choice("type", ["basic", "bearer", "oauth2"].map { ($0, $0) })
         switch try auth.required("type", kind) {
         case "basic": try readBasic(auth)
@@ -212,7 +212,7 @@ extension WebhookSettingsReader {
         _ name: String, _ auth: Fields, _ given: String?, or known: String?
     ) throws(ChatError) -> String {
         if let given { return given }
-        givesAuth = false
+        hasAuthSecrets = false
         return try auth.required(name, known)
     }
 

@@ -66,7 +66,7 @@ extension WebhookRegistry {
         // A webhook that is enabled starts afresh: earlier failures must not disable it at the next one.
         if isRevived { changes.append(RecordChange(WebhookHealth.recordKey(of: webhook.subscriber), body: nil)) }
         let events = old.map { news(from: $0, to: webhook) } ?? []
-        let record = try await mirror.write(changes, events: events, take)[0]
+        let record = try await mirror.write(changes, events: events, apply)[0]
         if isRevived { health.forget(webhook.subscriber) }
         if isRevived || old?.settings.url != webhook.settings.url { await circuits.reset(webhook.subscriber) }
         var stored = webhook
@@ -172,7 +172,7 @@ extension WebhookRegistry {
 
     func closeLane(of subscriber: SubscriberID) async throws(ChatError) {
         health.forget(subscriber)
-        figures.forget(subscriber)
+        counters.forget(subscriber)
         await circuits.reset(subscriber)
         try await queue.set(.closed, of: subscriber, concurrency: 1)
     }

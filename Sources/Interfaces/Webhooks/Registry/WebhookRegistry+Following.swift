@@ -12,9 +12,9 @@ extension WebhookRegistry {
         let revision = try await directory.revision()
         for app in service.keyring.apps {
             try await health.load(app.id)
-            try await mirror.load(.webhook, in: app.id, take)
+            try await mirror.load(.webhook, in: app.id, apply)
             do throws(ChatError) {
-                try await handOutSigningKey(of: app.id)
+                try await updateSigningKeyCopies(of: app.id)
             } catch {
                 // They sign as before, and other webhooks must not wait for them.
                 logger.error(
@@ -32,7 +32,7 @@ extension WebhookRegistry {
 
     /// Applies changes of the directory until cancelled or until the engine closes.
     func follow(from revision: Revision) async {
-        await mirror.follow(from: revision, take) { key, error in
+        await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
                 "webhook record not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
@@ -40,7 +40,7 @@ extension WebhookRegistry {
 
     /// Applies the current state of a record. Schedules the lane for an update when the webhook became unreadable or
     /// was, and when its app is gone. For other changes the caller that makes them updates the lane.
-    func take(_ key: RecordKey, _ record: Record?) {
+    func apply(_ key: RecordKey, _ record: Record?) {
         guard key.kind == .webhook else { return record == nil ? drop(AppID(key.id)) : () }
         let subscriber = SubscriberID(key.id, in: key.app)
         let webhook = record.flatMap { Webhook($0, service.vault) }
@@ -81,7 +81,7 @@ extension WebhookRegistry {
 
     /// Holds the deliveries of a webhook whose record exists and cannot be read, until it can be read.
     func hold(_ subscriber: SubscriberID) async throws(ChatError) {
-        try await mirror.refresh(Webhook.recordKey(of: subscriber), take)
+        try await mirror.refresh(Webhook.recordKey(of: subscriber), apply)
         try await updateLane(of: subscriber)
     }
 

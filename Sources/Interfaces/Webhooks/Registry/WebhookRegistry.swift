@@ -22,7 +22,7 @@ public final class WebhookRegistry: Sendable {
     let options: WebhookOptions
     let health: WebhookHealth
     let circuits: CircuitBreakers
-    let figures = WebhookCounters()
+    let counters = WebhookCounters()
     let logger: Logger
     let plans: PostPlans
     let trials = ManualPostLimit()
@@ -147,7 +147,7 @@ public final class WebhookRegistry: Sendable {
             let removal = RecordChange(
                 Webhook.recordKey(of: subscriber), body: nil, demand: etag.map { .etag($0) } ?? .present)
             _ = try await mirror.write(
-                [removal, RecordChange(WebhookHealth.recordKey(of: subscriber), body: nil)], take)
+                [removal, RecordChange(WebhookHealth.recordKey(of: subscriber), body: nil)], apply)
         } catch {
             throw error.code == .notFound ? Self.unknown : error
         }

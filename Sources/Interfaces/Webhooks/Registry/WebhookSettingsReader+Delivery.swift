@@ -41,7 +41,7 @@ extension WebhookSettingsReader {
         }
         if !isTemplate, settings.template != nil {
             // Another format was chosen, so the earlier template is dropped.
-            if !givesTemplate {
+            if !hasTemplate {
                 settings.template = nil
             } else {
                 fault("template", "format", "a template goes with the format 'template' only")
@@ -77,7 +77,7 @@ extension WebhookSettingsReader {
             settings.template = nil
             return
         }
-        givesTemplate = true
+        hasTemplate = true
         do throws(TemplateFaults) {
             settings.template = try WebhookTemplate(raw)
         } catch {

@@ -24,11 +24,11 @@ struct WebhookSettingsReader {
     private let readOnlyMembers: ReadOnlyMembers
     var settings: WebhookSettings
     /// True when the document itself has a template.
-    var givesTemplate = false
-    /// `givesAuth` is true when the document has every secret of `auth`; `givenHeaders` are the headers, in lower case,
-    /// whose values it has.
-    var givesAuth = false
-    var givenHeaders: Set<String> = []
+    var hasTemplate = false
+    /// True when the document has every secret of `auth`.
+    var hasAuthSecrets = false
+    /// The headers whose values the document has, in lower case.
+    var headersWithValue: Set<String> = []
     /// The URL before the document was read.
     private let formerURL: String
     private var faults = ValidationErrors()

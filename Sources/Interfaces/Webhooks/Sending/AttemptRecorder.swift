@@ -105,13 +105,13 @@ struct AttemptRecorder: Sendable {
 
     /// Decides each delivery of an attempt separately, because they may be at different points of their schedules.
     private func decide(_ answered: CompletedAttempt, _ now: Timetoken) -> [AttemptDecision] {
-        let happening = DeliveryState.AttemptEvent(answered.result, now: now)
+        let event = DeliveryState.AttemptEvent(answered.result, now: now)
         let table = answered.plan.retries ?? table
         var details: JSONText?
         return answered.sent.map { sent in
             let lease = sent.lease
             var state = DeliveryState(attempts: lease.delivery.attempts, table: table)
-            let decision = state.record(happening, draw: registry.options.draw())
+            let decision = state.record(event, draw: registry.options.draw())
             if details == nil { details = DeliveryAttempt.details(answered, decision.errorClass) }
             let attempt = DeliveryAttempt(
                 answered.result, at: answered.start, error: decision.errorClass, isManual: lease.isManual,
@@ -148,7 +148,7 @@ struct AttemptRecorder: Sendable {
     private func follow(_ attempt: CompletedAttempt, _ ended: [AttemptDecision], _ now: Timetoken) async {
         let subscriber = attempt.subscriber
         let decision = ended[0].decision
-        registry.figures.record(
+        registry.counters.record(
             subscriber, at: now, isDelivered: decision.errorClass == nil,
             milliseconds: Int(attempt.result.timings.total.timetokenTicks / 10_000))
         let effects = effects(

@@ -40,27 +40,27 @@ struct AttemptStatistics: Sendable {
     /// Intervals of one length; the oldest is reused.
     private struct Ring: Sendable {
         let seconds: UInt64
-        private var tallies: [(stretch: UInt64, tally: Tally)]
+        private var tallies: [(interval: UInt64, tally: Tally)]
 
         init(seconds: UInt64, count: Int) {
             self.seconds = seconds
             tallies = Array(repeating: (0, Tally()), count: count)
         }
 
-        private func stretch(of moment: Timetoken) -> UInt64 { moment.rawValue / Timetoken.ticksPerSecond / seconds }
+        private func interval(of moment: Timetoken) -> UInt64 { moment.rawValue / Timetoken.ticksPerSecond / seconds }
 
         mutating func add(at now: Timetoken, isDelivered: Bool, milliseconds: Int) {
-            let stretch = stretch(of: now)
-            let index = Int(stretch % UInt64(tallies.count))
+            let interval = interval(of: now)
+            let index = Int(interval % UInt64(tallies.count))
             // Changed in place: copying a tally copies its counts.
-            if tallies[index].stretch != stretch { tallies[index] = (stretch, Tally()) }
+            if tallies[index].interval != interval { tallies[index] = (interval, Tally()) }
             tallies[index].tally.add(isDelivered: isDelivered, milliseconds: milliseconds)
         }
 
         func sum(at now: Timetoken) -> Tally {
-            let stretch = stretch(of: now)
+            let interval = interval(of: now)
             return tallies.reduce(into: Tally()) { sum, entry in
-                if entry.stretch <= stretch, entry.stretch + UInt64(tallies.count) > stretch {
+                if entry.interval <= interval, entry.interval + UInt64(tallies.count) > interval {
                     sum.add(entry.tally)
                 }
             }
@@ -100,7 +100,7 @@ final class WebhookCounters: Sendable {
         }
     }
 
-    func figures(of subscriber: SubscriberID) -> AttemptStatistics? { entries.withLock { $0[subscriber] } }
+    func statistics(of subscriber: SubscriberID) -> AttemptStatistics? { entries.withLock { $0[subscriber] } }
 
     func forget(_ subscriber: SubscriberID) { entries.withLock { $0[subscriber] = nil } }
 }

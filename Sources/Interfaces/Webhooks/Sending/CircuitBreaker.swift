@@ -64,21 +64,21 @@ struct CircuitBreaker: Sendable {
     ) {
         // A single response must not delay everything for a day.
         let longest = failures + 1 < Self.failuresTolerated ? Self.longestPause : RetryTable.longestRetryAfter
-        let wish = retryAfter.map { min(max($0, Self.shortestRetryAfter), longest) }
+        let requestedPause = retryAfter.map { min(max($0, Self.shortestRetryAfter), longest) }
         if let openUntil, begun < openUntil {
-            if let wish { self.openUntil = max(openUntil, now.adding(wish)) }
+            if let requestedPause { self.openUntil = max(openUntil, now.adding(requestedPause)) }
             return
         }
         failures += 1
         if isSlow {
             slowAnswers += 1
-            if wish != nil || slowAnswers >= Self.slowAnswersTolerated { slowDown() }
+            if requestedPause != nil || slowAnswers >= Self.slowAnswersTolerated { slowDown() }
         }
         guard failures >= Self.failuresTolerated else {
-            if isSlow, let wish { openUntil = now.adding(wish) }
+            if isSlow, let requestedPause { openUntil = now.adding(requestedPause) }
             return
         }
-        openUntil = now.adding(wish ?? pause * (1 - Self.spread + 2 * Self.spread * draw))
+        openUntil = now.adding(requestedPause ?? pause * (1 - Self.spread + 2 * Self.spread * draw))
         pause = min(pause * 2, Self.longestPause)
     }
 

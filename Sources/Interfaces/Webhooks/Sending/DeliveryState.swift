@@ -53,9 +53,9 @@ struct DeliveryState {
     }
 
     /// - Parameter draw: a number in 0..<1 that randomizes the next attempt; evaluated only when there is one.
-    mutating func record(_ happening: AttemptEvent, draw: @autoclosure () -> Double) -> Decision {
+    mutating func record(_ event: AttemptEvent, draw: @autoclosure () -> Double) -> Decision {
         attempts += 1
-        switch happening {
+        switch event {
         case .answered(200..<300, _):
             return Decision(next: .delivered, errorClass: nil)
         case .answered(410, _):

@@ -168,12 +168,12 @@ final class PostTokens: Sendable {
 
     /// A failure that names the token endpoint in the attempt log, because the receiver is not at fault.
     private static func failure(
-        _ reason: OutboundFailure.Reason, _ happening: String, _ detail: String = ""
+        _ reason: OutboundFailure.Reason, _ problem: String, _ detail: String = ""
     ) -> Outcome {
         .failure(
             OutboundFailure(
-                reason, detail: "token endpoint: \(detail.isEmpty ? happening : detail)",
-                sentence: "The token endpoint \(happening). Nothing was sent to the receiver."))
+                reason, detail: "token endpoint: \(detail.isEmpty ? problem : detail)",
+                sentence: "The token endpoint \(problem). Nothing was sent to the receiver."))
     }
 
     private static func request(_ credentials: Credentials) -> OutboundRequest {

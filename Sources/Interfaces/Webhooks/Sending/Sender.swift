@@ -129,7 +129,7 @@ final class Sender: Sendable {
         for (attempt, known) in zip(attempts, known) {
             let isCostly = known?.webhook.settings.template != nil
             if attempt.count == 1, !isCostly, let known, !known.webhook.settings.needsToken,
-                known.webhook.settings.included.isEmpty, let sent = atHand(attempt[attempt.startIndex])
+                known.webhook.settings.included.isEmpty, let sent = prepareFromMemory(attempt[attempt.startIndex])
             {
                 batch.add(sent, known.plan(at: now, registry.plans))
             } else {
@@ -153,7 +153,7 @@ final class Sender: Sendable {
             return await release(leases, after: registry.options.shortagePause)
         }
         for index in leases.indices {
-            if let one = await look(up: leases[index], including: webhook.settings.included) {
+            if let one = await prepare(leases[index], including: webhook.settings.included) {
                 guard post.add(one) else {
                     await release(leases[index...])
                     break
@@ -292,9 +292,9 @@ final class Sender: Sendable {
     }
 
     /// The delivery to send for a lease, with the objects included beside its event; nil when nothing is to be sent.
-    private func look(up lease: Lease, including objects: Set<IncludedObject>) async -> PreparedDelivery? {
+    private func prepare(_ lease: Lease, including objects: Set<IncludedObject>) async -> PreparedDelivery? {
         do throws(ChatError) {
-            return try await found(lease)?.including(objects, from: service)
+            return try await preparedDelivery(of: lease)?.including(objects, from: service)
         } catch {
             // The lease runs out and the attempt is made again.
             logger.warning(
@@ -303,8 +303,8 @@ final class Sender: Sendable {
         return nil
     }
 
-    private func found(_ lease: Lease) async throws(ChatError) -> PreparedDelivery? {
-        if let sent = atHand(lease) { return sent }
+    private func preparedDelivery(of lease: Lease) async throws(ChatError) -> PreparedDelivery? {
+        if let sent = prepareFromMemory(lease) { return sent }
         let event = try await service.engine.log.event(at: lease.delivery.event, in: lease.delivery.subscriber.app)
         if let event {
             return PreparedDelivery(lease: lease, body: event.envelope.bytes, trace: event.draft.trace?.stored)
@@ -314,7 +314,7 @@ final class Sender: Sendable {
     }
 
     /// The same without reading the log.
-    private func atHand(_ lease: Lease) -> PreparedDelivery? {
+    private func prepareFromMemory(_ lease: Lease) -> PreparedDelivery? {
         let recent = recent.entry(at: lease.delivery.event, deletions: service.deletions)
         return (lease.body ?? recent?.body).map { PreparedDelivery(lease: lease, body: $0, trace: recent?.trace) }
     }
