@@ -78,8 +78,8 @@ import Testing
         }
     }
 
-    @Test("of a chatty type goes only where it is named")
-    func chatty() async throws {
+    @Test("of a frequent type goes only where it is named")
+    func frequentType() async throws {
         let (all, named) = (try ScriptedServer(), try ScriptedServer())
         try await WebhookFixture.with { fixture in
             try await fixture.webhook(all)

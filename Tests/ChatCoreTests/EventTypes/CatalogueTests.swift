@@ -68,7 +68,7 @@ private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array
         ])
     func ownNames(_ name: String) throws {
         #expect(throws: Never.self) { try Names.check(customType: name) }
-        #expect(!BuiltInTypes.isChatty(name))
+        #expect(!BuiltInTypes.isFrequent(name))
     }
 
     @Test(
@@ -91,8 +91,8 @@ private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array
 
     @Test("finds a type by its name")
     func find() {
-        #expect(BuiltInCatalogue.named("typing.started")?.isChatty == true)
-        #expect(BuiltInCatalogue.named("message.created")?.isChatty == false)
+        #expect(BuiltInCatalogue.named("typing.started")?.isFrequent == true)
+        #expect(BuiltInCatalogue.named("message.created")?.isFrequent == false)
         #expect(BuiltInCatalogue.named("order.paid") == nil)
     }
 

@@ -11,12 +11,12 @@ extension WebhookMatcher {
     /// - Parameter mayShow: returns true when the filter of such settings may be shown.
     func explain(_ event: Event, mayShow: (WebhookSettings) -> Bool = { _ in true }) -> [WebhookMatch] {
         let subject = FilterSubject(event)
-        let isChatty = BuiltInTypes.isChatty(event.type)
+        let isFrequent = BuiltInTypes.isFrequent(event.type)
         return entries.map { entry in
-            let obstacle = Self.obstacle(entry, event, subject, isChatty, mayShow)
+            let obstacle = Self.obstacle(entry, event, subject, isFrequent, mayShow)
             // The settings at the time of the event are not stored.
             let isChanged = entry.since < event.timetoken && event.timetoken < entry.updated
-            let why = obstacle ?? Self.way(entry, event, isChatty)
+            let why = obstacle ?? Self.way(entry, event, isFrequent)
             return WebhookMatch(
                 webhook: entry.id, matches: obstacle == nil,
                 why: isChanged ? why + "; so it is now: it was changed after the event" : why)
@@ -24,11 +24,11 @@ extension WebhookMatcher {
     }
 
     private static func obstacle(
-        _ entry: Entry, _ event: Event, _ subject: FilterSubject, _ isChatty: Bool,
+        _ entry: Entry, _ event: Event, _ subject: FilterSubject, _ isFrequent: Bool,
         _ mayShow: (WebhookSettings) -> Bool
     ) -> String? {
         let settings = entry.settings
-        if !admits(settings.types, event.type, isChatty: isChatty) {
+        if !admits(settings.types, event.type, isFrequent: isFrequent) {
             return settings.types.first { $0.matches(event.type) }.map {
                 "type \(event.type) is left out by '\($0)' and must be named"
             } ?? "type \(event.type) is not among its types"
@@ -47,8 +47,8 @@ extension WebhookMatcher {
         return nil
     }
 
-    private static func way(_ entry: Entry, _ event: Event, _ isChatty: Bool) -> String {
-        let type = entry.settings.types.first { admits([$0], event.type, isChatty: isChatty) }
+    private static func way(_ entry: Entry, _ event: Event, _ isFrequent: Bool) -> String {
+        let type = entry.settings.types.first { admits([$0], event.type, isFrequent: isFrequent) }
         let channel = entry.settings.channels.first { $0.matches(event.channel.name) }
         let patterns = "type by '\(type?.description ?? "")', channel by '\(channel?.description ?? "")'"
         return entry.settings.filter == nil ? patterns : patterns + ", and the filter holds"

@@ -56,23 +56,23 @@ struct WebhookMatcher: Sendable {
         let subject = FilterSubject(event)
         let channel = event.channel.name
         let type = event.type
-        lazy var isChatty = BuiltInTypes.isChatty(type)
+        lazy var isFrequent = BuiltInTypes.isFrequent(type)
         index.visit(subject) { place in
             let entry = entries[Int(place)]
             guard event.timetoken > entry.since, entry.admits(channel: channel),
-                Self.admits(entry.settings.types, type, isChatty: isChatty),
+                Self.admits(entry.settings.types, type, isFrequent: isFrequent),
                 entry.settings.filter?.accepts(subject) ?? true
             else { return }
             body(entry.id)
         }
     }
 
-    /// True when one of the patterns matches the type. `*` excludes chatty types, and every pattern excludes types that
-    /// must be named.
-    static func admits(_ patterns: [NamePattern], _ type: String, isChatty: @autoclosure () -> Bool) -> Bool {
+    /// True when one of the patterns matches the type. `*` excludes frequent types, and every pattern excludes types
+    /// that must be named.
+    static func admits(_ patterns: [NamePattern], _ type: String, isFrequent: @autoclosure () -> Bool) -> Bool {
         for pattern in patterns {
             if case .all = pattern {
-                if !isChatty() { return true }
+                if !isFrequent() { return true }
             } else if pattern.selects(type: type) {
                 return true
             }

@@ -76,7 +76,7 @@ public struct Webhook: Sendable {
 public struct WebhookSettings: Sendable {
     /// The URL of the receiver: `https`, or another scheme that the deployment's address guard permits.
     public var url: String
-    /// The types to match. `*` excludes the chatty types, which must be named (`BuiltInTypes.isChatty`).
+    /// The types to match. `*` excludes the frequent types, which must be named (`BuiltInTypes.isFrequent`).
     public var types: [NamePattern]
     /// The channels to match. `*` excludes `$system`, which must be named.
     public var channels: [NamePattern]

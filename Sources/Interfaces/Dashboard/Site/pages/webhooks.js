@@ -332,7 +332,7 @@ function editor(hook, save, submit) {
     ),
     field(
       "Types",
-      input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all but the chatty ones" }),
+      input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all but the frequent ones" }),
       "Names and patterns like order.*",
     ),
     field("Channels", input("channels", { value: hook.channels?.join(", ") ?? "", placeholder: "all but $system" })),
