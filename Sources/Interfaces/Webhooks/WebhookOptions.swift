@@ -50,5 +50,5 @@ public struct WebhookOptions: Sendable {
     }
 
     /// The consent required from the receiver of a webhook.
-    func demands(of settings: WebhookSettings) -> WebhookVerification { settings.verification ?? verification }
+    func verification(of settings: WebhookSettings) -> WebhookVerification { settings.verification ?? verification }
 }

@@ -119,7 +119,7 @@ public struct Deliveries: Sendable {
     ///   are under way.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
         let webhook = try await registry.webhook(id, by: caller)
-        try registry.demandReach(of: webhook.settings, by: caller)
+        try registry.requireReach(of: webhook.settings, by: caller)
         guard webhook.status == .enabled || registry.hasConsent(webhook) else {
             throw ChatError(.conflict, "the receiver has not consented yet; ask it by verifying the webhook")
         }

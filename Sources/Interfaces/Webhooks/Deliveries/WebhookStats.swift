@@ -72,7 +72,7 @@ extension Deliveries {
     /// - Throws: `.notFound`; `.forbidden`.
     public func stats(of id: String, by caller: Caller) async throws(ChatError) -> WebhookStats {
         let webhook = try await registry.webhook(id, by: caller)
-        try registry.demandReach(of: webhook.settings, by: caller)
+        try registry.requireReach(of: webhook.settings, by: caller)
         var query = DeliveryQuery(app: caller.app, limit: 1)
         query.subscriber = id
         var counts: [(DeliveryStatus, Int)] = []
@@ -95,7 +95,7 @@ extension Deliveries {
     /// - Throws: `.notFound`; `.forbidden`.
     public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken {
         let webhook = try await registry.webhook(id, by: caller)
-        try registry.demandReach(of: webhook.settings, by: caller)
+        try registry.requireReach(of: webhook.settings, by: caller)
         var query = DeliveryQuery(app: caller.app, limit: 1)
         query.subscriber = id
         query.statuses = [.delivered]

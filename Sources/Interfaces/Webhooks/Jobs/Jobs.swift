@@ -28,7 +28,7 @@ public struct Jobs: Sendable {
     public func count(
         _ scope: DeliveryScope, by caller: Caller
     ) async throws(ChatError) -> (count: Int, isExact: Bool) {
-        try await demandReach(of: scope, by: caller)
+        try await requireReach(of: scope, by: caller)
         // Runs off the loop, because a filter may examine thousands of events.
         return try await asLongWork { () async throws(ChatError) in
             try await runner.selection.count(bounded(scope, by: caller), in: caller.app)
@@ -127,10 +127,10 @@ public struct Jobs: Sendable {
 
     // MARK: Permissions
 
-    private func demandReach(of scope: DeliveryScope, by caller: Caller) async throws(ChatError) {
+    private func requireReach(of scope: DeliveryScope, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
         if let webhook = scope.webhook {
-            return try await registry.demandReach(of: SubscriberID(webhook, in: caller.app), by: caller)
+            return try await registry.requireReach(of: SubscriberID(webhook, in: caller.app), by: caller)
         }
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
             throw ChatError(.forbidden, "this credential does not reach every delivery; name a webhook")
@@ -139,7 +139,7 @@ public struct Jobs: Sendable {
 
     private func isSeen(_ job: DeliveryJob, by caller: Caller) async -> Bool {
         do throws(ChatError) {
-            try await demandReach(of: job.scope, by: caller)
+            try await requireReach(of: job.scope, by: caller)
             return true
         } catch {
             // The job's webhook does not exist any more; the job that remains reveals nothing about events.

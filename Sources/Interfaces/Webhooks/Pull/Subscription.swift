@@ -51,7 +51,7 @@ public struct SubscriptionSettings: Sendable {
     /// The permitted values of `attempts`.
     public static let attemptsRange = 1...100
 
-    /// The types to match. As with webhooks, `*` excludes the chatty types.
+    /// The types to match. As with webhooks, `*` excludes the frequent types.
     public var types: [NamePattern] = [.all]
     /// The channels to match. As with webhooks, `*` excludes `$system`.
     public var channels: [NamePattern] = [.all]
@@ -59,13 +59,13 @@ public struct SubscriptionSettings: Sendable {
     public var filter: Filter?
     /// A text for people.
     public var description = ""
-    /// The time within which a pulled delivery must be acknowledged before it is handed out again.
+    /// The time within which a pulled delivery must be acknowledged before it is leased again.
     public var ackDeadline: Duration = .seconds(30)
     /// The maximum number of pulled deliveries without an acknowledgement.
     public var outstanding = 1000
-    /// The order in which deliveries are handed out.
+    /// The order in which deliveries are leased.
     public var ordering = DeliveryOrdering.none
-    /// The number of times a delivery is handed out before it is dead.
+    /// The number of times a delivery is leased before it is dead.
     public var attempts = 10
     /// The objects to include beside each event, in the envelope's member `included`.
     public var included: Set<IncludedObject> = []

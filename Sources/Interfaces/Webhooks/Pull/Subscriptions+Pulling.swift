@@ -5,9 +5,9 @@ import Locking
 
 /// A delivery as a consumer receives it.
 public struct PulledEvent: Sendable {
-    /// Identifies this hand-out of the delivery; each hand-out has another id.
+    /// Identifies this pull of the delivery; each pull has another id.
     public var ackID: String
-    /// The number of this hand-out: 1 for the first.
+    /// The number of this pull: 1 for the first.
     public var attempt: Int
     /// The event's envelope, as JSON text.
     public var envelope: [UInt8]
@@ -31,8 +31,8 @@ extension Subscriptions {
     /// The maximum number of events examined by one seek.
     static let seekMost = 100_000
 
-    /// Hands out due deliveries; waits until there are some. Each must be acknowledged within the subscription's
-    /// deadline.
+    /// Leases and returns due deliveries; waits until there are some. Each must be acknowledged within the
+    /// subscription's deadline.
     ///
     /// - Parameters:
     ///   - most: the maximum number of deliveries.
@@ -56,12 +56,12 @@ extension Subscriptions {
         }
     }
 
-    /// Marks deliveries as delivered. False for one whose deadline has passed: it is or was handed out again.
+    /// Marks deliveries as delivered. False for one whose deadline has passed: it is or was pulled again.
     public func acknowledge(_ ids: [String], of id: String, by caller: Caller) async throws(ChatError) -> [Bool] {
         try await finish(ids, of: id, .delivered, error: nil, by: caller)
     }
 
-    /// Returns deliveries to the queue, to be handed out again after a delay.
+    /// Returns deliveries to the queue, to be pulled again after a delay.
     public func refuse(
         _ ids: [String], of id: String, delay: Duration, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
@@ -80,7 +80,7 @@ extension Subscriptions {
     }
 
     /// Moves the subscription to a position. Deliveries that wait up to it are skipped, and those after it become due,
-    /// whatever their state. Deliveries that are handed out are left alone.
+    /// whatever their state. Deliveries that are leased are left alone.
     ///
     /// Examines ``seekMost`` events at most, and stops at the first delivery for which there is no room.
     ///
@@ -89,7 +89,7 @@ extension Subscriptions {
         _ id: String, to position: Timetoken, by caller: Caller
     ) async throws(ChatError) -> SeekOutcome {
         var subscription = try await self.subscription(id, by: caller)
-        try registry.demandReach(of: subscription.settings.selection, by: caller)
+        try registry.requireReach(of: subscription.settings.selection, by: caller)
         let end = try await registry.service.engine.log.watermark(of: caller.app)
         try await registry.waitUntilPlanned(caller.app, through: min(position, end))
         let outcome = SeekOutcome(
@@ -150,11 +150,11 @@ extension Subscriptions {
         try caller.demandNoUser()
         let subscriber = SubscriberID(id, in: caller.app)
         guard let subscription = registry.snapshot.withLock({ $0.subscription(subscriber) }) else { throw Self.unknown }
-        try registry.demandReach(of: subscription.settings.selection, by: caller)
+        try registry.requireReach(of: subscription.settings.selection, by: caller)
         return subscription
     }
 
-    /// The events of the leases. Leases that cannot be handed out because the store fails are returned to the queue.
+    /// The events of the leases. When the store fails, the leases go back to the queue.
     private func pulledEvents(
         _ leases: [Lease], with included: Set<IncludedObject>
     ) async throws(ChatError) -> [PulledEvent] {
@@ -166,7 +166,7 @@ extension Subscriptions {
         }
     }
 
-    /// The events of the leases. When an event is no longer kept, there is nothing to hand out and its delivery becomes
+    /// The events of the leases. When an event is no longer kept, there is nothing to return and its delivery becomes
     /// dead.
     private func events(
         _ leases: [Lease], with included: Set<IncludedObject>
@@ -229,7 +229,7 @@ extension Subscriptions {
     }
 }
 
-/// The content of an `ack_id`. The fence alone identifies the hand-out: it is used only once in the life of the file.
+/// The content of an `ack_id`. The fence alone identifies the pull: it is used only once in the life of the file.
 private struct AckID {
     let event: Timetoken
     let fence: UInt64

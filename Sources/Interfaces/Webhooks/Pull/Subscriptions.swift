@@ -33,7 +33,7 @@ public final class Subscriptions: Sendable {
     ///   webhooks and subscriptions share.
     public func create(_ settings: SubscriptionSettings, by caller: Caller) async throws(ChatError) -> Subscription {
         try caller.demand(.manage)
-        try registry.demandReach(of: settings.selection, by: caller)
+        try registry.requireReach(of: settings.selection, by: caller)
         let most = registry.service.limits.webhooksPerApp
         guard registry.snapshot.withLock({ $0.count(in: caller.app) }) < most else {
             throw ChatError(
@@ -96,9 +96,9 @@ public final class Subscriptions: Sendable {
             if let etag, etag != subscription.etag {
                 throw ChatError(.stale, "the subscription has changed since it was read")
             }
-            try registry.demandReach(of: subscription.settings.selection, by: caller)
+            try registry.requireReach(of: subscription.settings.selection, by: caller)
             try alter(&subscription.settings)
-            try registry.demandReach(of: subscription.settings.selection, by: caller)
+            try registry.requireReach(of: subscription.settings.selection, by: caller)
             do {
                 let stored = try await write(subscription, demand: .etag(subscription.etag))
                 try await registry.updateLane(of: stored.subscriber)
@@ -116,7 +116,7 @@ public final class Subscriptions: Sendable {
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
         var subscription = try await current(id, caller)
-        try registry.demandReach(of: subscription.settings.selection, by: caller)
+        try registry.requireReach(of: subscription.settings.selection, by: caller)
         subscription.isDeleted = true
         do {
             _ = try await write(subscription, demand: etag.map { .etag($0) } ?? .present)

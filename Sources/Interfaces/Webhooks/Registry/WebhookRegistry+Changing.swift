@@ -25,7 +25,7 @@ extension WebhookRegistry {
         _ alter: (inout Webhook) throws(ChatError) -> Void
     ) async throws(ChatError) -> Webhook {
         try await change(SubscriberID(id, in: caller.app), ifMatch: etag, by: caller) { (webhook) throws(ChatError) in
-            try demandReach(of: webhook.settings, by: caller)
+            try requireReach(of: webhook.settings, by: caller)
             try alter(&webhook)
         }
     }
@@ -42,7 +42,7 @@ extension WebhookRegistry {
             }
             var new = old
             try alter(&new)
-            if let caller { try await demandReach(ofWhatWaitsFor: old, turnedTo: new.settings, by: caller) }
+            if let caller { try await requireReach(ofWhatWaitsFor: old, turnedTo: new.settings, by: caller) }
             try await complete(&new, from: old)
             do {
                 let stored = try await write(new, demand: .etag(old.etag), from: old)
@@ -93,20 +93,20 @@ extension WebhookRegistry {
         } else if new.appKey == nil {
             new.appKey = try await signingKey(of: new.app)
         }
-        let demand = options.demands(of: new.settings)
-        if demand != .cloudevents { new.allowedPerMinute = nil }
+        let verification = options.verification(of: new.settings)
+        if verification != .cloudevents { new.allowedPerMinute = nil }
         let isTouched = old.map {
             $0.status != new.status || $0.verifiedURL != new.verifiedURL || $0.settings.url != new.settings.url
-                || options.demands(of: $0.settings) != demand
+                || options.verification(of: $0.settings) != verification
         }
         guard isTouched ?? true, new.status != .disabled else { return }
-        if old.map({ options.demands(of: $0.settings) != demand }) == true { new.verifiedURL = nil }
+        if old.map({ options.verification(of: $0.settings) != verification }) == true { new.verifiedURL = nil }
         new.status = hasConsent(new) ? .enabled : .pendingVerification
     }
 
     /// True when posts may be sent to the receiver.
     func hasConsent(_ webhook: Webhook) -> Bool {
-        options.demands(of: webhook.settings) == .none || webhook.verifiedURL == webhook.settings.url
+        options.verification(of: webhook.settings) == .none || webhook.verifiedURL == webhook.settings.url
     }
 
     /// Opens or pauses the lane according to the webhook's status and settings. After a failure this is repeated later.
@@ -203,7 +203,7 @@ extension WebhookRegistry {
         if settings.verification == WebhookVerification.none, options.verification != .none {
             throw Self.refusal("verification", "enum", "this gateway demands echo or cloudevents", "bad_member")
         }
-        try demandReach(of: settings, by: caller)
+        try requireReach(of: settings, by: caller)
     }
 
     /// Runs off the loop that all requests share, because the TLS library may block.
@@ -231,7 +231,7 @@ extension WebhookRegistry {
 
     func reaches(_ settings: WebhookSettings, by caller: Caller) -> Bool {
         do throws(ChatError) {
-            try demandReach(of: settings, by: caller)
+            try requireReach(of: settings, by: caller)
             return true
         } catch {
             return false
@@ -240,7 +240,7 @@ extension WebhookRegistry {
 
     /// Requires that the caller may read everything that the settings match; otherwise it may neither see nor change
     /// the webhook. Objects included beside events require the scope `read`.
-    func demandReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
+    func requireReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         if !settings.included.isEmpty { try caller.demand(.read) }
         for pattern in settings.channels {
             let isCovered =
@@ -257,13 +257,13 @@ extension WebhookRegistry {
 
     /// The same for a webhook that may be unreadable. What it matches is then unknown, so the caller must be able to
     /// read everything.
-    func demandReach(of subscriber: SubscriberID, by caller: Caller) async throws(ChatError) {
+    func requireReach(of subscriber: SubscriberID, by caller: Caller) async throws(ChatError) {
         if let subscription = snapshot.withLock({ $0.subscription(subscriber) }) {
-            return try demandReach(of: subscription.settings.selection, by: caller)
+            return try requireReach(of: subscription.settings.selection, by: caller)
         }
         guard let record = try await directory.read(Webhook.recordKey(of: subscriber)) else { throw Self.unknown }
         if let webhook = Webhook(record, service.vault, compilesFilter: false) {
-            return try demandReach(of: webhook.settings, by: caller)
+            return try requireReach(of: webhook.settings, by: caller)
         }
         guard caller.channels.contains(.all), caller.types.contains(.all) else { throw Self.unreadable }
     }

@@ -114,7 +114,7 @@ extension WebhookRegistry {
     /// planned under wider settings than the present ones.
     ///
     /// - Throws: `.forbidden`.
-    func demandReach(
+    func requireReach(
         ofWhatWaitsFor old: Webhook, turnedTo new: WebhookSettings, by caller: Caller
     ) async throws(ChatError) {
         guard old.settings.receiver != new.receiver, !DeliveryScope.Reach(caller).isEverything else { return }

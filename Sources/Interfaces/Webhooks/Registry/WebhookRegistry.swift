@@ -82,7 +82,7 @@ public final class WebhookRegistry: Sendable {
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.demand(.manage)
         let webhook = try await current(SubscriberID(id, in: caller.app))
-        try demandReach(of: webhook.settings, by: caller)
+        try requireReach(of: webhook.settings, by: caller)
         return webhook
     }
 
@@ -142,7 +142,7 @@ public final class WebhookRegistry: Sendable {
     public func delete(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demand(.manage)
         let subscriber = SubscriberID(id, in: caller.app)
-        try await demandReach(of: subscriber, by: caller)
+        try await requireReach(of: subscriber, by: caller)
         do {
             let removal = RecordChange(
                 Webhook.recordKey(of: subscriber), body: nil, demand: etag.map { .etag($0) } ?? .present)
@@ -169,7 +169,7 @@ public final class WebhookRegistry: Sendable {
         let present = try await webhook(id, by: caller)
         if let etag { try RecordChange.Precondition.etag(etag).check(present.etag) }
         if held == .giveUp, present.status != .enabled {
-            try demandReach(of: present.settings, by: caller)
+            try requireReach(of: present.settings, by: caller)
             guard hasConsent(present) else {
                 throw ChatError(.conflict, "the receiver has not consented yet, and nothing has been given up")
             }

@@ -36,7 +36,9 @@ final class PostPlan: Sendable {
         let appKeyEnd = webhook.appKey?.previous.map(\.until).flatMap { now < $0 ? $0 : nil }
         end = (secrets.compactMap(\.until) + [appKeyEnd].compactMap(\.self)).min()
         var fixed: [Field] = [("user-agent", options.userAgent)]
-        if options.demands(of: settings) == .cloudevents { fixed.append(("webhook-request-origin", options.origin)) }
+        if options.verification(of: settings) == .cloudevents {
+            fixed.append(("webhook-request-origin", options.origin))
+        }
         switch settings.auth {
         case .basic(let user, let password):
             fixed.append(("authorization", "Basic " + Base64.encode(Array("\(user):\(password)".utf8))))

@@ -69,7 +69,7 @@ extension WebhookRegistry {
     ///   webhook's format.
     public func preview(_ id: String, of event: Event, by caller: Caller) async throws(ChatError) -> PostPreview {
         let webhook = try await self.webhook(id, by: caller)
-        try demandReach(of: webhook.settings, by: caller)
+        try requireReach(of: webhook.settings, by: caller)
         try caller.demand(channel: event.channel.name)
         try caller.demand(type: event.type)
         let batch = try await trial(of: event, for: webhook, at: service.clock.now)

@@ -17,14 +17,14 @@ public struct ReceiverVerification: Sendable {
     ///   too many receivers are being asked.
     public func verify(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         let webhook = try await registry.webhook(id, by: caller)
-        try registry.demandReach(of: webhook.settings, by: caller)
+        try registry.requireReach(of: webhook.settings, by: caller)
         let allowed = try await registry.trials.pass(webhook.subscriber) { () async throws(ChatError) -> Int? in
-            switch registry.options.demands(of: webhook.settings) {
+            switch registry.options.verification(of: webhook.settings) {
             case .none: throw ChatError(.conflict, "this webhook needs no verification")
             case .echo:
-                try await demandEcho(from: webhook)
+                try await requestEcho(from: webhook)
                 return nil
-            case .cloudevents: return try await demandConsent(from: webhook)
+            case .cloudevents: return try await requestConsent(from: webhook)
             }
         }
         return try await registry.change(webhook.subscriber, ifMatch: nil) { (now) throws(ChatError) in
@@ -38,7 +38,7 @@ public struct ReceiverVerification: Sendable {
 
     /// Posts a challenge, signed like a delivery. The response must be a success and repeat the challenge, as its text
     /// or as the member `challenge`.
-    private func demandEcho(from webhook: Webhook) async throws(ChatError) {
+    private func requestEcho(from webhook: Webhook) async throws(ChatError) {
         let random = registry.options.random
         let challenge = random.token(prefix: "")
         let now = registry.service.clock.now
@@ -70,7 +70,7 @@ public struct ReceiverVerification: Sendable {
     /// Performs the handshake of CloudEvents webhooks: its headers count, not its status.
     ///
     /// - Returns: the posts per minute that the receiver accepts; nil for no limit.
-    private func demandConsent(from webhook: Webhook) async throws(ChatError) -> Int? {
+    private func requestConsent(from webhook: Webhook) async throws(ChatError) -> Int? {
         let origin = registry.options.origin
         // Requests the webhook's rate; a rate below one per minute is requested as one.
         let rate = webhook.settings.ratePerSecond.map { max(1, Int($0 * 60)) }
