@@ -34,7 +34,7 @@ public enum BuiltInTypes {
     ]
 
     /// Frequent types. The pattern `*` of a webhook does not select them; a webhook must name them.
-    public static let chatty: Set<String> = presence.union([
+    public static let frequent: Set<String> = presence.union([
         "typing.started", "typing.stopped", "receipt.read", "receipt.delivered",
         "participant.entered", "participant.exited",
         "channel.participant_count.updated", "channel.member_count.updated", "unread_count.updated",
@@ -43,7 +43,7 @@ public enum BuiltInTypes {
     ]).union(namedOnly)
 
     /// Every type of the catalogue except ``custom`` and the types that only PubNub's wire has.
-    public static let names: Set<String> = records.union(chatty).union([
+    public static let names: Set<String> = records.union(frequent).union([
         messageCreated, "message.updated", "message.deleted", signalSent,
         "reaction.added", "reaction.removed", "action.added", "action.removed", "thread.updated",
         "report.created", "source.rejected", "schema.violated", "schema.unusable", "key.expiring",
@@ -60,7 +60,7 @@ public enum BuiltInTypes {
     }
 
     /// True for types that the pattern `*` of a webhook leaves out.
-    public static func isChatty(_ type: String) -> Bool { chatty.contains(type) }
+    public static func isFrequent(_ type: String) -> Bool { frequent.contains(type) }
 
     /// The error for an app's event or declaration with a reserved name; its slug is `type_reserved`.
     public static func refusal(of type: String) -> ChatError {

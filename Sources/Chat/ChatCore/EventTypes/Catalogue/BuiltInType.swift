@@ -51,7 +51,7 @@ public struct BuiltInType: Sendable {
     }
 
     /// True for types that the pattern `*` of a webhook leaves out; a webhook must name them.
-    public var isChatty: Bool { BuiltInTypes.isChatty(name) }
+    public var isFrequent: Bool { BuiltInTypes.isFrequent(name) }
 
     private static func text(_ name: String, _ description: String, _ keywords: [String]) -> String {
         let head = [
