@@ -239,7 +239,7 @@ def test_what_is_not_known_after_a_restart_is_not_made_up(pages, gateway, moody)
     event = gateway.call("GET", "/v1/channels/orders.fr/events").json()["data"][0]["id"]
     pages.open(f"events/{event}")
     pages.text("User\nnone is named")
-    pages.text("Which streams heard this one is not recorded")
+    pages.text("The gateway does not record which streams received this event")
 
     def last_success(_):
         pages.open(f"webhooks/{hook}")

@@ -64,12 +64,12 @@ webhook: {allow: [127.0.0.0/8]}
 def test_a_broken_file_is_refused_and_the_old_settings_go_on(configured, text, reason):
     gateway, file = configured
     file.write_text(text)
-    assert reason in gateway.reload("settings not reloaded")
+    assert reason in gateway.reload("cannot reload the settings")
     assert gateway.call("GET", "/v1/channels/a/events?limit=200").status_code == 400
     assert allowed_origin(gateway, "https://one.example") == "https://one.example"
 
     file.unlink()
-    assert "parley.yaml" in gateway.reload("settings not reloaded")
+    assert "parley.yaml" in gateway.reload("cannot reload the settings")
     file.write_text(FIRST.replace("100", "200"))
     assert "changed=limits.page_most" in gateway.reload()
     assert gateway.call("GET", "/v1/channels/a/events?limit=200").status_code == 200

@@ -111,7 +111,8 @@ import Testing
             #expect(
                 try altered("\"schema_version\":\(StoreFile.knownVersion)", "\"schema_version\":99").contains("newer"))
             #expect(try altered("\"events\":100", "\"events\":101").contains("something else"))
-            #expect(try altered("\"name\":\"parley.db\"", "\"name\":\"../parley.db\"").contains("no file of a backup"))
+            #expect(
+                try altered("\"name\":\"parley.db\"", "\"name\":\"../parley.db\"").contains("not a file of a backup"))
             #expect(try altered("{", "[").contains("manifest.json"))
             #expect(!FileManager.default.fileExists(atPath: path("restored")))
         }

@@ -87,7 +87,7 @@ import Testing
         ])
     func unknownVariables(_ name: String, _ nearest: String) throws {
         let loaded = try load(environment: [name: "8080"])
-        #expect(loaded.unknownVariables == ["\(name) is no setting; did you mean '\(nearest)'?"])
+        #expect(loaded.unknownVariables == ["\(name) is not a setting; did you mean '\(nearest)'?"])
     }
 
     @Test(
@@ -97,7 +97,7 @@ import Testing
         let text = refusal(flags: [(name, "2")])
         #expect(text.contains("there is no setting '\(name)'") && !text.contains("did you mean"), "\(text)")
         let variable = "PARLEY_" + name.uppercased().replacing(".", with: "_")
-        #expect(try load(environment: [variable: "2"]).unknownVariables == ["\(variable) is no setting"])
+        #expect(try load(environment: [variable: "2"]).unknownVariables == ["\(variable) is not a setting"])
     }
 
     @Test("takes a port for an address of Kubernetes only where it is one")

@@ -221,7 +221,7 @@ import Testing
             wire.request("GET", "/broken-pieces")
             let rest = try wire.rest()
             #expect(String(decoding: rest, as: UTF8.self).hasSuffix("\r\n2\r\n2 \r\n"))
-            #expect(server.log.all.contains { $0.contains("answer broken off") })
+            #expect(server.log.all.contains { $0.contains("response aborted") })
         }
     }
 

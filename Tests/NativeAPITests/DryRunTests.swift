@@ -119,7 +119,7 @@ import Testing
                 #"{"url":"https://example.com/hook","types":["t"],"filter":"\#(filter)"}"#)
             let answer = await api.call(.post, "/v1/events/validate", #"{"channel":"a","type":"t","data":1}"#)
             let why = answer["would_reach"]?["webhooks"]?[0]?["why"]?.string ?? ""
-            #expect(why == "the filter does not hold: \(filter.prefix(200))…")
+            #expect(why == "the filter does not match: \(filter.prefix(200))…")
         }
     }
 

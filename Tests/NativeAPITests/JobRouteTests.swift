@@ -107,12 +107,13 @@ import Testing
             }
             let first = try await fate(told)
             #expect(first["match"]?.boolean == true && first["delivery"]?.isNull == false)
-            #expect(first["why"]?.string == "it was told, by the settings it had then")
+            #expect(first["why"]?.string == "the event matched the settings that it had then")
             let second = try await fate(untold)
             #expect(second["delivery"]?.isNull == true)
             #expect(
                 second["why"]?.string
-                    == "type by 'note.*', channel by '*'; so it is now: it was changed after the event")
+                    == "type by 'note.*', channel by '*'; these are its current settings, which changed after the event"
+            )
             let later = try await fate(try await emit("note.added"))
             #expect(later["why"]?.string == "type by 'note.*', channel by '*'")
         }

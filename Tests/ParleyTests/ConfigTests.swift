@@ -69,7 +69,7 @@ import Testing
     func unknownVariable(_ command: String) async throws {
         let run = try await parley("config", command, environment: ["PARLEY_LISTN": "127.0.0.1:1"])
         #expect(run.code == 0)
-        #expect(run.errors == "warning: PARLEY_LISTN is no setting; did you mean 'PARLEY_LISTEN'?\n")
+        #expect(run.errors == "warning: PARLEY_LISTN is not a setting; did you mean 'PARLEY_LISTEN'?\n")
     }
 
     @Test(

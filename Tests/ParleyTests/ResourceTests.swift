@@ -304,6 +304,6 @@ import Testing
         let gateway = try ScriptedServer { _ in .answer(200, "<html>") }
         let run = try await parley("keys", "list", at: gateway)
         #expect(run.code == 1)
-        #expect(run.errors.contains("is no Parley gateway"))
+        #expect(run.errors.contains("is not a Parley gateway"))
     }
 }

@@ -105,9 +105,9 @@ private let ended = #"{"event":"stream.closing","data":{"reason":"unauthorized",
         "says what is wrong with it, and nothing of what it has printed",
         arguments: [
             ("echo s3cret; exit 3", "failed: exit code 3"), ("echo s3cret; kill -9 $$", "failed: signal 9"),
-            ("true", "printed nothing"), ("echo s3cret two", "printed something else"),
-            ("echo s3cret; echo two", "printed something else"),
-            ("echo s3cret; head -c 20000 /dev/zero | tr '\\0' x", "printed something else"),
+            ("true", "printed nothing"), ("echo s3cret two", "printed something other"),
+            ("echo s3cret; echo two", "printed something other"),
+            ("echo s3cret; head -c 20000 /dev/zero | tr '\\0' x", "printed something other"),
             ("/no/such/program", "failed: exit code 127"),
         ])
     func faults(_ line: String, _ words: String) async throws {

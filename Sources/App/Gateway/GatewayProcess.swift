@@ -21,7 +21,7 @@ public enum GatewayProcess {
         raiseDescriptorLimit(logger)
         let configuration = loaded.configuration
         if configuration.isDevelopment {
-            logger.warning("dev mode: well-known keys, loopback only; not for anything that matters")
+            logger.warning("dev mode: well-known keys, loopback only; not for production")
         }
         #if DEBUG
             logger.warning("this build is not optimized and several times slower; 'make build' makes one that is")

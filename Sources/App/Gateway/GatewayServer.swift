@@ -128,7 +128,7 @@ public struct GatewayServer: Sendable {
     private func sealSecrets(_ assembly: ServiceContainer) async throws {
         let count = try await assembly.service.resealSecrets()
         guard count > 0 else { return }
-        logger.notice("sealed stored secrets with the first of secrets_key", metadata: ["records": "\(count)"])
+        logger.notice("sealed the stored secrets with the first key of secrets_key", metadata: ["records": "\(count)"])
     }
 
     /// Waits up to the drain time for the attempts under way. The remaining attempts are repeated after the next start
@@ -154,11 +154,11 @@ public struct GatewayServer: Sendable {
             isWatched: Terminal.isWatched)
         guard let app = try await first.establish(), !configuration.isDevelopment else { return }
         switch app.key {
-        case .known: logger.notice("made the first app", metadata: ["app": "\(app.name)"])
+        case .known: logger.notice("created the first app", metadata: ["app": "\(app.name)"])
         case .shown(let key): StartupMessage.firstKey(key, of: app.name).forEach(Terminal.say)
         case .filed(let path):
             logger.warning(
-                "made the first app; read its admin key from the file, then remove that",
+                "created the first app; read its admin key from the file, then remove the file",
                 metadata: ["app": "\(app.name)", "file": "\(path)"])
         }
     }

@@ -6,7 +6,7 @@ import Logging
 
 /// The handling of SIGHUP: settings are reloaded while everything runs.
 extension ServiceContainer {
-    static let notReloaded = "settings not reloaded: those in force stay"
+    static let notReloaded = "cannot reload the settings; keeping the current ones"
 
     /// Applies the reloadable settings, either all or none, and logs those that need a restart.
     ///

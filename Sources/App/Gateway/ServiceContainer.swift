@@ -41,7 +41,7 @@ struct ServiceContainer: Sendable {
             tasks: LoopTasks(loop), tracer: exporter?.tracer)
         service.eventTypes.observeUnusable { version in
             logger.error(
-                "schema cannot be used: its event type is not checked, or refused",
+                "cannot use a schema; events of its type are not checked, or are rejected",
                 metadata: [
                     "app": "\(version.app.name)", "type": "\(version.type)", "version": "\(version.number)",
                     "reason": "\(version.fault)",

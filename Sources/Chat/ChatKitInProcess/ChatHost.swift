@@ -17,7 +17,7 @@ final class ChatHost: Sendable {
         self.engine = engine
         guard let thread = ThreadExecutor(name: "chat-hub") else {
             await engine.close()
-            throw ChatError(.unavailable, "the system has no thread to give")
+            throw ChatError(.unavailable, "the system cannot start a thread")
         }
         let service = ChatService(engine: engine, limits: limits, clock: clock, executor: thread)
         self.service = service

@@ -95,7 +95,7 @@ extension EngineBackend {
         request.types = try query.types.map { text throws(ChatError) in
             guard let pattern = NamePattern(text) else {
                 throw ChatError(
-                    .malformed, "'\(text)' is no type pattern: a name, 'a.b.*', or '*'", slug: "bad_pattern")
+                    .malformed, "'\(text)' is not a type pattern; send a name, 'a.b.*' or '*'", slug: "bad_pattern")
             }
             return pattern
         }

@@ -68,7 +68,7 @@ public enum BuiltInTypes {
             if eventSourceNames.contains(type) {
                 "'\(type)' is an event that EventSource in browsers makes itself"
             } else if isOfGateway(type) {
-                "types beginning with '\(type.prefix(while: { $0 != "." })).' are the gateway's own"
+                "types beginning with '\(type.prefix(while: { $0 != "." })).' are reserved for the gateway"
             } else {
                 "'\(type)' is a built-in event type"
             }

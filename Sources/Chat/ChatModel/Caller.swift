@@ -159,7 +159,7 @@ extension Caller {
     public func demandEveryChannel() throws(ChatError) {
         guard reachesWholeApp else {
             throw ChatError(
-                .forbidden, "this takes a key that reaches every channel and type ('*'); this one is narrowed")
+                .forbidden, "this needs a key that reaches every channel and type ('*'); this key is restricted")
         }
     }
 

@@ -18,7 +18,7 @@ extension GatewayBackend {
             return try await send(call).object.user
         } catch {
             guard error.code == .stale else { throw error }
-            throw ChatError(.conflict, "user '\(id)' exists already", slug: "already_exists")
+            throw ChatError(.conflict, "user '\(id)' already exists", slug: "already_exists")
         }
     }
 

@@ -164,7 +164,7 @@ extension PostReceiver {
 
     /// The reason for rejecting a post with a `Content-Encoding` to a source whose signatures cover the body.
     public static let encodingRefusal =
-        "posts to this source are signed as they are sent, so their bodies come without a Content-Encoding"
+        "posts to this source are signed as sent; send the body without a Content-Encoding"
 
     static func isEncoded(_ post: InboundPost, for source: Source) -> Bool {
         guard source.settings.scheme.signsBody else { return false }
@@ -291,7 +291,7 @@ extension PostReceiver {
     private func note(_ rejection: SignatureRejection, of source: Source) {
         guard let unsaid = rejectionLines.admit(source.path) else { return }
         logger.notice(
-            "signature not accepted",
+            "signature rejected",
             metadata: [
                 "source": "\(source.id)", "app": "\(source.app.name)", "reason": "\(rejection)",
                 "unsaid": "\(unsaid)",
@@ -316,7 +316,7 @@ extension PostReceiver {
         } catch {
             // The sender gets its response in any case; only the operators' notice is lost.
             logger.warning(
-                "source.rejected not reported", metadata: ["source": "\(source.id)", "error": "\(error.message)"])
+                "cannot report source.rejected", metadata: ["source": "\(source.id)", "error": "\(error.message)"])
         }
     }
 }

@@ -97,7 +97,7 @@ extension NativeAPI {
 
     private static func refuseIfMatch(_ request: Request) throws(ChatError) {
         guard request.headers["If-Match"] == nil else {
-            throw ChatError(.malformed, "this has no version of its own: leave out If-Match", slug: "bad_precondition")
+            throw ChatError(.malformed, "this resource has no version; leave out If-Match", slug: "bad_precondition")
         }
     }
 
@@ -157,7 +157,7 @@ extension NativeAPI {
         let key = field[scheme.endIndex...].drop(while: { $0 == " " })
         guard scheme.count == 6, Substring(scheme).lowercased() == "bearer", !key.isEmpty else {
             throw ChatError(
-                .unauthorized, "only the scheme 'Bearer' is known here: 'Authorization: Bearer <key>'",
+                .unauthorized, "only the scheme 'Bearer' is supported: 'Authorization: Bearer <key>'",
                 slug: "credential_invalid")
         }
         return String(key)

@@ -133,14 +133,14 @@ extension ChatError.Code {
         case .forbidden: "The credential does not allow this"
         case .notFound: "Not found"
         case .conflict: "The present state does not allow this"
-        case .gone: "It is gone for good"
-        case .stale: "It has changed since it was read"
+        case .gone: "The resource is gone for good"
+        case .stale: "The resource has changed since it was read"
         case .tooLarge: "The request body is too large"
         case .invalid: "The request was understood and is refused"
         case .tooMany: "Too many"
         case .overloaded: "The server is overloaded"
         case .unavailable: "The store cannot be reached"
-        case .outcomeUnknown: "It may or may not have been stored"
+        case .outcomeUnknown: "The change may or may not have been stored"
         case .storageFull: "The disk is full"
         }
     }

@@ -30,7 +30,7 @@ enum ProblemCatalogue {
         Entry(
             code: "unexpected_body", status: 400, title: "The request takes no body",
             cause: "The request has a body, and its method and path take none.",
-            remedy: "Send the request without a body; what it says belongs into the path or the query."),
+            remedy: "Send the request without a body; put the values into the path or the query."),
         Entry(
             code: "duplicate_name", status: 400, title: "A name occurs twice in one JSON object",
             cause: "A JSON object has the same member name twice, so it is unclear which value is meant.",
@@ -42,7 +42,7 @@ enum ProblemCatalogue {
                 + "is configured otherwise.",
             remedy: "Flatten the JSON, or send the inner part as a string."),
         Entry(
-            code: "number_out_of_range", status: 400, title: "A number cannot be held",
+            code: "number_out_of_range", status: 400, title: "A number is out of range",
             cause: "A number is outside the range of a 64-bit integer or of a double.",
             remedy: "Send the number as a string."),
         Entry(
@@ -80,7 +80,7 @@ enum ProblemCatalogue {
             cause: "A parameter of the path or the query has a value that is not accepted.",
             remedy: "Send a value that the detail describes."),
         Entry(
-            code: "bad_cursor", status: 400, title: "The cursor is none of this list",
+            code: "bad_cursor", status: 400, title: "The cursor does not belong to this list",
             cause: "The cursor was not given out by this list, or its path or filters have changed since.",
             remedy:
                 "Send exactly the cursor that an earlier answer gave, to the same path with the same filters. "
@@ -106,11 +106,11 @@ enum ProblemCatalogue {
                 + "route takes none because its answer holds a credential.",
             remedy: "Send one key of this form, or leave the header out on that route."),
         Entry(
-            code: "bad_precondition", status: 400, title: "There is no version to match",
+            code: "bad_precondition", status: 400, title: "The resource has no version to match",
             cause: "If-Match was sent to a route whose subject has no version.",
             remedy: "Leave If-Match out."),
         Entry(
-            code: "bad_form", status: 400, title: "The body is no form",
+            code: "bad_form", status: 400, title: "The body is not a form",
             cause: "The Content-Type is application/x-www-form-urlencoded, but the body is not a form.",
             remedy: "Encode the body as a form, or send its real Content-Type."),
         Entry(
@@ -118,7 +118,7 @@ enum ProblemCatalogue {
             cause: "The URL has a private address, an unusual port, or no TLS, which this gateway does not post to.",
             remedy: "Use a public https URL, or have the operator permit the address."),
         Entry(
-            code: "credential_in_url", status: 400, title: "Credentials do not belong into URLs",
+            code: "credential_in_url", status: 400, title: "Credentials do not belong in URLs",
             cause: "The URL contains a credential. URLs end up in logs and histories.",
             remedy:
                 "Send the Authorization header. In a browser's EventSource, use a ticket of POST "
@@ -146,7 +146,7 @@ enum ProblemCatalogue {
             cause: "The request has no credential.",
             remedy: "Send an API key as 'Authorization: Bearer <key>'."),
         Entry(
-            code: "credential_invalid", status: 401, title: "The credential does not hold",
+            code: "credential_invalid", status: 401, title: "The credential is not valid",
             cause: "The API key or token is unknown, has expired, or its key was removed.",
             remedy: "Send a credential that is valid; an administrator can make a new key."),
         Entry(
@@ -160,13 +160,13 @@ enum ProblemCatalogue {
             cause: "The token has expired.",
             remedy: "Get a new token from the server that issued this one."),
         Entry(
-            code: "ticket_invalid", status: 401, title: "The ticket does not hold",
+            code: "ticket_invalid", status: 401, title: "The ticket is not valid",
             cause:
                 "The ticket is unknown, was used, or is older than 60 seconds. With Last-Event-ID a used "
                 + "ticket resumes its own stream for two minutes.",
             remedy: "Get a new ticket: POST /v1/stream-tickets."),
         Entry(
-            code: "signature_invalid", status: 401, title: "The signature does not hold",
+            code: "signature_invalid", status: 401, title: "The signature is not valid",
             cause:
                 "The post was not signed with a secret of the source, or its timestamp is too old. Nothing "
                 + "was stored.",
@@ -198,11 +198,11 @@ enum ProblemCatalogue {
             cause: "The user is not on the channel.",
             remedy: "Send a sign of life, or enter the channel, first."),
         Entry(
-            code: "not_open", status: 409, title: "The channel is no open one",
+            code: "not_open", status: 409, title: "The channel is not open",
             cause: "The channel has members, and only open channels are entered.",
             remedy: "Join the channel instead."),
         Entry(
-            code: "not_a_member", status: 403, title: "The user is no member of the channel",
+            code: "not_a_member", status: 403, title: "The user is not a member of the channel",
             cause: "The channel is for its members, and the user is not one of them.",
             remedy: "Join the channel, or accept the invitation, first."),
         Entry(
@@ -210,15 +210,15 @@ enum ProblemCatalogue {
             cause: "Nothing has this address, or nothing that this credential may know of.",
             remedy: "Check the path and the id, and whether the credential belongs to the same app."),
         Entry(
-            code: "no_restriction", status: 404, title: "The user is under no restriction there",
+            code: "no_restriction", status: 404, title: "The user is not restricted in the channel",
             cause: "The user has no restriction in the channel: none was set, or it was lifted, or it has ended.",
-            remedy: "Nothing is to be done."),
+            remedy: "No action is needed."),
         Entry(
             code: "method_not_allowed", status: 405, title: "Method not allowed",
             cause: "The path does not have this method.",
             remedy: "Use a method that the header Allow lists."),
         Entry(
-            code: "not_acceptable", status: 406, title: "None of the accepted formats can be given",
+            code: "not_acceptable", status: 406, title: "None of the accepted formats is available",
             cause: "The route cannot answer in any of the formats that Accept lists.",
             remedy: "For streams accept text/event-stream or application/x-ndjson."),
         Entry(
@@ -238,7 +238,7 @@ enum ProblemCatalogue {
             cause:
                 "A request with this Idempotency-Key was begun, and its answer is lost: the gateway ended "
                 + "between the change and the answer, or the answer was too large to keep.",
-            remedy: "Read what is there, and send what is missing with another key."),
+            remedy: "Read the stored data, and send what is missing with another key."),
         Entry(
             code: "incompatible_schema", status: 409, title: "The schema breaks an earlier version",
             cause:
@@ -252,15 +252,15 @@ enum ProblemCatalogue {
             cause: "The event type has versions, which stored events may name.",
             remedy: "Set its mode to off. To remove it all the same, read it and send DELETE with If-Match."),
         Entry(
-            code: "gone", status: 410, title: "It is gone for good",
-            cause: "It existed and was removed for good.",
-            remedy: "Stop asking for it."),
+            code: "gone", status: 410, title: "The resource is gone for good",
+            cause: "The resource existed and was removed for good.",
+            remedy: "Do not request it again."),
         Entry(
-            code: "outlived", status: 410, title: "It is older than the app keeps events",
+            code: "outlived", status: 410, title: "The event is older than the app's retention",
             cause: "The event is older than the app keeps events, so that it would be hidden at once.",
             remedy: "Give the app a longer retention, then import the event again."),
         Entry(
-            code: "precondition_failed", status: 412, title: "It has changed since it was read",
+            code: "precondition_failed", status: 412, title: "The resource has changed since it was read",
             cause: "The version that If-Match, 'etag' or 'updated_at' names is not the present one.",
             remedy: "Read it again and repeat the change on the new version."),
         Entry(
@@ -294,8 +294,8 @@ enum ProblemCatalogue {
             cause: "The request was understood, but its meaning is not accepted. The detail says why.",
             remedy: "Change what the detail names."),
         Entry(
-            code: "not_past", status: 422, title: "The timetoken does not lie in the past",
-            cause: "The timetoken of an imported event does not lie in the past.",
+            code: "not_past", status: 422, title: "The timetoken is not in the past",
+            cause: "The timetoken of an imported event is not in the past.",
             remedy: "Send a timetoken of the past: 17 digits, tenths of a microsecond since 1970."),
         Entry(
             code: "idempotency_key_reused", status: 422, title: "The Idempotency-Key belongs to another request",
@@ -310,15 +310,16 @@ enum ProblemCatalogue {
             cause: "The mapping's repetitions go over more values than a mapping may visit. Nothing was stored.",
             remedy: "Repeat over fewer values, or have the sender post less at once."),
         Entry(
-            code: "not_verified", status: 422, title: "The request was not verified when it came",
-            cause: "The post's signature was not accepted when it came, so it cannot be sent through its source again.",
+            code: "not_verified", status: 422, title: "The request was not verified when it arrived",
+            cause:
+                "The post's signature was not accepted when it arrived, so it cannot be sent through its source again.",
             remedy: "Have the sender post it again with a valid signature."),
         Entry(
-            code: "not_replayable", status: 422, title: "The request was not kept whole",
+            code: "not_replayable", status: 422, title: "The request was not stored completely",
             cause: "The log of requests keeps only the beginning of a long body.",
             remedy: "Have the sender post it again."),
         Entry(
-            code: "not_composed", status: 422, title: "The event has no form in the webhook's format",
+            code: "not_composed", status: 422, title: "The event cannot be written in the webhook's format",
             cause:
                 "The event cannot be written in the webhook's format: a template points at something the "
                 + "event does not have, or gives too much.",
@@ -332,7 +333,7 @@ enum ProblemCatalogue {
             cause: "The app has as many webhooks as it may.",
             remedy: "Remove one, or have one serve several patterns."),
         Entry(
-            code: "too_many_jobs", status: 422, title: "The app has too many jobs that are not over",
+            code: "too_many_jobs", status: 422, title: "The app has too many unfinished jobs",
             cause: "The app has as many unfinished jobs as it may.",
             remedy: "Wait for one to finish, or cancel one."),
         Entry(
@@ -352,7 +353,7 @@ enum ProblemCatalogue {
             cause: "This app accepts declared event types only, and this one is not declared.",
             remedy: "Correct the name, or declare it with PUT /v1/event-types/{type}."),
         Entry(
-            code: "schema_invalid", status: 422, title: "This is no schema that can be used",
+            code: "schema_invalid", status: 422, title: "The schema cannot be used",
             cause: "The document is not a schema that can be used. The errors point into the schema.",
             remedy:
                 "Use dialect 2020-12, 2019-09, 07, 06 or 04, named by $schema, with references inside the "
@@ -378,7 +379,7 @@ enum ProblemCatalogue {
             cause: "There are more of the kind than accepted. 'limit' is the limit.",
             remedy: "Repeat the request after the time that Retry-After gives, or remove some."),
         Entry(
-            code: "quota_exceeded", status: 429, title: "Over the rate that was agreed",
+            code: "quota_exceeded", status: 429, title: "The rate is exceeded",
             cause: "The key or the app has used up its rate. RateLimit-Policy has the rates, RateLimit what is left.",
             remedy: "Repeat the request after the time that Retry-After gives."),
         Entry(
@@ -402,7 +403,7 @@ enum ProblemCatalogue {
             cause: "The store cannot be reached. Nothing was stored.",
             remedy: "Repeat the request after the time that Retry-After gives."),
         Entry(
-            code: "outcome_unknown", status: 503, title: "It may or may not have been stored",
+            code: "outcome_unknown", status: 503, title: "The change may or may not have been stored",
             cause: "The store was lost during the commit, so the change may or may not have been stored.",
             remedy: "Repeat the request with the same Idempotency-Key."),
         Entry(

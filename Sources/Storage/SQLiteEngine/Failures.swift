@@ -25,7 +25,8 @@ extension SQLiteEngineFailure {
             self.init(
                 reason: .newerSchema(found: found, known: known),
                 description:
-                    "\(path) has schema version \(found), this program knows up to \(known): start the newer program")
+                    "\(path) has schema version \(found); this program supports at most \(known): start the newer program"
+            )
         } else {
             self.init(reason: .unusable, description: "cannot use \(path): \(failure)")
         }
@@ -60,17 +61,18 @@ extension ChatError {
     }
 
     static let storeUnavailable = ChatError(
-        .unavailable, "the store cannot be reached in time; nothing was stored", retryAfter: .seconds(1))
+        .unavailable, "the store is unavailable; nothing was stored", retryAfter: .seconds(1))
     static let outcomeUnknown = ChatError(
-        .outcomeUnknown, "the store was lost while it was writing: this may have been accepted", retryAfter: .seconds(1)
+        .outcomeUnknown, "the store failed during the commit; the change may or may not have been stored",
+        retryAfter: .seconds(1)
     )
     static let overloaded = ChatError(
-        .overloaded, "too much is waiting for the store; nothing was stored", retryAfter: .seconds(1))
+        .overloaded, "too many writes wait for the store; nothing was stored", retryAfter: .seconds(1))
     static let closing = ChatError(.unavailable, "the gateway is stopping; nothing was stored", retryAfter: .seconds(1))
     static let claimConflict = ChatError(.conflict, "this idempotency key was used with another request")
 }
 
 extension SQLiteFailure {
     /// The failure when the system cannot create a thread.
-    static let noThread = SQLiteFailure(kind: .other, message: "no thread to be had")
+    static let noThread = SQLiteFailure(kind: .other, message: "the system cannot start a thread")
 }

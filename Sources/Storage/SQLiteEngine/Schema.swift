@@ -151,6 +151,6 @@ extension SQLiteEngineSettings {
         guard free < needed else { return }
         throw SQLiteFailure(
             kind: .full,
-            message: "upgrading the database may take \(needed) bytes, and \(free) are free: make room first")
+            message: "upgrading the database may need \(needed) bytes, and \(free) are free; free space first")
     }
 }

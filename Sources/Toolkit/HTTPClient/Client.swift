@@ -29,7 +29,7 @@ public final class Client: Sendable {
             transferLoop.run()
             mailbox.finish()
         }
-        guard isStarted else { throw ClientError(message: "the system has no thread to give") }
+        guard isStarted else { throw ClientError(message: "the system cannot start a thread") }
     }
 
     deinit { mailbox.close() }

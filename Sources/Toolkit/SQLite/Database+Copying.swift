@@ -70,7 +70,7 @@ extension Database {
             throw SQLiteFailure(
                 kind: .newerSchema(found: found, known: steps.count), code: SQLITE_OK,
                 message:
-                    "the file has schema version \(found), this program knows up to \(steps.count): start the newer program"
+                    "the file has schema version \(found); this program supports at most \(steps.count): start the newer program"
             )
         }
         guard found < steps.count else { return }

@@ -183,7 +183,7 @@ extension TemplateCompiler {
             if let text = given.string {
                 separator = text
             } else {
-                fault("\(pointer)/separator", "type", "'separator' must be a text")
+                fault("\(pointer)/separator", "type", "'separator' must be a string")
             }
         }
         guard let node = node(parts, at: "\(pointer)/$join") else { return nil }

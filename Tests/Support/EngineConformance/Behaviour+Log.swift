@@ -306,7 +306,7 @@ extension Behaviour {
                 trial.clock.step(by: .seconds(-3600))
                 try await trial.subject.restart()
                 let watermark = try await trial.log.watermark(of: trial.app)
-                #expect(watermark >= last, "a cursor taken before the restart lies in the past")
+                #expect(watermark >= last, "a cursor taken before the restart is in the past")
                 let next = try await trial.append(trial.draft())[0].timetoken
                 #expect(next > last && next > watermark)
             }

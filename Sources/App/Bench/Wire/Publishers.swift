@@ -60,7 +60,7 @@ final class Publishers {
         guard descriptor >= 0, Sockets.wait(for: POLLOUT, on: descriptor, milliseconds: 10_000),
             Sockets.isFine(descriptor)
         else {
-            throw BenchFailure("\(target.authority) takes no connection")
+            throw BenchFailure("\(target.authority) does not accept connections")
         }
         connections[index].descriptor = descriptor
         poller.add(descriptor, tag: UInt64(index), events: Poller.readable)

@@ -124,14 +124,14 @@ struct ControlRequests {
 
     func send(_ method: String, _ path: String, _ body: [UInt8]?) throws(BenchFailure) -> (status: Int, body: [UInt8]) {
         let descriptor = target.connect()
-        guard descriptor >= 0 else { throw BenchFailure("\(target.authority) takes no connection") }
+        guard descriptor >= 0 else { throw BenchFailure("\(target.authority) does not accept connections") }
         defer { close(descriptor) }
         var head = "\(method) \(path) HTTP/1.1\r\nHost: \(target.authority)\r\nConnection: close\r\n"
         if let key { head += "Authorization: Bearer \(key)\r\n" }
         if let body { head += "Content-Type: application/json\r\nContent-Length: \(body.count)\r\n" }
         let request = Array("\(head)\r\n".utf8) + (body ?? [])
         guard request.withUnsafeBytes({ Sockets.send($0, to: descriptor) }) else {
-            throw BenchFailure("\(target.authority) takes no request")
+            throw BenchFailure("\(target.authority) does not accept requests")
         }
         return try answer(on: descriptor)
     }
@@ -149,6 +149,6 @@ struct ControlRequests {
             if let found { return found }
             guard count > 0 else { break }
         }
-        throw BenchFailure("\(target.authority) gave no answer")
+        throw BenchFailure("\(target.authority) did not answer")
     }
 }

@@ -158,7 +158,7 @@ package final class GatewayAccess: Sendable {
             default: return .final(told)
             }
         }
-        guard let status = result.status else { return .final(CommandFailure("\(url) gave no answer")) }
+        guard let status = result.status else { return .final(CommandFailure("\(url) did not answer")) }
         hasAnswered.store(true, ordering: .relaxed)
         let isAnswer =
             (200..<300).contains(status) || call.takesRefusals && Self.refusals.contains(status)
@@ -172,7 +172,7 @@ package final class GatewayAccess: Sendable {
         }
         guard !result.body.isEmpty else { return .answer(Answer(status: status, document: nil)) }
         guard let document = try? JSONDocument(result.body, limits: JSONLimits(depth: 2048), numbers: .lenient) else {
-            return .final(CommandFailure("what answers at \(url) is no Parley gateway: it does not speak JSON"))
+            return .final(CommandFailure("the server at \(url) is not a Parley gateway: its answer is not JSON"))
         }
         return .answer(Answer(status: status, document: document))
     }

@@ -130,7 +130,7 @@ extension GatewayOptions {
     /// - Throws: a usage error for a text that no header can carry.
     static func check(key: String, from source: String) throws(CommandFailure) {
         guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw CommandFailure("\(source) holds characters no key has", code: 2)
+            throw CommandFailure("\(source) contains characters that no key has", code: 2)
         }
     }
 }

@@ -47,8 +47,8 @@ package enum ProblemDescription {
         switch status {
         case 300..<400: "the address answered with a redirect (\(status)); PARLEY_URL must be the gateway's own address"
         case 401: "the gateway does not accept the key (401); check \(credential)"
-        case 404: "no such thing there (404); is PARLEY_URL a Parley gateway?"
-        default: "the gateway answered \(status) without saying why"
+        case 404: "not found (404); is PARLEY_URL the address of a Parley gateway?"
+        default: "the gateway answered \(status) without a reason"
         }
     }
 
@@ -62,7 +62,7 @@ package enum ProblemDescription {
         case .timeout: "\(url) did not answer in time"
         case .reset: "\(url) closed the connection before its answer was complete"
         case .tls: "no trusted connection to \(url): \(failure.detail)"
-        case .responseInvalid: "what answers at \(url) does not speak HTTP"
+        case .responseInvalid: "the server at \(url) does not speak HTTP"
         case .requestInvalid: "the request to \(url) cannot be sent: \(failure.detail)"
         case .blockedAddress: "connections to \(url) are not allowed"
         case .cancelled: "the request to \(url) was cancelled"

@@ -64,11 +64,11 @@ package struct ProfileStore: Sendable {
             throw CommandFailure("\(path) belongs to another user; it holds keys and is not read")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw CommandFailure("\(path) holds keys and others may read it; 'chmod 600 \(path)' mends that")
+            throw CommandFailure("\(path) holds keys and can be read by others; run 'chmod 600 \(path)'")
         }
         let bytes = try InputText.file(path, limit: Self.limit)
         guard let members = (try? JSONDocument(bytes))?.root["profiles"]?.members else {
-            throw CommandFailure("\(path) is no file of profiles; remove it and use 'parley login' again")
+            throw CommandFailure("\(path) is not a file of profiles; remove it and use 'parley login' again")
         }
         var profiles: [Profile] = []
         for (name, value) in members {

@@ -22,7 +22,7 @@ package struct ServerAddress: Equatable, Sendable {
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" }
         // A password in a URL ends up in shell histories and process lists. The key has its own variable.
-        guard !authority.contains("@") else { throw Self.fault("…", "credentials belong into PARLEY_KEY") }
+        guard !authority.contains("@") else { throw Self.fault("…", "put credentials into PARLEY_KEY") }
         host = try Self.host(of: authority, in: text)
         var url = Substring(text)
         while url.last == "/" { url.removeLast() }
@@ -41,7 +41,7 @@ package struct ServerAddress: Equatable, Sendable {
         }
         guard !host.isEmpty else { throw fault(text, "it names no host") }
         guard port.isEmpty || port.first == ":" && (port.count == 1 || UInt16(port.dropFirst()) != nil) else {
-            throw fault(text, "'\(port.drop { $0 == ":" })' is no port")
+            throw fault(text, "'\(port.drop { $0 == ":" })' is not a port")
         }
         return String(host)
     }

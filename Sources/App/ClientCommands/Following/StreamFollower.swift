@@ -162,13 +162,13 @@ struct StreamFollower {
             if let asked = data?["requested"]?.string.flatMap({ UInt64($0) }),
                 asked > resumed.flatMap({ UInt64($0) }) ?? .max
             {
-                say("the cursor is ahead of everything there is, as one of another gateway is: listening from now on")
+                say("the cursor is later than every event, so it comes from another gateway; listening from now on")
             } else {
                 let missed = data?["missed"]?.integer.map { "\($0) events are" } ?? "events are"
                 say("\(missed) missing here: they are older than what the gateway keeps")
             }
         case "stream.lagged":
-            say("this terminal is slower than the stream; the gateway cuts it, and it goes on from there")
+            say("this terminal is slower than the stream; the gateway closes it, and listening continues from there")
         case "stream.closing":
             closing.reason = data?["reason"]?.string
             closing.isFinal = data?["final"]?.boolean ?? false

@@ -86,7 +86,7 @@ struct LoadCommand: ParsableCommand {
     private static func scenario(_ name: String) throws -> BenchPlan.Scenario {
         guard let scenario = BenchPlan.Scenario(rawValue: name) else {
             let names = BenchPlan.Scenario.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("'\(name)' is none of \(names).")
+            throw ValidationError("'\(name)' is not one of \(names).")
         }
         return scenario
     }

@@ -78,7 +78,7 @@ extension BackupManifest {
         guard let format = root["format"]?.integer else { throw Self.unreadable("it names no format") }
         guard format == Self.format else {
             throw BackupFailure(
-                "the backup has format \(format), this program knows \(Self.format): use the newer program")
+                "the backup has format \(format); this program reads \(Self.format): use the newer program")
         }
         guard let created = root["created"]?.string, let productVersion = root["product_version"]?.string,
             let schemaVersion = root["schema_version"]?.integer, let events = root["events"]?.integer,
@@ -101,7 +101,7 @@ extension BackupManifest {
             let sha256 = value["sha256"]?.string
         else { throw unreadable("a file lacks name, bytes or sha256") }
         // A name that leads elsewhere would let a restore write there.
-        guard name == DataDirectory.databaseName else { throw unreadable("'\(name)' is no file of a backup") }
+        guard name == DataDirectory.databaseName else { throw unreadable("'\(name)' is not a file of a backup") }
         return File(name: name, bytes: Int(bytes), sha256: sha256)
     }
 

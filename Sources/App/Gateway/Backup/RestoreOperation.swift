@@ -25,7 +25,7 @@ public struct RestoreOperation {
         let manifest = try BackupManifest(try backup.file(BackupManifest.fileName).bytes(limit: 64 * 1024))
         guard manifest.schemaVersion <= StoreFile.knownVersion else {
             throw BackupFailure(
-                "the backup has schema version \(manifest.schemaVersion), this program knows up to "
+                "the backup has schema version \(manifest.schemaVersion); this program supports at most "
                     + "\(StoreFile.knownVersion): restore it with Parley \(manifest.productVersion) or newer")
         }
         guard let file = manifest.files.first, manifest.files.count == 1 else {

@@ -24,7 +24,7 @@ struct CertificateCheck {
         }
         guard let end = Self.end(ofPEM: text) else {
             return CheckResult(
-                "certificate", .failure, "'\(path)' holds no certificate in PEM form",
+                "certificate", .failure, "'\(path)' contains no certificate in PEM form",
                 advice: "give the certificate first, then those that signed it")
         }
         let day = String(end.timestamp.prefix(10))
@@ -38,7 +38,7 @@ struct CertificateCheck {
                 "certificate", .warning, "'\(path)' ends on \(day)",
                 advice: "renew it, then reload the settings (SIGHUP)")
         }
-        return CheckResult("certificate", .ok, "holds until \(day)")
+        return CheckResult("certificate", .ok, "valid until \(day)")
     }
 
     /// Returns the expiry of the first certificate in a PEM text.

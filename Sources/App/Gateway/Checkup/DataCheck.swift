@@ -55,12 +55,12 @@ struct DataCheck {
             return CheckResult(
                 "data", .warning, "'\(unreadable)' may be read by others", advice: "chmod 600 \(unreadable)")
         }
-        return CheckResult("data", .ok, "'\(path)' is the account's alone")
+        return CheckResult("data", .ok, "only its own account can enter '\(path)'")
     }
 
     private var room: CheckResult {
         guard let free = Folder(path).freeBytes else {
-            return CheckResult("disk", .warning, "the system does not say how much room '\(path)' has")
+            return CheckResult("room", .warning, "cannot determine the free space of '\(path)'")
         }
         let text = "\(free / 1_000_000) MB free"
         let advice = "make room, or shorten how long events are kept; a full disk refuses emits (507)"
@@ -79,17 +79,17 @@ struct DataCheck {
 
     private var fileSystem: CheckResult {
         guard let kind = MountTable.current?.kind(of: path) else {
-            return CheckResult("filesystem", .ok, "the system does not say of which kind it is")
+            return CheckResult("filesystem", .ok, "cannot determine the kind of the file system")
         }
         // The file systems behind `fuse.sshfs` and similar types are unknown.
         if Self.shared.contains(kind[...]) || kind.hasPrefix("fuse") {
             return CheckResult(
-                "filesystem", .failure, "'\(path)' lies on \(kind)",
+                "filesystem", .failure, "'\(path)' is on \(kind)",
                 advice: "a database with a write-ahead log needs a disk of this machine; move the directory")
         }
         if Self.volatile.contains(kind[...]) {
             return CheckResult(
-                "filesystem", .warning, "'\(path)' lies in memory (\(kind))",
+                "filesystem", .warning, "'\(path)' is in memory (\(kind))",
                 advice: "everything is lost with the machine; move the directory to a disk")
         }
         return CheckResult("filesystem", .ok, kind)
@@ -108,7 +108,7 @@ struct DataCheck {
         if DurableFile(key).exists {
             findings.append(
                 CheckResult(
-                    "admin_key", .warning, "the first admin key lies in '\(key)'",
+                    "admin_key", .warning, "the first admin key is still in '\(key)'",
                     advice: "keep it somewhere safe, then remove the file"))
         }
         return findings

@@ -22,7 +22,7 @@ struct StoreCheck {
                 return [
                     CheckResult(
                         "schema", .failure,
-                        "the database has schema version \(version), this program knows up to \(StoreFile.knownVersion)",
+                        "the database has schema version \(version); this program supports at most \(StoreFile.knownVersion)",
                         advice: "start the newer program that wrote it")
                 ]
             }
@@ -46,7 +46,7 @@ struct StoreCheck {
         guard version < StoreFile.knownVersion else { return CheckResult("schema", .ok, "version \(version)") }
         return CheckResult(
             "schema", .ok, "version \(version); the next start brings it to \(StoreFile.knownVersion)",
-            advice: "there is no way back: make a backup before it")
+            advice: "the upgrade cannot be undone; make a backup first")
     }
 
     private func integrity(_ faults: [String]) -> CheckResult {
@@ -62,7 +62,7 @@ struct StoreCheck {
         let seconds = (last.rawValue - now.rawValue) / Timetoken.ticksPerSecond
         return CheckResult(
             "clock", .warning,
-            "events are numbered \(seconds) s ahead of the clock, which must have stood later before",
+            "timetokens are \(seconds) s ahead of the clock, which must have been set back",
             advice: "set the clock (timedatectl); order is kept, but events have times of the future until then")
     }
 
@@ -71,7 +71,8 @@ struct StoreCheck {
     private func secrets(_ apps: [String]) -> CheckResult {
         let keys = Set(apps.compactMap { Vault.keyID(in: $0) })
         guard let missing = keys.filter({ !vault.knows(key: $0) }).min() else {
-            return CheckResult("secrets", .ok, keys.isEmpty ? "stored as they are" : "sealed, and the key is there")
+            return CheckResult(
+                "secrets", .ok, keys.isEmpty ? "stored as they are" : "sealed, and the key is configured")
         }
         return CheckResult(
             "secrets", .failure,
@@ -88,7 +89,7 @@ struct StoreCheck {
         let names = queue.disabled.prefix(5).joined(separator: ", ") + (queue.disabled.count > 5 ? ", …" : "")
         return CheckResult(
             "webhooks", .warning, "\(queue.disabled.count) disabled: \(names)",
-            advice: "see why by 'parley webhooks get ID', mend the receiver, then 'parley webhooks enable ID'")
+            advice: "see why by 'parley webhooks get ID', repair the receiver, then 'parley webhooks enable ID'")
     }
 
     private func dead(_ queue: StoreQueue) -> CheckResult {

@@ -17,7 +17,7 @@ extension Configuration {
         }
         guard transportSecurity == .zero || !tlsCertificate.isEmpty || publicURL.hasPrefix("https://") else {
             throw SettingError(
-                "tls.hsts_seconds: browsers heed it over HTTPS alone; set tls.certificate, or a public_url with https")
+                "tls.hsts_seconds: browsers follow it over HTTPS only; set tls.certificate, or a public_url with https")
         }
         guard tlsCertificate.isEmpty == tlsKey.isEmpty else {
             throw SettingError("tls.certificate and tls.key belong together: give both or neither")
@@ -41,7 +41,7 @@ extension Configuration {
         guard isVisible, adminKey.utf8.count >= Self.adminKeyLeast else {
             throw SettingError(
                 "admin_key must be at least \(Self.adminKeyLeast) ASCII characters without spaces; "
-                    + "leave it empty to have one drawn")
+                    + "leave it empty to have one generated")
         }
     }
 
@@ -79,7 +79,7 @@ extension Configuration {
         for network in trustedProxies {
             guard let block = AddressBlock(network) else {
                 throw SettingError(
-                    "trusted_proxies: '\(network)' is no network; write 10.20.0.7, 10.20.0.0/16 or fd00::/8")
+                    "trusted_proxies: '\(network)' is not a network; write 10.20.0.7, 10.20.0.0/16 or fd00::/8")
             }
             blocks.append(block)
         }
@@ -91,7 +91,7 @@ extension Configuration {
         var blocks: [AddressBlock] = []
         for network in webhookAllow + (isDevelopment ? ["127.0.0.0/8", "::1/128"] : []) {
             guard let block = AddressBlock(network) else {
-                throw SettingError("webhook.allow: '\(network)' is no network; write 10.20.0.0/16 or fd00::/8")
+                throw SettingError("webhook.allow: '\(network)' is not a network; write 10.20.0.0/16 or fd00::/8")
             }
             blocks.append(block)
         }

@@ -103,7 +103,7 @@ public enum ConfigurationLoader {
                     Settings.sections.map { "PARLEY_" + $0.uppercased().replacing(".", with: "_") } + ["PARLEY_"]
                 let nearest = nearest(to: name, among: names, in: sections)
                 loaded.unknownVariables.append(
-                    "\(name) is no setting" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
+                    "\(name) is not a setting" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
             }
         }
     }

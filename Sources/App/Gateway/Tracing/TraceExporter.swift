@@ -51,7 +51,7 @@ struct TraceExporter: Sendable {
             try? await Task.sleep(for: .seconds(attempt))
         }
         tracer.noteDropped(spans.count)
-        logger.warning("spans not exported", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
+        logger.warning("cannot export spans", metadata: ["spans": "\(spans.count)", "cause": "\(cause)"])
     }
 
     /// Returns true when OTLP permits a retry.

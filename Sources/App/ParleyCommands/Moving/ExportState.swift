@@ -29,7 +29,7 @@ struct ExportState {
         guard let path, access(path, F_OK) == 0 else { return }
         guard let root = try? JSONDocument(try InputText.file(path, limit: Self.bytesMost)).root,
             let members = root["channels"]?.members
-        else { throw CommandFailure("\(path) is no state of an export; name another file, or remove it") }
+        else { throw CommandFailure("\(path) is not the state of an export; name another file, or remove it") }
         guard root["subscribe_key"]?.string == subscribeKey else {
             throw CommandFailure("\(path) is the state of another keyset's export; name another file")
         }

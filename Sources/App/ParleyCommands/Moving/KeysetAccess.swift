@@ -64,7 +64,7 @@ final class KeysetAccess: Sendable {
             } else if let status = result.status, (200..<300).contains(status) {
                 guard !result.truncated,
                     let document = try? JSONDocument(result.body, numbers: .lenient, duplicates: .lastWins)
-                else { throw CommandFailure("what answers at \(origin) does not speak the PubNub API") }
+                else { throw CommandFailure("the server at \(origin) does not speak the PubNub API") }
                 return document
             } else {
                 failure = refusal(result)

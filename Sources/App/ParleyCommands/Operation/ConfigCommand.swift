@@ -110,7 +110,8 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() throws {
             guard let url = try options.load().configuration.localURL else {
-                throw CommandFailure("'listen' leaves the port to the system: it is known when the gateway runs")
+                throw CommandFailure(
+                    "'listen' lets the system choose the port, which is known only while the gateway runs")
             }
             CommandEnvironment.current.console.output.line(url)
         }

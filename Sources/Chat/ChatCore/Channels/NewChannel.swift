@@ -220,7 +220,7 @@ extension ChannelRecord {
 
 extension ChatError {
     static func channelExists(_ record: Record) -> ChatError {
-        var error = ChatError(.conflict, "channel '\(record.key.id)' exists already", slug: "already_exists")
+        var error = ChatError(.conflict, "channel '\(record.key.id)' already exists", slug: "already_exists")
         error.current = record
         return error
     }

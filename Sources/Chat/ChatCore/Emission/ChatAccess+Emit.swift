@@ -46,7 +46,7 @@ extension ChatAccess {
             }
         }
         throw ChatError(
-            .overloaded, "who may write here changes too often to be settled; nothing was stored",
+            .overloaded, "the channel's permissions change too often to be checked; nothing was stored",
             retryAfter: .seconds(1))
     }
 

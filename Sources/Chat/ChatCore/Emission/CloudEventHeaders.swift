@@ -18,13 +18,13 @@ public enum CloudEventHeaders {
             guard header.hasPrefix("ce-") else { continue }
             let name = String(header.dropFirst(3))
             guard name != "datacontenttype" else {
-                throw fault("'datacontenttype' is said by Content-Type, not by a field of its own")
+                throw fault("'datacontenttype' must be sent as Content-Type, not as a field of its own")
             }
             guard let value = decoded(field.value) else {
                 throw fault("the header field '\(header.prefix(64))' is not UTF-8")
             }
             guard names.insert(name).inserted else {
-                throw fault("the header field '\(header.prefix(64))' is there twice")
+                throw fault("the header field '\(header.prefix(64))' occurs twice")
             }
             attributes.append((name, value))
         }

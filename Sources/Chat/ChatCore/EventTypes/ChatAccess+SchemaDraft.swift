@@ -33,7 +33,7 @@ extension ChatAccess {
         // A draft shows values from any of the channels.
         try caller.demandNoUser()
         guard (1...Self.draftEventsMost).contains(count) else {
-            throw ChatError(.malformed, "a draft is drawn from 1 to \(Self.draftEventsMost) events")
+            throw ChatError(.malformed, "a draft must be made from 1 to \(Self.draftEventsMost) events")
         }
         let events = try await lastEvents(of: name, count)
         guard !events.isEmpty else { throw ChatError(.notFound, "there is no event of the type '\(name)'") }

@@ -13,7 +13,8 @@ final class CompileQueue: Sendable {
         var turns: [AppID] = []
     }
 
-    static let abandoned = ChatError(.unavailable, "the request was given up before it was done; nothing was stored")
+    static let abandoned = ChatError(
+        .unavailable, "the request was cancelled before it was finished; nothing was stored")
 
     private let state = Lock(State())
 

@@ -23,7 +23,8 @@ extension EventTypes {
                 guard isOvertaken, case .none = demand else { throw error }
             }
         }
-        throw ChatError(.conflict, "the event type is being changed by others; ask again", retryAfter: .seconds(1))
+        throw ChatError(
+            .conflict, "the event type is being changed by another request; try again", retryAfter: .seconds(1))
     }
 
     func stored(_ name: String, in app: AppID) async throws(ChatError) -> EventType? {

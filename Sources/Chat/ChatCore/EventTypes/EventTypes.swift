@@ -118,7 +118,7 @@ extension EventTypes {
                 return (nil, nil)
             }
             throw ChatError(
-                .invalid, "the event type '\(type)' is not declared, and this app takes declared types only",
+                .invalid, "the event type '\(type)' is not declared, and this app accepts declared types only",
                 slug: "undeclared_type")
         }
         return (

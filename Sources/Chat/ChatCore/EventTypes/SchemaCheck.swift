@@ -52,7 +52,7 @@ struct SchemaCheck: Sendable {
                 schema: problem.absoluteKeywordLocation)
         }
         let first = faults.first.map { ": \($0.pointer): \($0.detail)" } ?? ""
-        var error = ChatError(.invalid, "this is no schema that can be used\(first)", slug: "schema_invalid")
+        var error = ChatError(.invalid, "the schema cannot be used\(first)", slug: "schema_invalid")
         error.faults = faults
         return error
     }

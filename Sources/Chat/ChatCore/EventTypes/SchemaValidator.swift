@@ -102,7 +102,7 @@ final class SchemaValidator: Sendable {
     /// The error for a payload that the schema neither accepts nor refuses.
     private func undecided(_ detail: String, keyword: String) -> ChatError {
         error(
-            "data cannot be held against version \(reference.version) of '\(reference.type)': \(detail)",
+            "data cannot be checked against version \(reference.version) of '\(reference.type)': \(detail)",
             [ChatError.FieldError(pointer: "#", keyword: keyword, detail: detail)])
     }
 

@@ -63,7 +63,7 @@ struct VersionComparison {
             guard let direction = (breaks + undecided).first else { return nil }
             return ChatError.FieldError(
                 pointer: change.pointer, keyword: direction.rawValue,
-                detail: breaks.isEmpty ? "\(change.change); what that breaks cannot be decided" : change.change)
+                detail: breaks.isEmpty ? "\(change.change); its effect cannot be decided" : change.change)
         }
         let claim =
             witness == nil

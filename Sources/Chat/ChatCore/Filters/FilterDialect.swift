@@ -68,7 +68,7 @@ extension FilterDialect {
         default:
             return .failure(FilterNameFault(text: "unknown name '\(name.prefix(40))' (known: \(Self.nativeNames))"))
         }
-        guard steps.isEmpty else { return .failure(FilterNameFault(text: "'\(name)' is a text without members")) }
+        guard steps.isEmpty else { return .failure(FilterNameFault(text: "'\(name)' is a string and has no members")) }
         return .success(field)
     }
 

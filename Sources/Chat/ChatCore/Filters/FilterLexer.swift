@@ -61,7 +61,7 @@ struct FilterLexer {
             default: pieces[pieces.count - 1].append(byte)
             }
         }
-        throw fault("a text without its closing quote, begun", at: start)
+        throw fault("a string without its closing quote, which begins", at: start)
     }
 
     private mutating func number() throws(ChatError) -> String {

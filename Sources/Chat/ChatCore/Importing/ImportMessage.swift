@@ -107,7 +107,7 @@ extension ChatAccess {
         draft.trace = nil
         let now = service.clock.now
         guard message.at > .zero, message.at < now else {
-            throw ChatError(.invalid, "the timetoken \(message.at) does not lie in the past", slug: "not_past")
+            throw ChatError(.invalid, "the timetoken \(message.at) is not in the past", slug: "not_past")
         }
         let ofType = try service.eventTypes.admit(moved: emission, in: app, within: &work)
         if let ofType {
@@ -123,14 +123,15 @@ extension ChatAccess {
         guard message.actions.count <= ImportMessage.actionsMost else {
             throw ChatError(
                 .tooLarge,
-                "a message brings at most \(ImportMessage.actionsMost) actions; send it again with the others")
+                "a message may have at most \(ImportMessage.actionsMost) actions in one import; send the rest in another"
+            )
         }
         for action in message.actions {
             try Self.check(action.type, "an action's type", 1...50, field: "actions")
             try Self.check(action.value, "an action's value", 1...4096, field: "actions")
             try Names.check(user: action.user)
             guard action.at < now else {
-                throw ChatError(.invalid, "the timetoken \(action.at) does not lie in the past", slug: "not_past")
+                throw ChatError(.invalid, "the timetoken \(action.at) is not in the past", slug: "not_past")
             }
         }
         draft.past = message.at

@@ -62,7 +62,8 @@ extension ChatService {
         let concernsOwnAdmins =
             change.requiresDeclaredTypes != nil || change.demandsTokens != nil || change.publicUserFields != nil
         if concernsOwnAdmins, app != caller.app {
-            throw ChatError(.forbidden, "only the app's own admins decide about its types, tokens and users' fields")
+            throw ChatError(
+                .forbidden, "only an admin key of the app itself may change its types, tokens and users' fields")
         }
         let app = try await keyring.change(app, ifMatch: etag) { app throws(ChatError) in
             change.apply(to: &app)

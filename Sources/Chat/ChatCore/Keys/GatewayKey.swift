@@ -78,7 +78,7 @@ extension Keyring {
         let end = endOfKey(of: caller)
         if let end, let expires, expires > end {
             throw ChatError(
-                .forbidden, "expires_at lies after the end of the key that was shown, \(end.timestamp); ask for less")
+                .forbidden, "expires_at must not be after the end of the request's own key, \(end.timestamp)")
         }
         var key = Self.newKey(
             name: name, in: caller.app, proof: proof, scopes: scopes, channels: channels.isEmpty ? [.all] : channels,
@@ -163,7 +163,7 @@ extension Keyring {
     }
 
     private static let unknownKey = ChatError(.notFound, "no such key")
-    private static let stale = ChatError(.stale, "it has been changed since; read it again")
+    private static let stale = ChatError(.stale, "it has changed since it was read; read it again")
 
     /// Creates an app with an admin key that never expires. Requires an operator whose own key never expires.
     ///
@@ -232,7 +232,8 @@ extension Keyring {
         guard endOfKey(of: caller) == nil else {
             throw ChatError(
                 .forbidden,
-                "what the new secret signs would outlive this key; exchange the secret with a key that does not expire")
+                "tokens signed with the new secret would outlive this key; use a key that does not expire"
+            )
         }
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
             throw ChatError(.malformed, "the overlap must be between 0 and 604800 seconds")

@@ -7,7 +7,7 @@ extension MemberChange {
     func demandMembers() throws(ChatError) {
         guard !channel.kind.hasMembers else { return }
         throw ChatError(
-            .invalid, "channel '\(channel.id)' is open: users enter and exit it, it has no members", slug: "no_members")
+            .invalid, "channel '\(channel.id)' is open and has no members; users enter and exit it", slug: "no_members")
     }
 
     /// Requires the right to make a user a member. Anyone may join a public channel. Other channels require an
@@ -73,7 +73,8 @@ extension MemberChange {
     /// - Throws: `.notFound`, slug `no_such_member`.
     func existing(_ user: String) throws(ChatError) -> MembershipRecord {
         guard let membership = membership(of: user) else {
-            throw ChatError(.notFound, "user '\(user)' is no member of channel '\(channel.id)'", slug: "no_such_member")
+            throw ChatError(
+                .notFound, "user '\(user)' is not a member of channel '\(channel.id)'", slug: "no_such_member")
         }
         return membership
     }

@@ -96,7 +96,7 @@ extension ChatAccess {
                 undone = (.edited, edit.text)
                 forgotten = [record.forget(edit: deed, in: self.app)]
             } else {
-                throw ChatError(.notFound, "the message has no edit and no deletion of this timetoken")
+                throw ChatError(.notFound, "the message has no edit and no deletion with this timetoken")
             }
             try scene.actor.demandUndoing(of: doer, in: channel)
             let event = self.updated(scene, record, from: before, in: channel, snapshot) { writer in

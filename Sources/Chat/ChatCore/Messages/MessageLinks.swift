@@ -79,12 +79,12 @@ public struct MessageLinks: Sendable {
         guard let meta, meta != .null else { return [] }
         guard let members = meta.rawMembers() else {
             throw ChatError(
-                .malformed, "meta must be an object beside quote, mentions and thread_of, which stand in it",
+                .malformed, "meta must be an object, because quote, mentions and thread_of are stored in it",
                 field: "meta")
         }
         if let taken = members.first(where: { names.contains($0.name) }) {
             throw ChatError(
-                .malformed, "meta must not have '\(taken.name)' beside quote, mentions and thread_of, which make it",
+                .malformed, "meta must not have '\(taken.name)' because quote, mentions and thread_of set it",
                 field: "meta")
         }
         return members

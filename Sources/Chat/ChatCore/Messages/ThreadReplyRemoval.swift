@@ -18,7 +18,7 @@ struct ThreadReplyRemoval: Sendable {
     static let isOutdated = ChatError(.conflict, "the thread has changed since it was read")
     /// The error when the thread changes in every attempt.
     static let isBusy = ChatError(
-        .overloaded, "others change the same messages; send the request again", retryAfter: .seconds(1))
+        .overloaded, "other requests are changing the same messages; send the request again", retryAfter: .seconds(1))
 
     /// The keys of the authors of the thread's replies, whom its event contains.
     private let authors: [RecordKey]

@@ -10,7 +10,7 @@ extension ChatAccess {
         let record = try await directory.read(RestrictionRecord.key(user, channel, in: app))
         guard let restriction = record.flatMap(RestrictionRecord.init), isInForce(restriction) else {
             throw ChatError(
-                .notFound, "user '\(user)' is under no restriction in channel '\(channel)'", slug: "no_restriction")
+                .notFound, "user '\(user)' is not restricted in channel '\(channel)'", slug: "no_restriction")
         }
         return restriction
     }

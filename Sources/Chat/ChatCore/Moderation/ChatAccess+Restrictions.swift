@@ -77,7 +77,7 @@ extension ChatAccess {
         try limits.check(restrictionRequest.reason, "reason")
         guard restrictionRequest.until.map({ $0 > service.clock.now }) ?? true else {
             throw ChatError(
-                .malformed, "the end of the restriction lies in the past", slug: "bad_member", field: "until")
+                .malformed, "the end of the restriction is in the past", slug: "bad_member", field: "until")
         }
     }
 }

@@ -15,7 +15,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Bool {
         try demandOwn(user, on: name, for: "presence.joined")
         if let duration, !(.seconds(2) ... .seconds(86_400)).contains(duration) {
-            throw ChatError(.malformed, "a sign of life lasts 2 s to a day")
+            throw ChatError(.malformed, "the timeout of a sign of life must be 2 s to a day")
         }
         if let state { try check(state) }
         try await demand(.being, of: user, in: name)
@@ -127,11 +127,11 @@ extension ChatAccess {
 
     func check(_ state: JSONText) throws(ChatError) {
         guard state.bytes.first == UInt8(ascii: "{") else {
-            throw ChatError(.malformed, "a state is a JSON object", slug: "wrong_type", field: "state")
+            throw ChatError(.malformed, "a state must be a JSON object", slug: "wrong_type", field: "state")
         }
         guard state.count <= limits.presenceStateBytes else {
             throw .over(
-                .tooLarge, "a state is \(limits.presenceStateBytes) bytes of JSON at most", name: "limit_bytes",
+                .tooLarge, "a state must be at most \(limits.presenceStateBytes) bytes of JSON", name: "limit_bytes",
                 limit: limits.presenceStateBytes, field: "state")
         }
     }

@@ -69,7 +69,7 @@ extension ChatAccess {
     }
 
     private static let unnamed = ChatError(
-        .malformed, "user is required: name whose it is", slug: "member_missing", field: "")
+        .malformed, "user is required", slug: "member_missing", field: "")
 
     /// - Parameter field: see `ChatError.field`.
     static func check(

@@ -203,7 +203,8 @@ extension ChatAccess {
     private func check(mark timetoken: Timetoken?) async throws(ChatError) {
         guard let timetoken, try await log.watermark(of: app) < timetoken else { return }
         throw ChatError(
-            .malformed, "timetoken \(timetoken) lies ahead of every message; send that of the message that was read",
+            .malformed,
+            "timetoken \(timetoken) is later than every event; send the timetoken of the message that was read",
             slug: "bad_member", field: "timetoken")
     }
 
@@ -272,7 +273,7 @@ extension ChatAccess {
         try demandUnread(of: user)
         try demandRecord(of: name)
         guard let unread = try await service.unread.unread(of: UserID(user, in: app), in: channel(name)) else {
-            throw ChatError(.notFound, "user '\(user)' is no member of channel '\(name)'", slug: "no_such_member")
+            throw ChatError(.notFound, "user '\(user)' is not a member of channel '\(name)'", slug: "no_such_member")
         }
         return unread
     }

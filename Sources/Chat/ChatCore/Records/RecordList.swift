@@ -216,7 +216,7 @@ extension RecordFields {
         default:
             let known = ([id] + words + [updated]).joined(separator: ", ")
             throw ChatError(
-                .malformed, "nothing is sorted by '\(parts[0].prefix(64))'; known: \(known)", slug: "bad_sort")
+                .malformed, "the list cannot be sorted by '\(parts[0].prefix(64))'; known: \(known)", slug: "bad_sort")
         }
     }
 }

@@ -244,7 +244,7 @@ extension ChatAccess {
         for text in texts {
             guard let pattern = NamePattern(text) else {
                 throw ChatError(
-                    .malformed, "'\(text)' is no \(what) pattern: a name, 'a.b.*', or '*'", slug: "bad_pattern",
+                    .malformed, "'\(text)' is not a \(what) pattern; send a name, 'a.b.*' or '*'", slug: "bad_pattern",
                     field: what)
             }
             switch pattern {

@@ -40,7 +40,7 @@ extension ChatAccess {
         try caller.demandEveryChannel()
         try Names.check(user: user)
         if let before, before > service.clock.now {
-            throw ChatError(.malformed, "before lies in the future; leave it out for now", field: "before")
+            throw ChatError(.malformed, "before is in the future; leave it out for now", field: "before")
         }
         let key = UserRevocation.key(UserID(user, in: app))
         let decided = try await decide([key]) { snapshot throws(ChatError) in

@@ -276,15 +276,15 @@ extension RecordChange.Precondition {
         switch self {
         case .none: return
         case .absent where etag == nil: return
-        case .absent: refusal = ChatError(.conflict, "there is a record already")
+        case .absent: refusal = ChatError(.conflict, "the record already exists")
         case .present where etag != nil: return
         case .etag(let wanted) where wanted == etag: return
         case .present, .etag:
             refusal = ChatError(
                 .stale,
                 etag == nil
-                    ? "there is no record, and the request demands one; leave out If-Match"
-                    : "the record has been changed since; read it again")
+                    ? "there is no record, and If-Match requires one; leave out If-Match"
+                    : "the record has changed since it was read; read it again")
         }
         refusal.current = current
         throw refusal

@@ -51,7 +51,7 @@ struct GatewayResponse: Sendable {
             return
         }
         guard let document = try? JSONDocument(result.body, limits: JSONLimits(depth: 2048), numbers: .any) else {
-            throw ChatError(.unavailable, "what answers is no Parley gateway: it does not speak JSON")
+            throw ChatError(.unavailable, "the server is not a Parley gateway: its answer is not JSON")
         }
         root = document.root
         text = document.text

@@ -38,7 +38,7 @@ extension ChatError {
                     "\(url) closed the connection before its answer was complete"
                 )
             case .tls: (.unauthorized, "no trusted connection to \(url): \(failure.detail)")
-            case .responseInvalid: (.unavailable, "what answers at \(url) does not speak HTTP")
+            case .responseInvalid: (.unavailable, "the server at \(url) does not speak HTTP")
             case .requestInvalid: (.malformed, "the request to \(url) cannot be sent: \(failure.detail)")
             case .blockedAddress: (.forbidden, "connections to \(url) are not allowed")
             case .cancelled: (.gone, "the chat was closed, or its task cancelled")

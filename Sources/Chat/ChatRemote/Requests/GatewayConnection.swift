@@ -88,7 +88,7 @@ final class GatewayConnection: Sendable {
         do throws(ChatError) {
             let result = await client.send(request(call, id, token))
             if let failure = result.failure { throw ChatError(failure, url: url, mayBeDone: !call.isRepeatable) }
-            guard let status = result.status else { throw ChatError(.unavailable, "\(url) gave no answer") }
+            guard let status = result.status else { throw ChatError(.unavailable, "\(url) did not answer") }
             guard (200..<300).contains(status) else {
                 throw ChatError(problem: result.body, status: status, retryAfter: retryAfter(result.headers))
             }

@@ -186,7 +186,7 @@ async function show() {
     fill(
       main,
       head(route ? route.title ?? "Event" : "Not found"),
-      error.status === 404 ? blank("There is no such thing, or not any more.") : fault(error),
+      error.status === 404 ? blank("This does not exist, or it was deleted.") : fault(error),
     );
   }
   const title = main.querySelector("h1");

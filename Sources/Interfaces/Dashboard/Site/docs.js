@@ -311,7 +311,7 @@ function show() {
   groups.push({
     id: "schemas",
     name: "schemas",
-    description: "What bodies and answers are made of.",
+    description: "The objects in request and response bodies.",
     items: Object.entries(api.components.schemas).map(([name, schema]) => [component(name, schema), name]),
   });
   fill(
@@ -327,7 +327,7 @@ function show() {
       h("code", {}, "/v1/asyncapi.json"),
       ".",
     ),
-    h("p", { id: "none", class: "blank", hidden: true }, "Nothing of that name."),
+    h("p", { id: "none", class: "blank", hidden: true }, "No match."),
     groups.map((group) =>
       h(
         "section",
@@ -387,5 +387,5 @@ try {
   addEventListener("hashchange", go);
   go();
 } catch (error) {
-  fill($("main"), h("h1", {}, "API reference"), blank(`The description could not be read: ${error.message}`));
+  fill($("main"), h("h1", {}, "API reference"), blank(`Cannot read the API description: ${error.message}`));
 }

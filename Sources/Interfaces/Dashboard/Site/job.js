@@ -21,12 +21,12 @@ export function job(first, { receiver, onEnd } = {}) {
       h("progress", {
         max: Math.max(one.count, one.done + one.skipped, 1),
         value: isOver(one) ? Math.max(one.count, 1) : one.done + one.skipped,
-        "aria-label": "How far it has come",
+        "aria-label": "Progress",
       }),
       facts([["Done", `${one.done} of ${one.count_is_exact ? "" : "at least "}${one.count}`], [
         "Left alone",
         one.skipped,
-      ], ["Why it failed", one.reason ?? undefined]]),
+      ], ["Reason of the failure", one.reason ?? undefined]]),
       !isOver(one) &&
       h(
         "div",

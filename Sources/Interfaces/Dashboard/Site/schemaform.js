@@ -124,7 +124,7 @@ function raw(schema, label, example, isRequired) {
       try {
         return JSON.parse(control.value);
       } catch (error) {
-        throw new Error(`${label} is no JSON: ${error.message}`);
+        throw new Error(`${label} is not valid JSON: ${error.message}`);
       }
     },
   };

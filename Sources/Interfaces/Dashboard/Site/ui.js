@@ -231,7 +231,7 @@ export function parsed(text, name = "data") {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`${name} is no JSON: ${error.message}`);
+    throw new Error(`${name} is not valid JSON: ${error.message}`);
   }
 }
 

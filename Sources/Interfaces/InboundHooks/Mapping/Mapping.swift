@@ -48,7 +48,7 @@ public struct Mapping: Sendable {
         let node = compiler.mapping(mapping)
         guard let node, compiler.faults.isEmpty else {
             var error = ChatError(
-                .malformed, "the mapping is not acceptable: \(compiler.faults.first?.detail ?? "it is empty")",
+                .malformed, "the mapping is not valid: \(compiler.faults.first?.detail ?? "it is empty")",
                 slug: "bad_member")
             error.faults = compiler.faults.map { fault in
                 var fault = fault

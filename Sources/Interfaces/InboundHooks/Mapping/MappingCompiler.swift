@@ -24,7 +24,7 @@ struct MappingCompiler {
     private static func node(_ templates: inout TemplateCompiler, _ text: JSONText, _ pointer: String) -> MappingNode? {
         if let elements = text.rawElements() {
             guard (1...mostEvents).contains(elements.count) else {
-                templates.fault(pointer, "maxItems", "a mapping lists 1 to \(mostEvents) events")
+                templates.fault(pointer, "maxItems", "a mapping must list 1 to \(mostEvents) events")
                 return nil
             }
             return .list(
@@ -100,7 +100,7 @@ struct MappingCompiler {
         guard let value else { return nil }
         let first = value.bytes.first
         guard value.count > 2, first == UInt8(ascii: "\"") || first == UInt8(ascii: "{") else {
-            templates.fault("\(pointer)/\(name)", "type", "\(name) must be a text")
+            templates.fault("\(pointer)/\(name)", "type", "\(name) must be a string")
             return nil
         }
         return templates.template(value, at: "\(pointer)/\(name)")

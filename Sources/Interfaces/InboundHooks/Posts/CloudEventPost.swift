@@ -22,7 +22,7 @@ struct CloudEventPost {
         // The batch type is checked first, because the other type is its prefix.
         if media.text.hasPrefix("application/cloudevents-batch") {
             guard let elements = try document(post, limits).rawElements(), elements.count <= limits.batchEvents else {
-                throw fault("a batch of CloudEvents is an array of at most \(limits.batchEvents)")
+                throw fault("a batch of CloudEvents must be an array of at most \(limits.batchEvents)")
             }
             return try elements.map { element throws(ChatError) in try CloudEventPost(structured: element, limits) }
         }
@@ -34,7 +34,7 @@ struct CloudEventPost {
     }
 
     private init(structured text: JSONText, _ limits: Limits) throws(ChatError) {
-        guard let members = text.rawMembers() else { throw Self.fault("a CloudEvent is a JSON object") }
+        guard let members = text.rawMembers() else { throw Self.fault("a CloudEvent must be a JSON object") }
         var attributes: [String: String] = [:]
         for member in members where member.value.bytes.first == UInt8(ascii: "\"") {
             attributes[member.name] = (try? JSONDocument(member.value))?.root.string
@@ -114,6 +114,6 @@ struct CloudEventPost {
     }
 
     private static func fault(_ detail: String) -> ChatError {
-        ChatError(.malformed, "the CloudEvent is not acceptable: \(detail)", slug: "bad_cloud_event")
+        ChatError(.malformed, "the CloudEvent is not valid: \(detail)", slug: "bad_cloud_event")
     }
 }

@@ -31,7 +31,8 @@ struct PostBody {
         }
         if media.isForm, !looksLikeJSON(post.body) {
             guard let fields = FormFields.read(post.body) else {
-                throw ChatError(.malformed, "the body is no form, although its type says so", slug: "bad_form")
+                throw ChatError(
+                    .malformed, "the body is not a form, although its Content-Type says so", slug: "bad_form")
             }
             return [PostBody(json: try FormFields.json(fields, limits), form: fields)]
         }

@@ -77,7 +77,7 @@ final class RequestArchive: Sendable {
                     })
             } catch {
                 logger.warning(
-                    "requests to sources not stored",
+                    "cannot store requests to sources",
                     metadata: ["count": "\(batch.count)", "error": "\(error.message)"])
                 putBack(batch)
                 return false

@@ -80,7 +80,7 @@ struct SourceReader {
         }
         guard handshake != .x || scheme.signsBodyAlone(options) else {
             throw fields.fault(
-                "handshake", "enum", "handshake x is for the scheme generic that signs the body and nothing else")
+                "handshake", "enum", "handshake x needs the scheme generic, signing the body and nothing else")
         }
         return handshake
     }
@@ -114,10 +114,11 @@ struct SourceReader {
             case .noSecret:
                 throw fields.fault("secrets", "minItems", "scheme \(scheme.name) needs at least one secret")
             case .secretInvalid:
-                throw fields.fault("secrets", "pattern", "a secret is not of the form scheme \(scheme.name) has")
+                throw fields.fault(
+                    "secrets", "pattern", "a secret does not have the form that the scheme \(scheme.name) requires")
             case .templateInvalid:
                 throw fields.fault(
-                    "scheme_options/template", "template", "the scheme's template is not acceptable")
+                    "scheme_options/template", "template", "the scheme's template is not valid")
             case .settingMissing(let member):
                 throw fields.fault(
                     "scheme_options", "required", "scheme \(scheme.name) needs the option \(member.rawValue)",

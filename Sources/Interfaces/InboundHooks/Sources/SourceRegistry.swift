@@ -91,7 +91,7 @@ public final class SourceRegistry: Sendable {
                 guard error.code == .stale else { throw error }
             }
         }
-        throw ChatError(.conflict, "the source is being changed by others; ask again", retryAfter: .seconds(1))
+        throw ChatError(.conflict, "the source is being changed by another request; try again", retryAfter: .seconds(1))
     }
 
     /// Returns a source.
@@ -245,7 +245,7 @@ extension SourceRegistry {
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, take) { key, error in
             logger.warning(
-                "source record not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+                "cannot read the source's record", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
     }
 
@@ -265,13 +265,13 @@ extension SourceRegistry {
     private func receiver(of record: Record) -> VerifiedSource? {
         guard let source = Source(record, vault) else {
             logger.error(
-                "source record not understood; its posts are refused", metadata: ["source": "\(record.key.id)"])
+                "cannot parse the source's record; its posts are rejected", metadata: ["source": "\(record.key.id)"])
             return nil
         }
         do throws(SignatureSchemeError) {
             return VerifiedSource(source: source, verifiers: try source.settings.verifiers())
         } catch {
-            logger.error("source not usable; its posts are refused", metadata: ["source": "\(source.id)"])
+            logger.error("cannot use the source; its posts are rejected", metadata: ["source": "\(source.id)"])
             return nil
         }
     }

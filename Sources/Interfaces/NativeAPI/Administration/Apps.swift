@@ -72,7 +72,7 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let app = AppID(request.name("id"))
         guard app == caller.app || caller.isOperator, let former = service.keyring.app(app) else {
-            throw ChatError(.notFound, "no such app, or not the credential's own")
+            throw ChatError(.notFound, "no such app, or the credential belongs to another app")
         }
         try caller.demandWholeApp()
         let fields = try requiredFields(request, known: Self.appMembers)
@@ -118,7 +118,7 @@ extension NativeAPI {
     func rotateAppSecret(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         guard AppID(request.name("id")) == caller.app else {
-            throw ChatError(.notFound, "no such app, or not the credential's own")
+            throw ChatError(.notFound, "no such app, or the credential belongs to another app")
         }
         let fields = try optionalFields(request, known: ["overlap_seconds"])
         let most = Int(Keyring.longestOverlap.components.seconds)

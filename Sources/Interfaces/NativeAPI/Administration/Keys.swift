@@ -131,7 +131,7 @@ extension NativeAPI {
             throw fields.fault("expires_at", "format", "must be an RFC 3339 timestamp like 2030-01-31T12:00:00Z")
         }
         guard moment > service.clock.now else {
-            throw fields.fault("expires_at", "range", "lies in the past")
+            throw fields.fault("expires_at", "range", "is in the past")
         }
         return moment
     }

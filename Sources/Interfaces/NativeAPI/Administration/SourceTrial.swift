@@ -21,7 +21,7 @@ extension NativeAPI {
         let trial: MappingTestResult
         if let logged = try fields.string("request") {
             for other in ["method", "headers", "query", "body", "body_base64"] where fields.has(other) {
-                throw fields.fault(other, "exclusive", "a request of the log brings its own")
+                throw fields.fault(other, "exclusive", "must be left out: the stored request has its own")
             }
             let logged = try await inbound.gate.request(logged, of: id, by: caller)
             trial = try await inbound.gate.test(request: logged, for: id, mapping: mapping, by: caller)

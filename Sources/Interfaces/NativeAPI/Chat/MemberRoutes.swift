@@ -37,7 +37,7 @@ extension NativeAPI {
         let chat = try chat(for: caller, request)
         guard let membership = try await chat.member(request.name("user"), of: request.name("channel")) else {
             throw ChatError(
-                .notFound, "user '\(request.name("user"))' is no member of channel '\(request.name("channel"))'",
+                .notFound, "user '\(request.name("user"))' is not a member of channel '\(request.name("channel"))'",
                 slug: "no_such_member")
         }
         return Self.shown(membership, to: caller).unlessKnown(EntityTag.quoted(membership.etag), to: request.headers)
@@ -80,7 +80,7 @@ extension NativeAPI {
             user, from: channel, reason: try parameters.text("reason"), demand: demand,
             by: try parameters.actor())
         return try Self.removed(
-            wasThere, "user '\(user)' is no member of channel '\(channel)'", slug: "no_such_member")
+            wasThere, "user '\(user)' is not a member of channel '\(channel)'", slug: "no_such_member")
     }
 
     /// `PUT /v1/channels/{channel}/members/{user}/hidden`

@@ -183,7 +183,7 @@ extension Request {
     /// - Throws: `.notFound` when the segment is not a timetoken.
     func messageTimetoken() throws(ChatError) -> Timetoken {
         guard let timetoken = Timetoken(exactly: name("timetoken")) else {
-            throw ChatError(.notFound, "no such message: '\(name("timetoken").prefix(64))' is no timetoken")
+            throw ChatError(.notFound, "no such message: '\(name("timetoken").prefix(64))' is not a timetoken")
         }
         return timetoken
     }

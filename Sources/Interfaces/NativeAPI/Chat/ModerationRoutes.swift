@@ -64,7 +64,7 @@ extension NativeAPI {
             restrictionOf: user, in: channel, demand: try await demandedRestriction(request, caller),
             by: try parameters.actor())
         return try Self.removed(
-            wasThere, "user '\(user)' is under no restriction in channel '\(channel)'", slug: "no_restriction")
+            wasThere, "user '\(user)' is not restricted in channel '\(channel)'", slug: "no_restriction")
     }
 
     /// `PUT /v1/channels/{channel}/freeze`

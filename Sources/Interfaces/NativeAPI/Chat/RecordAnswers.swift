@@ -47,7 +47,7 @@ extension NativeAPI {
             return try await write()
         } catch {
             guard case .absent = demand, error.code == .conflict else { throw error }
-            throw ChatError(.stale, "there is one already, and If-None-Match demands that there be none")
+            throw ChatError(.stale, "it already exists, and If-None-Match requires that it does not")
         }
     }
 }

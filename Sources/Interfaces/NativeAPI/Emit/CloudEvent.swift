@@ -61,7 +61,7 @@ extension CloudEvent {
     /// type.
     private func checkAttributes() throws(ChatError) {
         for name in Self.textAttributes where texts[name] == nil && attributes.contains(where: { $0.name == name }) {
-            throw Fields.fault(pointer, "type", "attribute '\(name)' must be a text", slug: "bad_cloud_event")
+            throw Fields.fault(pointer, "type", "attribute '\(name)' must be a string", slug: "bad_cloud_event")
         }
         guard texts["time"].map(Timestamp.isTimestamp) ?? true else {
             throw Fields.fault(
@@ -74,7 +74,7 @@ extension CloudEvent {
     private func demanded(_ name: String) throws(ChatError) -> String {
         guard let text = texts[name], !text.isEmpty else {
             throw Fields.fault(
-                pointer, "required", "attribute '\(name)' must be a text and not empty", slug: "bad_cloud_event")
+                pointer, "required", "attribute '\(name)' must be a string and not empty", slug: "bad_cloud_event")
         }
         return text
     }
@@ -102,7 +102,8 @@ extension CloudEvent {
             let value = fields.value[name]
             guard let value, !value.isNull else { continue }
             guard value.kind != .object, value.kind != .array else {
-                throw fields.fault(name, "type", "attributes are texts, numbers or booleans", slug: "bad_cloud_event")
+                throw fields.fault(
+                    name, "type", "attributes must be strings, numbers or booleans", slug: "bad_cloud_event")
             }
             try add(name, raw, text: value.string)
         }

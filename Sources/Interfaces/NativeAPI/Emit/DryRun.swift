@@ -128,7 +128,7 @@ extension NativeAPI {
     private var tooManyMatches: ChatError {
         .over(
             .tooLarge,
-            "a dry run tells of at most \(limits.dryRunMatches) pairs of event and webhook; ask for fewer events at once",
+            "a dry run reports at most \(limits.dryRunMatches) pairs of event and webhook; send fewer events",
             slug: "too_many_events", limit: limits.dryRunMatches, field: "")
     }
 

@@ -61,7 +61,7 @@ extension NativeAPI {
             try demandOperator(try caller(of: request))
         }
         var text = MetricsText()
-        text.family("parley_build_info", .gauge, "What runs; always 1.")
+        text.family("parley_build_info", .gauge, "Version of the gateway; always 1.")
         text.sample("parley_build_info", [("version", metrics.version)], 1)
         printRequests(to: &text)
         if let figures = await metrics.serverMetrics { Self.print(figures, to: &text) }
@@ -114,9 +114,9 @@ extension NativeAPI {
     private static func print(_ server: ServerMetrics, to text: inout MetricsText) {
         text.single(
             "parley_http_connections", .gauge, "HTTP connections open now, without streams.", server.connections)
-        text.single("parley_http_connections_accepted_total", .counter, "Connections taken.", server.accepted)
+        text.single("parley_http_connections_accepted_total", .counter, "Connections accepted.", server.accepted)
         text.single(
-            "parley_http_connections_refused_total", .counter, "Connections turned away or cut at a limit.",
+            "parley_http_connections_refused_total", .counter, "Connections rejected or closed at a limit.",
             server.refused)
         text.single(
             "parley_http_connections_timed_out_total", .counter, "Connections closed by a deadline.", server.timedOut)
@@ -137,14 +137,15 @@ extension NativeAPI {
     private static func print(_ streams: StreamMetrics, to text: inout MetricsText) {
         text.single("parley_streams", .gauge, "Live streams.", streams.open)
         text.single("parley_streams_opened_total", .counter, "Streams opened.", streams.opened)
-        text.single("parley_streams_catching_up", .gauge, "Streams that read the log now.", streams.catchUpsNow)
-        text.single("parley_stream_log_bytes", .gauge, "Memory of what streams are sent from.", streams.logBytes)
+        text.single("parley_streams_catching_up", .gauge, "Streams that are reading the log.", streams.catchUpsNow)
+        text.single(
+            "parley_stream_log_bytes", .gauge, "Memory of the logs from which streams are sent.", streams.logBytes)
         text.single(
             "parley_streams_lagged_total", .counter, "Streams closed because their reader was too slow.",
             streams.slowCloses)
         text.single(
-            "parley_stream_gaps_total", .counter, "Readers told that they may have missed events.", streams.gaps)
-        text.single("parley_stream_frames_total", .counter, "Events printed for streams.", streams.framed)
+            "parley_stream_gaps_total", .counter, "Gaps reported to readers.", streams.gaps)
+        text.single("parley_stream_frames_total", .counter, "Events encoded for streams.", streams.framed)
         text.single("parley_polls_waiting", .gauge, "Long polls waiting for an event.", streams.pollsWaiting)
     }
 
@@ -160,11 +161,11 @@ extension NativeAPI {
     }
 
     private static func print(_ webhooks: WebhookMetrics, to text: inout MetricsText) {
-        text.family("parley_webhook_attempts_total", .counter, "Attempts by how they ended.")
+        text.family("parley_webhook_attempts_total", .counter, "Attempts by outcome.")
         for (outcome, count) in webhooks.attempts.sorted(by: { $0.key < $1.key }) {
             text.sample("parley_webhook_attempts_total", [("outcome", outcome)], count)
         }
-        text.single("parley_webhook_attempts_in_flight", .gauge, "Attempts under way.", webhooks.inFlight)
+        text.single("parley_webhook_attempts_in_flight", .gauge, "Attempts in progress.", webhooks.inFlight)
         text.single("parley_webhook_deliveries_planned_total", .counter, "Deliveries queued.", webhooks.planned)
         text.single("parley_webhook_deliveries_dead_total", .counter, "Deliveries given up.", webhooks.dead)
         text.single(
@@ -173,7 +174,7 @@ extension NativeAPI {
         text.single("parley_webhooks", .gauge, "Registered webhooks.", webhooks.webhooks)
         text.single("parley_webhooks_disabled", .gauge, "Disabled webhooks.", webhooks.disabledWebhooks)
         text.single(
-            "parley_webhooks_circuit_open", .gauge, "Webhooks with no attempts, or one at a time, as they fail on end.",
+            "parley_webhooks_circuit_open", .gauge, "Webhooks whose circuit is open or half open after failures.",
             webhooks.openCircuits)
         text.single(
             "parley_webhooks_unreadable", .gauge, "Webhooks held because their stored record cannot be read.",
@@ -181,7 +182,7 @@ extension NativeAPI {
     }
 
     private static func printInbound(_ counts: [String: UInt64], to text: inout MetricsText) {
-        text.family("parley_inbound_posts_total", .counter, "Posts of other services by what became of them.")
+        text.family("parley_inbound_posts_total", .counter, "Posts received by sources, by outcome.")
         for (outcome, count) in counts.sorted(by: { $0.key < $1.key }) {
             text.sample("parley_inbound_posts_total", [("outcome", outcome)], count)
         }
@@ -191,9 +192,9 @@ extension NativeAPI {
         text.single("process_resident_memory_bytes", .gauge, "Resident memory.", process.residentBytes)
         text.single("process_cpu_seconds_total", .counter, "CPU time, user and system.", process.cpuSeconds)
         text.single("process_open_fds", .gauge, "Open file descriptors.", process.openFiles)
-        text.single("process_max_fds", .gauge, "File descriptors it may open.", process.openFilesMost)
+        text.single("process_max_fds", .gauge, "Largest number of open file descriptors.", process.openFilesMost)
         text.single(
-            "process_start_time_seconds", .gauge, "When it started, in Unix time.", process.startedAt)
+            "process_start_time_seconds", .gauge, "Start of the process, in Unix time.", process.startedAt)
     }
 }
 

@@ -26,9 +26,10 @@ extension NativeAPI {
             guard let moment, moment < now else { return 0 }
             return Double(now.rawValue - moment.rawValue) / Double(Timetoken.ticksPerSecond)
         }
-        if let bytes = statistics.bytes { text.single("parley_store_bytes", .gauge, "Size of the database.", bytes) }
-        if let bytes = statistics.walBytes {
-            text.single("parley_store_wal_bytes", .gauge, "Of that, the write-ahead log.", bytes)
+        if let bytes = figures.bytes { text.single("parley_store_bytes", .gauge, "Size of the database.", bytes) }
+        if let bytes = figures.walBytes {
+            text.single(
+                "parley_store_wal_bytes", .gauge, "Size of the write-ahead log; parley_store_bytes includes it.", bytes)
         }
         if let waiting = statistics.waitingEvents {
             text.single("parley_store_waiting_events", .gauge, "Events accepted and not yet committed.", waiting)
@@ -38,14 +39,15 @@ extension NativeAPI {
             age(of: statistics.oldestEvent))
         text.single(
             "parley_log_newest_event_age_seconds", .gauge, "Time since the newest kept event.",
-            age(of: statistics.newestEvent))
-        text.family("parley_webhook_deliveries", .gauge, "Deliveries that are not over, or dead, by state.")
-        for (state, queue) in statistics.deliveries {
+            age(of: figures.newestEvent))
+        text.family("parley_webhook_deliveries", .gauge, "Unfinished and dead deliveries, by state.")
+        for (state, queue) in figures.deliveries {
             text.sample("parley_webhook_deliveries", [("state", state)], queue.count)
         }
         text.family(
-            "parley_webhook_delivery_oldest_age_seconds", .gauge, "Age of the oldest event among them, by state.")
-        for (state, queue) in statistics.deliveries {
+            "parley_webhook_delivery_oldest_age_seconds", .gauge,
+            "Age of the oldest event of these deliveries, by state.")
+        for (state, queue) in figures.deliveries {
             text.sample("parley_webhook_delivery_oldest_age_seconds", [("state", state)], age(of: queue.oldest))
         }
     }
@@ -54,21 +56,23 @@ extension NativeAPI {
         text.single(
             "parley_http_too_many_requests_total", .counter, "Requests answered 429.", metrics.requests.tooMany)
         text.single(
-            "parley_audit_entries_lost_total", .counter, "Entries the audit log lacks.", service.audit.lostEntries)
+            "parley_audit_entries_lost_total", .counter, "Audit log entries that were lost.", service.audit.lostEntries)
         text.single(
-            "parley_idempotency_answers_lost_total", .counter, "Answers that repeats of a request cannot be given.",
+            "parley_idempotency_answers_lost_total", .counter,
+            "Answers lost, so that a repeated request cannot receive them.",
             service.answers.lostAnswers)
         guard let tracer = service.tracer else { return }
         text.single("parley_trace_spans_total", .counter, "Spans recorded.", tracer.counts.recorded)
-        text.single("parley_trace_spans_dropped_total", .counter, "Spans the collector lacks.", tracer.counts.dropped)
+        text.single(
+            "parley_trace_spans_dropped_total", .counter, "Spans that were not exported.", tracer.counts.dropped)
     }
 
     static func print(_ worst: SlowestStreams, to text: inout MetricsText) {
         text.single(
-            "parley_stream_worst_lag_bytes", .gauge, "What waits for the slowest reader of a live stream.",
+            "parley_stream_worst_lag_bytes", .gauge, "Bytes that wait for the slowest reader of a live stream.",
             worst.lagBytes)
         text.single(
-            "parley_stream_worst_catch_up_seconds", .gauge, "How far back the stream reads that is furthest behind.",
+            "parley_stream_worst_catch_up_seconds", .gauge, "Distance of the stream that reads furthest in the past.",
             Double(worst.catchUpTicks) / Double(Timetoken.ticksPerSecond))
     }
 }

@@ -150,5 +150,5 @@ struct ListCursorCodec: Equatable {
 
 extension ChatError {
     static let foreignCursor = ChatError(
-        .malformed, "the page cursor must be one this gateway gave out", slug: "bad_cursor")
+        .malformed, "the page cursor must be one that this gateway returned", slug: "bad_cursor")
 }

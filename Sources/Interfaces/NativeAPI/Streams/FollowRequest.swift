@@ -58,8 +58,8 @@ struct FollowRequest {
         let named = try chat.selection(
             channels: channels, types: parameters.texts("type"), filter: filter, isOfDevice: user != nil)
         guard let user else {
-            guard device == nil else { throw Parameters.bad("device", "goes with the user whose device it is: 'user'") }
-            guard !isPresent else { throw Parameters.bad("presence", "goes with the user who is present: 'user'") }
+            guard device == nil else { throw Parameters.bad("device", "needs 'user', the user of the device") }
+            guard !isPresent else { throw Parameters.bad("presence", "needs 'user', the user who is present") }
             if groups == nil || !channels.isEmpty { try await chat.demandHearing(named) }
             caller = chat.caller
             selection = if let groups { try await chat.selection(of: groups, like: named) } else { named }

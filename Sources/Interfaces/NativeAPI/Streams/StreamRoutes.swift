@@ -110,7 +110,7 @@ extension NativeAPI {
             guard cursor != "earliest", position.map({ $0 >= ticket.start }) ?? true else {
                 throw ChatError(
                     .malformed,
-                    "cursor lies before the start of the ticket; give the position to POST /v1/stream-tickets as 'cursor'",
+                    "cursor is before the ticket's start; send the position as 'cursor' to POST /v1/stream-tickets",
                     slug: "bad_cursor")
             }
         }
@@ -133,7 +133,7 @@ extension NativeAPI {
     }
 
     private static let notAcceptable = Problem(
-        status: 406, code: "not_acceptable", title: "None of the accepted formats can be given",
+        status: 406, code: "not_acceptable", title: "None of the accepted formats is available",
         detail: "Accept text/event-stream or application/x-ndjson")
 }
 
@@ -271,7 +271,7 @@ extension NativeAPI {
                 "must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time")
         }
         guard position <= max(service.clock.now, try await chat.watermark()) else {
-            throw fields.fault("cursor", "range", "lies in the future; leave it out for now")
+            throw fields.fault("cursor", "range", "is in the future; leave it out for now")
         }
         return (position, false)
     }

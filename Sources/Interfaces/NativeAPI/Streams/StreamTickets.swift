@@ -73,7 +73,7 @@ final class StreamTickets: Sendable {
         text: String, expires: Timetoken
     ) {
         guard service.keyring.caller(key: caller.credential, in: caller.app) != nil else {
-            throw ChatError(.forbidden, "tickets are made with an API key or a token")
+            throw ChatError(.forbidden, "a ticket can be created only with an API key or a token")
         }
         let random = SystemRandomSource()
         let ticket = StreamTicket(
@@ -85,7 +85,7 @@ final class StreamTickets: Sendable {
             nonce: StreamTicket.Nonce(random), expires: service.clock.now.adding(StreamTicket.lifetime))
         let text = ticket.text(sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
         guard text.utf8.count <= StreamTicket.textBytes else {
-            throw ChatError(.malformed, "too many or too long channels for a ticket; use patterns")
+            throw ChatError(.malformed, "the channels are too many or too long for a ticket; use patterns")
         }
         return (text, ticket.expires)
     }

@@ -14,7 +14,7 @@ extension NativeAPI {
         try Names.check(user: user)
         let scopes = try askedScopes(fields) ?? [.read]
         guard scopes.isSubset(of: UserToken.possible) else {
-            throw fields.fault("scopes", "enum", "must be 'read', 'emit', or both; the rest takes an API key")
+            throw fields.fault("scopes", "enum", "must be 'read', 'emit', or both; other scopes need an API key")
         }
         for word in Scopes.words where scopes.contains(word.scope) { try caller.demand(word.scope) }
         // The end of a token is stated in whole seconds.

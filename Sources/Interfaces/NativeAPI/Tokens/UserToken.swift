@@ -63,7 +63,7 @@ extension UserToken {
     init(claims: [UInt8]) throws(Fault) {
         // A document that cannot be parsed has one error, wherever it is.
         guard let root = try? JSONDocument(claims).root, root.kind == .object else {
-            throw Fault(text: "its claims are no JSON object")
+            throw Fault(text: "its claims are not a JSON object")
         }
         guard let user = root["sub"]?.string, (try? Names.check(user: user)) != nil else {
             throw Fault(text: "'sub' must be a user's id, 1 to 92 bytes")
@@ -106,7 +106,7 @@ extension UserToken {
     private static func audience(_ root: JSONValue) throws(Fault) -> [String] {
         guard let value = root["aud"] else { return [] }
         guard let names = value.string.map({ [$0] }) ?? value.strings else {
-            throw Fault(text: "'aud' must be a text or an array of texts")
+            throw Fault(text: "'aud' must be a string or an array of strings")
         }
         return names
     }

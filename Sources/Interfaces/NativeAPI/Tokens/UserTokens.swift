@@ -57,16 +57,16 @@ final class UserTokens: Sendable {
             throw ChatError(.unauthorized, "the token has expired; get a new one", slug: "token_expired")
         }
         if let start = token.notBefore, now < start.adding(.zero - UserToken.skew) {
-            throw Self.refusal("it holds only from 'nbf' on")
+            throw Self.refusal("it is not valid before the time in 'nbf'")
         }
         // A token with a later `iat` would survive the next revocation.
         if let issued = token.issued, now < issued.adding(.zero - UserToken.skew) {
-            throw Self.refusal("its 'iat' lies in the future")
+            throw Self.refusal("its 'iat' is in the future")
         }
         // A key that was removed or has expired is treated like one that never existed.
         guard let key = service.keyring.caller(key: known.credential, in: known.app) else { throw Self.unknown }
         guard var caller = token.caller(of: key) else {
-            throw Self.refusal("it says more than the key it comes from may do")
+            throw Self.refusal("it grants more than its key may do")
         }
         caller.proof = TokenProof(issued: token.issued, secretPrint: known.secretPrint)
         if let print = known.secretPrint {
@@ -77,7 +77,7 @@ final class UserTokens: Sendable {
             caller.expires = [caller.expires, secret.until].compactMap(\.self).min()
         }
         guard !service.isRevoked(caller) else {
-            throw Self.refusal("the tokens of its user were taken back; get a new one")
+            throw Self.refusal("the tokens of its user were revoked; get a new one")
         }
         service.keyring.noteUse(ofKey: known.credential, in: known.app)
         return caller
@@ -132,7 +132,7 @@ final class UserTokens: Sendable {
     private func check(audience: [String]) throws(ChatError) {
         guard !publicURL.isEmpty else {
             if audience.isEmpty { return }
-            throw Self.refusal("'aud' names a service, and this gateway has no 'public_url' to be named by")
+            throw Self.refusal("'aud' names a service, and this gateway has no 'public_url' to compare it with")
         }
         guard audience.contains(publicURL) else { throw Self.refusal("'aud' must be '\(publicURL)'") }
     }
@@ -152,7 +152,7 @@ final class UserTokens: Sendable {
     func issue(_ token: UserToken, by caller: Caller) throws(ChatError) -> String {
         guard caller.user == nil, service.keyring.caller(key: caller.credential, in: caller.app) != nil,
             let app = service.keyring.app(caller.app)
-        else { throw ChatError(.forbidden, "tokens are made with an API key") }
+        else { throw ChatError(.forbidden, "a token can be created only with an API key") }
         var token = token
         token.key = caller.credential
         if !publicURL.isEmpty { token.audience = [publicURL] }
@@ -161,7 +161,7 @@ final class UserTokens: Sendable {
             id: SystemRandomSource().identifier(prefix: "tok_"))
         let text = WebToken.text(claims: claims.bytes, secret: Secret(text: app.secretKey))
         guard text.utf8.count <= UserToken.textBytes else {
-            throw ChatError(.malformed, "too many or too long channels for a token; use patterns")
+            throw ChatError(.malformed, "the channels are too many or too long for a token; use patterns")
         }
         return text
     }

@@ -109,7 +109,7 @@ public struct Deliveries: Sendable {
         if let webhook, webhook.status != .enabled, delivery.due == nil {
             return ChatError(.conflict, "the webhook is not enabled, and holds as many deliveries as it may")
         }
-        return ChatError(.conflict, "an attempt of this delivery is under way; ask again", retryAfter: .seconds(1))
+        return ChatError(.conflict, "an attempt of this delivery is under way; try again", retryAfter: .seconds(1))
     }
 
     /// Posts a sample event (`webhook.test`) to a webhook, enabled or not, and waits for the response. The post is not

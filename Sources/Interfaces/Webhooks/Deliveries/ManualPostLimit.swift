@@ -18,7 +18,7 @@ final class ManualPostLimit: Sendable {
     ) async throws(ChatError) -> Result {
         guard enter(subscriber) else {
             throw ChatError(
-                .tooMany, "a test of this webhook or \(Self.most) of this app's are under way; ask again",
+                .tooMany, "a test of this webhook or \(Self.most) of this app's are under way; try again",
                 retryAfter: .seconds(1))
         }
         defer { leave(subscriber) }

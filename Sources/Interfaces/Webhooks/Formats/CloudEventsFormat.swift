@@ -78,7 +78,7 @@ struct EnvelopeParts {
 
     init(_ envelope: [UInt8]) throws(FormatError) {
         guard let members = JSONText(trusted: envelope).rawMembers() else {
-            throw FormatError("the event's stored form is no envelope")
+            throw FormatError("the event's stored form is not an envelope")
         }
         self.members = members
     }

@@ -66,7 +66,7 @@ final class JobRunner: Sendable {
                     for job in jobs where job.state == .running { wake(job.key) }
                     break
                 } catch {
-                    logger.warning("jobs not read", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
+                    logger.warning("cannot read the jobs", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
                     // The head of the loop checks for cancellation.
                     try? await Task.sleep(for: registry.options.jobPause)
                 }
@@ -125,7 +125,7 @@ final class JobRunner: Sendable {
 
     /// Ends a job that cannot be done, and schedules the step again after a temporary failure.
     private func recover(from error: ChatError, _ key: RecordKey) async {
-        logger.warning("job's step failed", metadata: ["job": "\(key.id)", "error": "\(error.message)"])
+        logger.warning("a step of the job failed", metadata: ["job": "\(key.id)", "error": "\(error.message)"])
         let now = clock.now
         // A conflict means that the webhook's record cannot be read; that needs another version of the gateway.
         if [.notFound, .malformed, .conflict].contains(error.code) {

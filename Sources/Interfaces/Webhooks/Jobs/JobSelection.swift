@@ -61,7 +61,7 @@ struct JobSelection: Sendable {
     private func eventsPart(
         of scope: DeliveryScope, in app: AppID, at position: String?, limit: Int
     ) async throws(ChatError) -> Part {
-        guard let id = scope.webhook else { throw ChatError(.malformed, "a replay of all events names a webhook") }
+        guard let id = scope.webhook else { throw ChatError(.malformed, "a replay of all events must name a webhook") }
         var webhook = try await registry.current(SubscriberID(id, in: app))
         webhook.since = .zero
         let matcher = WebhookMatcher([webhook])

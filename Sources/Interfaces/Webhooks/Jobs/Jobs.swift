@@ -164,7 +164,7 @@ public struct Jobs: Sendable {
         let jobs = try await directory.list(query).items.compactMap { DeliveryJob($0, compilesFilter: false) }
         guard jobs.count(where: { !$0.state.isOver }) < Self.mostAlive else {
             throw ChatError(
-                .invalid, "an app may have at most \(Self.mostAlive) jobs that are not over", slug: "too_many_jobs")
+                .invalid, "an app may have at most \(Self.mostAlive) unfinished jobs", slug: "too_many_jobs")
         }
         let old = jobs.filter(\.state.isOver).dropFirst(Self.mostKept)
         if !old.isEmpty { _ = try await directory.write(old.map { RecordChange($0.key, body: nil) }) }

@@ -98,7 +98,7 @@ final class Planner: Sendable {
                 if error.code == .conflict { continue }
                 failures += 1
                 logger.warning(
-                    "planning failed, trying again", metadata: ["app": "\(app)", "error": "\(error.message)"])
+                    "planning failed; trying again", metadata: ["app": "\(app)", "error": "\(error.message)"])
                 // The head of the loop checks for cancellation.
                 try? await Task.sleep(for: min(.milliseconds(50 * failures), .seconds(2)))
             }
@@ -188,7 +188,8 @@ final class Planner: Sendable {
         } catch {
             // The line above is logged, and the next notice contains the count until then.
             logger.warning(
-                "webhook.overflowing not reported", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
+                "cannot report webhook.overflowing",
+                metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
         }
     }
 
@@ -206,7 +207,7 @@ extension WebhookRegistry {
         let deadline = ContinuousClock.now + .seconds(5)
         while planned.withLock({ $0[app] ?? .zero }) < position {
             guard ContinuousClock.now < deadline, !Task.isCancelled else {
-                throw ChatError(.unavailable, "the webhooks' planner is behind; ask again", retryAfter: .seconds(1))
+                throw ChatError(.unavailable, "the webhooks' planner is behind; try again", retryAfter: .seconds(1))
             }
             // The head of the loop checks for cancellation.
             try? await Task.sleep(for: .milliseconds(5))

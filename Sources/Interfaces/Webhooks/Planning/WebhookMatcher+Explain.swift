@@ -19,7 +19,7 @@ extension WebhookMatcher {
             let why = obstacle ?? Self.way(entry, event, isFrequent)
             return WebhookMatch(
                 webhook: entry.id, matches: obstacle == nil,
-                why: isChanged ? why + "; so it is now: it was changed after the event" : why)
+                why: isChanged ? why + "; these are its current settings, which changed after the event" : why)
         }
     }
 
@@ -39,9 +39,9 @@ extension WebhookMatcher {
                 : "channel \(event.channel.name) is not among its channels"
         }
         if let filter = settings.filter, !filter.accepts(subject) {
-            guard mayShow(settings) else { return "the filter does not hold" }
+            guard mayShow(settings) else { return "the filter does not match" }
             let shown = filter.text.prefix(shownFilterCharacters)
-            return "the filter does not hold: \(shown)\(shown.endIndex < filter.text.endIndex ? "…" : "")"
+            return "the filter does not match: \(shown)\(shown.endIndex < filter.text.endIndex ? "…" : "")"
         }
         if event.timetoken <= entry.since { return "the event is older than the webhook" }
         return nil
@@ -51,6 +51,6 @@ extension WebhookMatcher {
         let type = entry.settings.types.first { admits([$0], event.type, isFrequent: isFrequent) }
         let channel = entry.settings.channels.first { $0.matches(event.channel.name) }
         let patterns = "type by '\(type?.description ?? "")', channel by '\(channel?.description ?? "")'"
-        return entry.settings.filter == nil ? patterns : patterns + ", and the filter holds"
+        return entry.settings.filter == nil ? patterns : patterns + ", and the filter matches"
     }
 }

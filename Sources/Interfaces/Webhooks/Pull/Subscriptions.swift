@@ -107,7 +107,8 @@ public final class Subscriptions: Sendable {
                 if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
             }
         }
-        throw ChatError(.conflict, "the subscription is being changed by others; ask again", retryAfter: .seconds(1))
+        throw ChatError(
+            .conflict, "the subscription is being changed by another request; try again", retryAfter: .seconds(1))
     }
 
     /// Deletes a subscription; its waiting deliveries become dead.
@@ -142,7 +143,7 @@ public final class Subscriptions: Sendable {
                     break
                 } catch {
                     logger.warning(
-                        "subscription not closed",
+                        "cannot close the subscription",
                         metadata: ["subscription": "\(subscriber)", "error": "\(error.message)"])
                     // The head of the loop checks for cancellation.
                     try? await Task.sleep(for: registry.options.laneRetryPause)
@@ -170,7 +171,7 @@ public final class Subscriptions: Sendable {
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
-                "subscription not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+                "cannot read the subscription", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         } afterwards: { _ in
             await finishDeletions()
         }
@@ -185,7 +186,7 @@ public final class Subscriptions: Sendable {
         let subscription = record.flatMap { Subscription($0) }
         if record != nil, subscription == nil {
             // A known subscription stays as it was, and its events are still planned.
-            logger.error("subscription record not understood", metadata: ["subscription": "\(subscriber)"])
+            logger.error("cannot parse the subscription's record", metadata: ["subscription": "\(subscriber)"])
             return
         }
         let isDeleted = subscription?.isDeleted ?? false

@@ -87,7 +87,7 @@ extension WebhookRegistry {
                 guard error.code == .conflict else { throw error }
             }
         }
-        throw ChatError(.unavailable, "the app's signing key cannot be had")
+        throw ChatError(.unavailable, "the app's signing key cannot be read")
     }
 
     /// Replaces the key. The present key also signs and is published for `overlap`; a still older key ends at once.
@@ -102,7 +102,8 @@ extension WebhookRegistry {
         try caller.demand(.manage)
         guard caller.channels.contains(.all), caller.types.contains(.all) else {
             throw ChatError(
-                .forbidden, "the key signs for every webhook of the app, and this credential does not reach all")
+                .forbidden, "the key signs for every webhook of the app, and this credential does not reach all of them"
+            )
         }
         guard overlap >= .zero, overlap <= Self.longestOverlap else {
             throw ChatError(.malformed, "the overlap must be between 0 and 168 hours")
@@ -186,7 +187,7 @@ extension WebhookRegistry {
             return [(key.key.publicKey.jwk, .distantFuture)] + previous
         } catch {
             logger.error(
-                "signing key not published", metadata: ["record": "\(record.key.id)", "error": "\(error.message)"])
+                "cannot publish the signing key", metadata: ["record": "\(record.key.id)", "error": "\(error.message)"])
             return []
         }
     }

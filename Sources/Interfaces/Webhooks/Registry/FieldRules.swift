@@ -19,11 +19,11 @@ enum FieldRules {
     /// The reason why a name cannot be used; nil when it can.
     static func obstacle(name: String) -> String? {
         guard (1...nameLimitBytes).contains(name.utf8.count), name.utf8.allSatisfy(isToken) else {
-            return "a header's name is 1 to \(nameLimitBytes) letters, digits or !#$%&'*+-.^_`|~"
+            return "a header's name must be 1 to \(nameLimitBytes) letters, digits or !#$%&'*+-.^_`|~"
         }
         let lower = name.lowercased()
-        guard !reserved.contains(lower), !reservedPrefixes.contains(where: lower.hasPrefix) else {
-            return "the gateway itself decides the header \(lower)"
+        guard !taken.contains(lower), !takenPrefixes.contains(where: lower.hasPrefix) else {
+            return "the gateway sets the header \(lower) itself; leave it out"
         }
         return nil
     }
@@ -32,9 +32,9 @@ enum FieldRules {
     /// one.
     static func obstacle(value: String) -> String? {
         guard value.utf8.count <= valueLimitBytes, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) || $0 == 0x09 })
-        else { return "a header's value is at most \(valueLimitBytes) printable ASCII characters" }
+        else { return "a header's value must be at most \(valueLimitBytes) printable ASCII characters" }
         guard value.utf8.first != 0x20, value.utf8.first != 0x09, value.utf8.last != 0x20, value.utf8.last != 0x09
-        else { return "a header's value neither begins nor ends with a space" }
+        else { return "a header's value must not begin or end with a space" }
         return nil
     }
 
@@ -70,8 +70,8 @@ extension WebhookSettingsReader {
     /// and another origin receives only secrets that are given together with it.
     mutating func checkSecrets(movedFrom former: String) {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
-        let remedy = "the url has another origin; give it again with the url, or remove it by null"
-        for field in settings.headers where !headersWithValue.contains(field.name.lowercased()) {
+        let remedy = "the url has another origin; send the value again with the url, or null to remove it"
+        for field in settings.headers where !givenHeaders.contains(field.name.lowercased()) {
             fault(
                 "headers/\(field.name)", "required", "the value was given for another receiver: \(remedy)",
                 slug: "member_missing")
@@ -109,7 +109,7 @@ extension WebhookSettingsReader {
         guard let headers = try fields.object("headers", known: nil) else { return }
         for member in headers.members { try readHeader(member.name, headers) }
         guard settings.headers.count <= FieldRules.count else {
-            throw fields.fault("headers", "count", "a webhook has at most \(FieldRules.count) headers of its own")
+            throw fields.fault("headers", "count", "a webhook may have at most \(FieldRules.count) headers of its own")
         }
     }
 
@@ -118,7 +118,7 @@ extension WebhookSettingsReader {
         for (index, name) in lower.enumerated()
         where !settings.headers.contains(where: { $0.name.lowercased() == name }) {
             throw fields.fault(
-                "headers/\(index)", "unknown", "there is no such header yet; set it by {\"name\": \"value\"}",
+                "headers/\(index)", "unknown", "there is no such header; set it with {\"name\": \"value\"}",
                 slug: "unknown_member")
         }
         settings.headers.removeAll { !lower.contains($0.name.lowercased()) }
@@ -163,7 +163,7 @@ extension WebhookSettingsReader {
         let kept = user == known?.user ? known?.password : nil
         let password = try required("password", auth, given, or: kept)
         guard !user.contains(":") else {
-            throw auth.fault("username", "value", "a username has no colon (RFC 7617)")
+            throw auth.fault("username", "value", "a username must not contain a colon (RFC 7617)")
         }
         settings.auth = .basic(user: user, password: password)
     }
@@ -202,7 +202,7 @@ extension WebhookSettingsReader {
     private func secret(_ name: String, _ auth: Fields) throws(ChatError) -> String? {
         guard let text = try auth.string(name, bytes: Self.secretBytes) else { return nil }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw auth.fault(name, "value", "must have no control characters")
+            throw auth.fault(name, "value", "must not contain control characters")
         }
         return text
     }

@@ -53,7 +53,8 @@ extension WebhookRegistry {
                 if error.code != .stale || etag != nil { throw error.code == .notFound ? Self.unknown : error }
             }
         }
-        throw ChatError(.conflict, "the webhook is being changed by others; ask again", retryAfter: .seconds(1))
+        throw ChatError(
+            .conflict, "the webhook is being changed by another request; try again", retryAfter: .seconds(1))
     }
 
     func write(
@@ -201,7 +202,7 @@ extension WebhookRegistry {
             throw Self.refusal("format", "enum", why, "bad_member")
         }
         if settings.verification == WebhookVerification.none, options.verification != .none {
-            throw Self.refusal("verification", "enum", "this gateway demands echo or cloudevents", "bad_member")
+            throw Self.refusal("verification", "enum", "this gateway requires 'echo' or 'cloudevents'", "bad_member")
         }
         try requireReach(of: settings, by: caller)
     }

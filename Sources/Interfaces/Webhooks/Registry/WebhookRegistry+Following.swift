@@ -18,7 +18,7 @@ extension WebhookRegistry {
             } catch {
                 // They sign as before, and other webhooks must not wait for them.
                 logger.error(
-                    "signing key not handed out", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
+                    "cannot provide the signing key", metadata: ["app": "\(app.id)", "error": "\(error.message)"])
             }
             // All at once: the store commits waiting requests together.
             try await withThrowingDiscardingTaskGroup { group in
@@ -34,7 +34,7 @@ extension WebhookRegistry {
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision, apply) { key, error in
             logger.warning(
-                "webhook record not readable", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
+                "cannot read the webhook's record", metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
     }
 
@@ -48,7 +48,7 @@ extension WebhookRegistry {
         let selection = isUnreadable ? record.flatMap { RecordReader($0, service.vault).selection() } : nil
         if isUnreadable {
             logger.error(
-                "webhook record not understood; its deliveries are held", metadata: ["webhook": "\(subscriber)"])
+                "cannot parse the webhook's record; its deliveries are held", metadata: ["webhook": "\(subscriber)"])
         }
         let wasUnreadable = snapshot.withLock { snapshot in
             defer {
@@ -96,9 +96,11 @@ extension WebhookRegistry {
                     try await setLane(of: subscriber)
                     break
                 } catch {
-                    logger.warning("lane not set", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
-                    // The head of the loop checks for cancellation.
-                    try? await Task.sleep(for: options.laneRetryPause)
+                    logger.warning(
+                        "cannot set the webhook's lane",
+                        metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
+                    // Cancellation shows at the loop's head; the pause carries no other news.
+                    try? await Task.sleep(for: options.settlePause)
                 }
             }
         }
@@ -128,7 +130,8 @@ extension WebhookRegistry {
             guard page.items.allSatisfy(caller.reaches), seen < Self.mostLookedAt || page.cursor == nil else {
                 throw ChatError(
                     .forbidden,
-                    "deliveries wait for this webhook that this credential does not reach, or too many to tell")
+                    "this credential does not reach every waiting delivery of this webhook, or too many wait to check"
+                )
             }
             query.cursor = page.cursor
         } while query.cursor != nil

@@ -44,22 +44,24 @@ extension WebhookSettingsReader {
             if !hasTemplate {
                 settings.template = nil
             } else {
-                fault("template", "format", "a template goes with the format 'template' only")
+                fault("template", "format", "a template needs the format 'template'")
             }
         }
         let including: [BuiltInFormat] = [.envelope, .template]
         if !settings.included.isEmpty, !including.contains(where: { $0.rawValue == settings.format }) {
             fault(
                 "include", "format",
-                "include goes with the formats 'envelope' and 'template'; the format '\(settings.format)' has no place for objects"
+                "include needs the format 'envelope' or 'template'; '\(settings.format)' has no place for objects"
             )
         }
         let single: [BuiltInFormat] = [.cloudevents, .cloudeventsBinary]
         if settings.batch.map({ $0.events > 1 }) == true, single.contains(where: { $0.rawValue == settings.format }) {
-            fault("batch", "format", "the format '\(settings.format)' has one event a post; cloudevents_batch has many")
+            fault(
+                "batch", "format",
+                "the format '\(settings.format)' sends one event in each post; use cloudevents_batch for several")
         }
         if settings.auth != nil, settings.headers.contains(where: { $0.name.lowercased() == "authorization" }) {
-            fault("headers", "auth", "the header authorization is decided by auth")
+            fault("headers", "auth", "the header authorization is set by 'auth'")
         }
     }
 

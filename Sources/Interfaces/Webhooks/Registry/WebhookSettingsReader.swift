@@ -79,10 +79,10 @@ struct WebhookSettingsReader {
         // A secret that was sent but not used would break every signature. The other members come with a copied
         // document.
         if name == "secret" {
-            throw fields.fault(name, "readOnly", "a secret of your own is given to /v1/webhooks/{id}/rotate-secret")
+            throw fields.fault(name, "readOnly", "send a secret of your own to POST /v1/webhooks/{id}/rotate-secret")
         }
         guard readOnlyMembers == .refused else { return }
-        throw fields.fault(name, "readOnly", "\(name) is decided by the gateway and cannot be set here")
+        throw fields.fault(name, "readOnly", "\(name) is set by the gateway and cannot be changed here")
     }
 
     private mutating func readURL() throws(ChatError) {

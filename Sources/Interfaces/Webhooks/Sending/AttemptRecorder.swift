@@ -62,14 +62,14 @@ struct AttemptRecorder: Sendable {
     private func rest(_ short: [CompletedAttempt]) async {
         let leases = short.flatMap { $0.sent.map(\.lease) }
         logger.warning(
-            "attempts not made for want of room or descriptors, trying again",
+            "not enough memory or file descriptors for attempts; trying again",
             metadata: ["count": "\(leases.count)", "detail": "\(short[0].result.failure?.detail ?? "-")"])
         counters.addAttempts(leases.lazy.map { _ in OutboundFailure.Reason.overloaded.rawValue })
         do throws(ChatError) {
             _ = try await service.engine.deliveries.renew(leases, for: registry.options.shortagePause)
         } catch {
             // The leases run out later, at their usual time.
-            logger.warning("leases not shortened", metadata: ["error": "\(error.message)"])
+            logger.warning("cannot shorten leases", metadata: ["error": "\(error.message)"])
         }
     }
 
@@ -86,7 +86,7 @@ struct AttemptRecorder: Sendable {
         } catch {
             // The leases run out and the attempts are made again.
             logger.warning(
-                "attempts not recorded",
+                "cannot record attempts",
                 metadata: ["count": "\(ended.joined().count)", "error": "\(error.message)"])
             return
         }
@@ -176,7 +176,7 @@ struct AttemptRecorder: Sendable {
                 // Each later attempt repeats what is not done.
                 guard error.code != .notFound else { return }
                 logger.warning(
-                    "webhook's state not written",
+                    "cannot store the webhook's state",
                     metadata: ["webhook": "\(attempt.subscriber)", "error": "\(error.message)"])
             }
         }

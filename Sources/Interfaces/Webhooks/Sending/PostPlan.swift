@@ -59,7 +59,7 @@ final class PostPlan: Sendable {
             }
             return content
         }
-        guard let format else { throw FormatError("the format '\(webhook.settings.format)' is not to be had here") }
+        guard let format else { throw FormatError("the format '\(webhook.settings.format)' is not available here") }
         let trace = sent.trace.flatMap { TraceContext(stored: $0) }
         return try format.content(of: sent.body, trace: trace, for: subscriber)
     }

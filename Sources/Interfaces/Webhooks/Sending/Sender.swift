@@ -81,7 +81,7 @@ final class Sender: Sendable {
                 Self.leasesPerRequest, capacity: client.options.maxConnections, wait: registry.options.leaseWait)
             if !leases.isEmpty { return leases }
         } catch {
-            logger.warning("no deliveries to be had, trying again", metadata: ["error": "\(error.message)"])
+            logger.warning("cannot take deliveries; trying again", metadata: ["error": "\(error.message)"])
         }
         // An empty result long before the time is over means that the queue is closed or out of order. The pause
         // prevents a busy loop until this task is stopped; the caller's loop checks for cancellation.
@@ -101,7 +101,7 @@ final class Sender: Sendable {
                 try await queue.renew(long)
             } catch {
                 // The leases run out, and the attempts are made again: delivery is at least once.
-                logger.warning("leases not renewed", metadata: ["error": "\(error.message)"])
+                logger.warning("cannot renew leases", metadata: ["error": "\(error.message)"])
             }
         }
     }
@@ -192,9 +192,9 @@ final class Sender: Sendable {
             let found = try await queue.keep(new.map { (lease: $0.sent.lease, body: $0.content.stored) })
             for (lease, bytes) in zip(leases, found) { stored[lease.fence] = bytes }
         } catch {
-            logger.warning("attempts not made, trying again", metadata: ["error": "\(error.message)"])
-            post.replaceContents(with: [:])
-            return await release(leases[...], after: registry.options.shortagePause)
+            logger.warning("cannot make attempts; trying again", metadata: ["error": "\(error.message)"])
+            post.settle([:])
+            return await giveBack(leases[...], after: registry.options.shortagePause)
         }
         post.replaceContents(with: stored)
         // A content that is not stored was deleted since it was looked up.
@@ -204,7 +204,7 @@ final class Sender: Sendable {
             } catch {
                 // The lease runs out, and the delivery is looked up again.
                 logger.warning(
-                    "delivery not given up",
+                    "cannot mark the delivery as dead",
                     metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
             }
             end([lease])
@@ -217,7 +217,7 @@ final class Sender: Sendable {
             _ = try await queue.renew(Array(leases), for: pause)
         } catch {
             // The leases run out.
-            logger.warning("leases not given back", metadata: ["error": "\(error.message)"])
+            logger.warning("cannot return leases", metadata: ["error": "\(error.message)"])
         }
         end(Array(leases))
     }
@@ -267,7 +267,8 @@ final class Sender: Sendable {
             try await registry.updateLane(of: subscriber)
             try await queue.renew(Array(attempt), for: .zero)
         } catch {
-            logger.warning("attempt not made", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
+            logger.warning(
+                "cannot make the attempt", metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
         }
         return nil
     }
@@ -298,7 +299,7 @@ final class Sender: Sendable {
         } catch {
             // The lease runs out and the attempt is made again.
             logger.warning(
-                "attempt not made", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
+                "cannot make the attempt", metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
         }
         return nil
     }

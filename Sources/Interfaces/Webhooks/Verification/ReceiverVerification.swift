@@ -29,7 +29,7 @@ public struct ReceiverVerification: Sendable {
         }
         return try await registry.change(webhook.subscriber, ifMatch: nil) { (now) throws(ChatError) in
             guard now.settings.url == webhook.settings.url else {
-                throw ChatError(.conflict, "the webhook has another address by now; ask again")
+                throw ChatError(.conflict, "the webhook has another address by now; try again")
             }
             now.verifiedURL = now.settings.url
             now.allowedPerMinute = allowed
@@ -100,6 +100,6 @@ public struct ReceiverVerification: Sendable {
     /// The error for a missing response. Details that the library reports about internal addresses stay in the log;
     /// only the class of the failure is returned.
     private static func unanswered(_ result: OutboundResult) -> ChatError {
-        refused("no answer came (\(result.failure?.reason.rawValue ?? "reset"))")
+        refused("there was no answer (\(result.failure?.reason.rawValue ?? "reset"))")
     }
 }

@@ -151,7 +151,7 @@ extension Writer {
     private func store(_ put: Statement, _ scheduler: DeliveryScheduler) throws(SQLiteFailure) -> StoredSubscriber {
         defer { put.reset() }
         guard try put.step() else {
-            throw SQLiteFailure(kind: .other, message: "the subscriber's row did not come back")
+            throw SQLiteFailure(kind: .other, message: "the database returned no row for the subscriber")
         }
         let stored = put.storedSubscriber
         effects.append { scheduler.set(stored) }

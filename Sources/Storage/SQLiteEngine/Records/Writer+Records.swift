@@ -89,7 +89,7 @@ extension Writer {
             return .failure(error)
         }
         for place in decision.requires where try !isKept(place.timetoken, in: place.channel) {
-            return .failure(ChatError(.notFound, "the event \(place.timetoken) does not exist any more"))
+            return .failure(ChatError(.notFound, "the event \(place.timetoken) no longer exists"))
         }
         try reserve(for: decision.events.count)
         switch try write(decision.changes, events: decision.events, claim: decision.claim, tag: tag) {
@@ -187,7 +187,7 @@ extension RecordChange {
         case .none: return nil
         case .absent:
             guard current != nil else { return nil }
-            refusal = ChatError(.conflict, "'\(key.id)' exists already")
+            refusal = ChatError(.conflict, "'\(key.id)' already exists")
         case .present:
             guard current == nil else { return nil }
             refusal = ChatError(.notFound, "'\(key.id)' does not exist")
@@ -196,7 +196,7 @@ extension RecordChange {
             refusal =
                 current == nil
                 ? ChatError(.notFound, "'\(key.id)' does not exist")
-                : ChatError(.stale, "'\(key.id)' has been changed since; read it again")
+                : ChatError(.stale, "'\(key.id)' has changed since it was read; read it again")
         }
         refusal.current = current
         return refusal

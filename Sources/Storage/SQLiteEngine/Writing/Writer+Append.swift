@@ -21,7 +21,7 @@ extension Writer {
         if drafts.contains(where: { $0.past != nil }) {
             let end = endMovingOn()
             guard drafts.allSatisfy({ $0.past.map { $0 < end } ?? true }) else {
-                return .failure(ChatError(.invalid, "what is moved into the past must lie before now"))
+                return .failure(ChatError(.invalid, "an imported event's timetoken must be in the past"))
             }
         }
         var placed: [Appended] = []

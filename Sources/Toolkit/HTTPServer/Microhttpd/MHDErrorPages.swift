@@ -28,7 +28,7 @@ enum MHDErrorPages {
         case 414: .targetTooLong(limit: limits.requestLineBytes)
         case 431: .headersTooLarge(limit: limits.headerBytes)
         case 505: Problem(status: 505, code: "http_version_not_supported", title: "Use HTTP/1.1")
-        default: .malformedRequest("The request is not one of HTTP/1.1")
+        default: .malformedRequest("The request is not valid HTTP/1.1")
         }
     }
 

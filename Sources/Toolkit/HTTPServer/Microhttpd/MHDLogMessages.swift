@@ -95,7 +95,7 @@ extension ServerCore {
     /// Passes a complete response to the library.
     func queue(_ response: Response, isHead: Bool, on exchange: Exchange, closing: Bool) -> MHD_Result {
         guard let reply = MHDResponse(response, isHead: isHead, exchange: exchange) else {
-            logger.error("no memory for an answer")
+            logger.error("not enough memory for a response")
             return .NO
         }
         if reply.hasDroppedFields {

@@ -102,7 +102,7 @@ final class PieceSource: @unchecked Sendable {
         guard self.outcome == nil else { return }
         self.outcome = outcome
         if case .failure(let error) = outcome, !(error is CancellationError) {
-            core.logger.error("answer broken off", metadata: ["error": "\(error)"])
+            core.logger.error("response aborted", metadata: ["error": "\(error)"])
         }
         resume()
     }

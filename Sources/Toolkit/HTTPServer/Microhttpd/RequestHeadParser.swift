@@ -49,7 +49,7 @@ struct RequestHeadParser {
         if let start = name.baseAddress, start - lineEnd != 2 { refuse("A line does not end with CR LF") }
         if let start = value.baseAddress { lineEnd = start + value.count }
         guard name.allSatisfy(Self.isToken), !name.isEmpty else {
-            return refuse("A header field has no valid name")
+            return refuse("The name of a header field is not valid")
         }
         switch name.count {
         case 4 where Self.equals(name, "host"): fields.hosts += 1
@@ -108,7 +108,7 @@ struct RequestHeadParser {
     ///   should be two line ends. The library also accepts a line feed alone as a line end, which other servers do not
     ///   (RFC 9112, 2.2).
     mutating func checkFraming(isHTTP10: Bool, end: UnsafeRawPointer) {
-        if end - lineEnd != 4 { refuse("The header is not one of HTTP/1.1, each line ended by CR LF") }
+        if end - lineEnd != 4 { refuse("The header is not valid HTTP/1.1; each line must end with CR LF") }
         if fields.transferEncodings > 0, fields.lengths > 0 {
             refuse("Content-Length and Transfer-Encoding exclude each other")
         }

@@ -142,7 +142,7 @@ extension ServerCore {
         var byte: UInt8 = 0
         let count = recv(peer.descriptor, &byte, 1, Socket.peek | Socket.sendFlags)
         guard count > 0 || (count < 0 && errno == EAGAIN) else { return }
-        peer.cut(saying: rawResponse(to: .malformedRequest("The request line is not one of HTTP/1.1")))
+        peer.cut(saying: rawResponse(to: .malformedRequest("The request line is not valid HTTP/1.1")))
     }
 
     func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase) {

@@ -42,7 +42,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
             return [
                 CheckResult(
                     "settings", .failure, error.message,
-                    advice: "mend them, then look again: everything else depends on them")
+                    advice: "correct them and run doctor again: all other checks depend on them")
             ]
         }
         let checkup = Diagnostics(of: loaded.configuration, isThorough: !quick)

@@ -15,7 +15,10 @@ struct RunningGateway {
 
     func findings() async -> [CheckResult] {
         guard let url = configuration.localURL else {
-            return [CheckResult("gateway", .ok, "'listen' leaves the port to the system, so none was looked for")]
+            return [
+                CheckResult(
+                    "gateway", .ok, "'listen' lets the system choose the port, so no running gateway was looked for")
+            ]
         }
         let client: Client
         do {
@@ -40,12 +43,12 @@ struct RunningGateway {
         if status == 200 {
             guard isServed == false else { return CheckResult("gateway", .ok, "ready at \(url)") }
             return CheckResult(
-                "gateway", .failure, "what is ready at \(url) does not use '\(configuration.dataDirectory)'",
+                "gateway", .failure, "the gateway at \(url) does not use '\(configuration.dataDirectory)'",
                 advice: "name its settings and data directory, or stop it before you start another one there")
         }
         let reason = (try? JSONDocument(result.body).root)?["detail"]?.string
         return CheckResult(
-            "gateway", .failure, "\(url)/readyz answers \(status): \(reason ?? "and says nothing")",
+            "gateway", .failure, "\(url)/readyz answers \(status): \(reason ?? "without a reason")",
             advice: reason == nil ? "another program seems to listen there: change 'listen'" : "its log says more")
     }
 
@@ -59,7 +62,7 @@ struct RunningGateway {
                 "gateway", .failure, "a gateway has '\(configuration.dataDirectory)', but none answers at \(url)",
                 advice: "compare the settings with those it was started with; its log says 'listening on'")
         }
-        guard !isRefused else { return CheckResult("gateway", .ok, "none runs; \(url) is free") }
+        guard !isRefused else { return CheckResult("gateway", .ok, "no gateway runs; \(url) is free") }
         return CheckResult(
             "gateway", .failure, "\(url) cannot be reached: \(result.failure.map { "\($0.reason)" } ?? "no answer")",
             advice: "another program may listen there without answering: change 'listen'")
@@ -70,15 +73,15 @@ struct RunningGateway {
         let open = Int(metrics.value("parley_webhooks_circuit_open") ?? 0)
         return [
             lag < Self.lateSeconds
-                ? CheckResult("planner", .ok, "every event was looked at")
+                ? CheckResult("planner", .ok, "all events have been examined")
                 : CheckResult(
                     "planner", .warning, "webhooks are planned \(Int(lag)) s late",
                     advice: "the log says 'planning failed' with the reason; else the machine is too busy"),
             open == 0
-                ? CheckResult("circuits", .ok, "no receiver is given a rest")
+                ? CheckResult("circuits", .ok, "no receiver is paused after failures")
                 : CheckResult(
-                    "circuits", .warning, "\(open) receivers fail so often that they are given a rest",
-                    advice: "'parley webhooks list' shows which; their attempts are made again by themselves"),
+                    "circuits", .warning, "\(open) receivers fail so often that their deliveries are paused",
+                    advice: "'parley webhooks list' shows which; attempts resume automatically"),
         ]
     }
 }

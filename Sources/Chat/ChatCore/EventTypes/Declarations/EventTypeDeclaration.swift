@@ -62,7 +62,7 @@ public struct EventTypeDeclaration: Sendable {
         guard let members = document.rawMembers() else { throw DeclarationError(file, "must hold an object", at: "#") }
         for member in members where !Self.members.contains(member.name) {
             throw DeclarationError(
-                file, "unknown member; there are \(Self.members.joined(separator: ", "))", at: "#/\(member.name)")
+                file, "unknown member; the members are \(Self.members.joined(separator: ", "))", at: "#/\(member.name)")
         }
         settings = try Self.settings(document.root, file)
         proposal = try Self.proposal(document, file)
@@ -102,7 +102,7 @@ public struct EventTypeDeclaration: Sendable {
         let root = document.root
         guard let schema = document.text.rawMember("schema") else {
             for name in ["examples", "counter_examples", "force"] where root[name] != nil {
-                throw DeclarationError(file, "stands beside a schema only", at: "#/\(name)")
+                throw DeclarationError(file, "needs a schema beside it", at: "#/\(name)")
             }
             return nil
         }

@@ -18,7 +18,7 @@ export default async function activity() {
             ["Result", (row) => [badge(row.result, row.result === "done" ? "good" : "bad"), " ", row.code]],
           ],
           rows,
-          { label: "Activity", empty: "Nothing of the kind." },
+          { label: "Activity", empty: "No entries match." },
         )),
     );
   await load({});

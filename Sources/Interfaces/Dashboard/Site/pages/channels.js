@@ -52,7 +52,7 @@ async function all() {
             rows,
             {
               caption: "Channels with a record",
-              empty: "None has a record.",
+              empty: "No channels have a record.",
             },
           ),
       ),
@@ -83,7 +83,7 @@ async function all() {
       { class: "card" },
       h("summary", {}, "Make a channel"),
       form([
-        field("Id", input("id", { placeholder: "made up when empty" })),
+        field("Id", input("id", { placeholder: "generated when empty" })),
         field(
           "Kind",
           choice("kind", [["public", "public: anyone may join"], ["group", "group: by invitation"], [
@@ -161,7 +161,7 @@ async function one(view, name) {
           !await confirmed(
             `Delete ${name}?`,
             "Delete",
-            h("p", {}, "Its record and its members go; what was said in it stays in its history."),
+            h("p", {}, "Its record and its members are deleted; its history stays."),
           )
         ) return;
         await remove(path`/v1/channels/${name}`);
@@ -186,7 +186,7 @@ async function one(view, name) {
               ["Made", timeOf(record.created_timetoken)],
               ["Operators", record.operators.length ? record.operators.map((user) => [toUser(user), " "]) : null],
               ["Members", record.member_count ?? undefined],
-              ["Kept with it", record.custom ? json(record.custom) : undefined],
+              ["Custom values", record.custom ? json(record.custom) : undefined],
             ]),
           )
           : blank("It has no record: it exists by being used."),

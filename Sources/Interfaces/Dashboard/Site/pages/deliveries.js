@@ -87,7 +87,7 @@ export const deliveryTable = (rows, receiver, openUntil) =>
       ["", (row) => link("#/deliveries/" + row.id, "attempts")],
     ],
     rows,
-    { label: "Deliveries", empty: "No such deliveries." },
+    { label: "Deliveries", empty: "No deliveries match." },
   );
 
 async function one(view, id) {
@@ -114,7 +114,7 @@ async function one(view, id) {
         ["Channel", delivery.channel],
         ["Attempts", delivery.attempts],
         ["Next attempt", delivery.next_attempt_at ? receiver.next(delivery) : undefined],
-        ["Why it is dead", delivery.reason ?? undefined],
+        ["Reason", delivery.reason ?? undefined],
       ]),
     ),
     h("h2", {}, "Attempts"),
@@ -151,6 +151,6 @@ export function attempt(one) {
       ),
     ),
     one.response_body ? h("pre", { class: "json", tabindex: 0 }, one.response_body) : null,
-    Object.keys(details).length > 0 && h("details", {}, h("summary", {}, "What went over the wire"), json(details)),
+    Object.keys(details).length > 0 && h("details", {}, h("summary", {}, "Request and response"), json(details)),
   );
 }

@@ -91,7 +91,7 @@ async function forecast({ valid, errors, version, would_reach: reach }) {
       version ? ` by version ${version} of its schema` : "",
     ),
     errors.length > 0 && h("ul", {}, errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
-    h("p", {}, `${reach.streams} open stream${reach.streams === 1 ? "" : "s"} would hear it.`),
+    h("p", {}, `${reach.streams} open stream${reach.streams === 1 ? "" : "s"} would receive it.`),
     reach.webhooks && h(
       "ul",
       {},

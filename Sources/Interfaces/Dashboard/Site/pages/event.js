@@ -86,7 +86,7 @@ function verdict({ schema, validation }) {
       {},
       schema
         ? ["Accepted by version ", schema.version, " of ", link("#/types/" + schema.type, schema.type), "."]
-        : "No declared schema has judged it.",
+        : "No declared schema has checked it.",
     ),
     validation &&
       h(
@@ -109,12 +109,12 @@ async function told({ webhooks, would_reach }) {
     h(
       "div",
       { class: "card", id: "receivers" },
-      h("h2", {}, "Who is told of it"),
+      h("h2", {}, "Recipients"),
       h(
         "p",
         {},
-        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would hear one like it now. `,
-        "Which streams heard this one is not recorded: each follows the log by a cursor of its own.",
+        `${would_reach.streams} open stream${would_reach.streams === 1 ? "" : "s"} would receive an event like it now. `,
+        "The gateway does not record which streams received this event: each follows the log with its own cursor.",
       ),
       table(
         [

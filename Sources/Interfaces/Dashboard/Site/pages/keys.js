@@ -58,7 +58,7 @@ const list = (view) =>
 
 const removing = (key, view) =>
   button("Remove", async () => {
-    const what = h("p", {}, "Whoever uses it is shut out at once; its streams end.");
+    const what = h("p", {}, "Programs that use it lose access at once, and its streams end.");
     if (!await confirmed(`Remove the key ${key.name || key.id}?`, "Remove", what)) return;
     await remove(path`/v1/keys/${key.id}`);
     view.reload();

@@ -79,7 +79,7 @@ export default function live({ follow, signal }) {
     stream?.close();
     stream = follow({ channels: words(channels), types: words(types), filter: filter.trim() || undefined });
     stream.addEventListener("event", ({ detail }) => receive(detail));
-    stream.addEventListener("gap", () => notice("Some events could not be had any more: there is a gap."));
+    stream.addEventListener("gap", () => notice("Some events are no longer available: there is a gap."));
     stream.addEventListener("state", ({ detail }) => {
       if (detail.state === "closed" && detail.reason) fill(answer, fault(new Error(detail.reason)));
     });
@@ -134,7 +134,7 @@ const gist = ({ data }) => typeof data?.text === "string" ? data.text : undefine
 /** Charts of the events per second and of their delay. */
 function figures(signal) {
   const rate = chart("Events a second", (value) => value.toLocaleString());
-  const delay = chart("On the way here", (value) => `${Math.round(value)} ms`);
+  const delay = chart("Delay to this page", (value) => `${Math.round(value)} ms`);
   let events = 0, delays = [], ahead = 0;
   const timer = setInterval(() => {
     rate.add(events);

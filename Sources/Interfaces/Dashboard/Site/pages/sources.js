@@ -187,7 +187,7 @@ function request(source, one, load) {
     ),
     h("h3", {}, `Body (${one.body_bytes} bytes${one.truncated ? ", the beginning" : ""})`),
     h("pre", { class: "json", tabindex: 0 }, one.body ?? one.body_base64 ?? ""),
-    button("Take it in once more", async () => {
+    button("Process it again", async () => {
       const got = await post(path`/v1/sources/${source}/requests/${one.id}/replay`);
       notice(`${got.accepted} accepted.`);
       load();
@@ -219,13 +219,13 @@ function trying(id, source) {
         h(
           "p",
           {},
-          badge(said.verified ? "signature holds" : "signature does not hold", said.verified ? "good" : "bad"),
+          badge(said.verified ? "signature is valid" : "signature is not valid", said.verified ? "good" : "bad"),
           " ",
           said.rejection,
         ),
         said.handshake && h("p", {}, `A provider's question, answered with ${said.handshake.status}.`),
         h("ul", {}, said.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
-        said.dropped > 0 && h("p", {}, `${said.dropped} given up by conditions.`),
+        said.dropped > 0 && h("p", {}, `${said.dropped} dropped by conditions.`),
         said.events.map((event) =>
           h(
             "div",

@@ -39,7 +39,7 @@ const RULES = [
   "full_lenient",
   "full_transitive_lenient",
 ];
-const MODES = [["enforce", "refuse what does not match"], ["warn", "take it, and tell of it"], [
+const MODES = [["enforce", "reject what does not match"], ["warn", "accept it and report it"], [
   "off",
   "check nothing",
 ]];
@@ -98,9 +98,9 @@ function fresh() {
 const settings = (type) => [
   field("What it means", input("description", { value: type.description ?? "" })),
   field("Whom to ask about it", input("owner", { value: type.owner ?? "" })),
-  field("What happens to others", choice("mode", MODES, type.mode ?? "enforce")),
+  field("Events that do not match", choice("mode", MODES, type.mode ?? "enforce")),
   field(
-    "A new version has to be",
+    "A new version must be",
     choice("compatibility", RULES.map((rule) => [rule, rule.replaceAll("_", " ")]), type.compatibility ?? "backward"),
   ),
   field("Deprecated because", input("deprecated", { value: type.deprecated ?? "", placeholder: "not deprecated" })),
@@ -142,7 +142,7 @@ async function one(view, name) {
       ["Forced", (row) => row.forced ?? "no"],
     ],
     versions,
-    { caption: "Versions", empty: "No schema yet: everything passes." },
+    { caption: "Versions", empty: "No schema yet: all events pass." },
   );
   return [
     head(
@@ -155,7 +155,7 @@ async function one(view, name) {
           !await confirmed(
             `Remove ${name}?`,
             "Remove",
-            h("p", {}, "Its events are checked no more. Versions stay readable."),
+            h("p", {}, "Its events are no longer checked. Its versions stay readable."),
           )
         ) return;
         await call("DELETE", path`/v1/event-types/${name}`, undefined, { "if-match": "*" });
@@ -238,7 +238,7 @@ function proposing(name, newest, again) {
       }),
       button("Put it on trial", async () => {
         await put(path`/v1/event-types/${name}/candidate`, { schema: parsed(schema.value, "The schema") });
-        notice("Live events are held against it from now on.");
+        notice("Live events are now checked against it.");
       }),
       button("Draft from events", async () => {
         schema.value = JSON.stringify((await post(path`/v1/event-types/${name}/infer`)).schema, null, 2);
@@ -286,7 +286,7 @@ function trial(name, again) {
         h(
           "p",
           { class: "quiet" },
-          "None is on trial. Put one there, and live events are held against it and only counted.",
+          "No schema is on trial. A schema on trial checks live events and only counts the results.",
         ),
       );
     }

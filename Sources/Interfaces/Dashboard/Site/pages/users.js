@@ -47,7 +47,7 @@ async function all() {
           rows,
           {
             caption: "Users with a record",
-            empty: "None has a record. Users need none to take part; open one by its id.",
+            empty: "No users have a record. Users can take part without one; open a user by id.",
           },
         )),
     );
@@ -106,7 +106,7 @@ async function one(view, id) {
           !await confirmed(
             `Delete ${id}?`,
             "Delete",
-            h("p", {}, "The user leaves every channel. What it has said stays."),
+            h("p", {}, "The user leaves every channel. The user's messages stay."),
           )
         ) return;
         await remove(path`/v1/users/${id}`);
@@ -130,7 +130,7 @@ async function one(view, id) {
               ["Elsewhere", record.external_id],
               ["Since", timeOf(record.created_timetoken)],
               ["Not read", unread ? unread.unread_count : undefined],
-              ["Kept with it", record.custom ? json(record.custom) : undefined],
+              ["Custom values", record.custom ? json(record.custom) : undefined],
             ]),
           )
           : blank("There is no record of this user."),

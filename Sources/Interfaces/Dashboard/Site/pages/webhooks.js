@@ -132,7 +132,7 @@ async function one(view, id) {
       }),
       button("Remove", async () => {
         if (
-          !await confirmed("Remove this webhook?", "Remove", h("p", {}, "What is still owed to it is dropped."))
+          !await confirmed("Remove this webhook?", "Remove", h("p", {}, "Deliveries that still wait for it are dropped."))
         ) return;
         await remove(path`/v1/webhooks/${id}`);
         location.hash = "#/webhooks";
@@ -231,7 +231,7 @@ function health(hook, stats) {
         { class: "card" },
         h("h2", { class: "small quiet" }, "Last"),
         facts([["Success", time(stats.last_success_at)], ["Failure", time(stats.last_failure_at)], [
-          "Oldest that waits",
+          "Oldest waiting",
           stats.oldest_waiting ? link("#/deliveries/" + stats.oldest_waiting.id, stats.oldest_waiting.event) : null,
         ]]),
       ),
@@ -242,7 +242,7 @@ function health(hook, stats) {
         ["All", (row) => row[1].attempts, "number"],
         ["Delivered", (row) => row[1].delivered, "number"],
         ["Failed", (row) => row[1].failed, "number"],
-        ["Half took at most", (row) => row[1].p50_ms === null ? "–" : row[1].p50_ms + " ms", "number"],
+        ["Median time", (row) => row[1].p50_ms === null ? "–" : row[1].p50_ms + " ms", "number"],
         ["99 % took at most", (row) => row[1].p99_ms === null ? "–" : row[1].p99_ms + " ms", "number"],
       ],
       Object.entries(stats.windows),
@@ -263,7 +263,7 @@ function replay(id, stats, onEnd) {
       ]], stats.deliveries.dead > 0 ? "dead" : "failed"),
     ),
     field("Types", input("types", { placeholder: "all" })),
-    field("At most a second", input("rate", { type: "number", min: 1, max: 10000, placeholder: "no limit" })),
+    field("Limit per second", input("rate", { type: "number", min: 1, max: 10000, placeholder: "no limit" })),
   ], {
     submit: "Replay",
     action: async (values) => {
@@ -294,7 +294,7 @@ function replay(id, stats, onEnd) {
 function previewing(id) {
   const element = form([
     field("Event", input("event", { placeholder: "evt_…, or leave it empty" })),
-    field("Type of a made-up one", input("type", { value: "order.paid" })),
+    field("Type of a sample event", input("type", { value: "order.paid" })),
     field("Its data", area("data", '{"amount": 1}', { rows: 3 })),
   ], {
     submit: "Preview",
@@ -332,7 +332,7 @@ function editor(hook, save, submit) {
     ),
     field(
       "Types",
-      input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all but the frequent ones" }),
+      input("types", { value: hook.types?.join(", ") ?? "", placeholder: "all except frequent ones" }),
       "Names and patterns like order.*",
     ),
     field("Channels", input("channels", { value: hook.channels?.join(", ") ?? "", placeholder: "all but $system" })),
