@@ -45,7 +45,7 @@ public struct TemplateRenderer {
     ) throws(TemplateError) -> String {
         let value = try value(of: template, limitBytes: limitBytes)
         guard let text = value.scalarText else {
-            throw .missing([MissingValue(pointer: pointer, detail: "what it gives is no text")])
+            throw .missing([MissingValue(pointer: pointer, detail: "the result is not a text")])
         }
         return text
     }
@@ -248,7 +248,7 @@ public struct TemplateRenderer {
     }
 
     private static func noArray(_ repetition: TemplateRepetition) -> MissingValue {
-        MissingValue(pointer: repetition.pointer, detail: "{\(repetition.array)} is no array")
+        MissingValue(pointer: repetition.pointer, detail: "{\(repetition.array)} is not an array")
     }
 }
 

@@ -21,58 +21,60 @@ public enum Settings {
 
     private static let general: [Setting] = [
         listen,
-        .text("data", \.dataDirectory, "directory of the database; made when missing"),
+        .text("data", \.dataDirectory, "directory of the database; created when missing"),
         schemas,
-        .flag("dev", \.isDevelopment, "fixed keys for trying, on a loopback address only"),
+        .flag("dev", \.isDevelopment, "development mode: well-known keys, on a loopback address only"),
         publicURL,
         secret(
             .text(
                 "admin_key", \.adminKey,
-                "the first app's admin key at the first start, 16 characters or more; empty: drawn, shown on a terminal or put into DATA/admin-key"
+                "the first app's admin key at the first start, 16 characters or more; empty: generated, and shown on a terminal or written to DATA/admin-key"
             )),
-        secret(.text("demo_keys", \.demoKeys, "pub:sub:secret of the first app at the first start; empty: drawn")),
+        secret(.text("demo_keys", \.demoKeys, "pub:sub:secret of the first app at the first start; empty: generated")),
         secret(
             .text(
                 "secrets_key", \.secretsKey,
-                "seals stored secrets: 32 bytes in base64 (openssl rand -base64 32), several by commas: the first seals, all open; empty: stored as they are"
+                "encrypts stored secrets: 32 bytes in base64 (openssl rand -base64 32); of several, separated by commas, the first encrypts and all decrypt; empty: no encryption"
             )),
-        .text("secrets_key_file", \.secretsKeyFile, "file with what secrets_key would hold, in its place"),
-        .list("webhook.allow", \.webhookAllow, "networks (CIDR) webhooks may reach although they are private")
+        .text(
+            "secrets_key_file", \.secretsKeyFile, "file that contains the value of secrets_key; excludes secrets_key"),
+        .list("webhook.allow", \.webhookAllow, "private networks (CIDR) that webhooks may reach")
             .reloadable,
         .integer(
             "webhook.connections", \.webhookConnections, in: 16...65_536, unit: "connections",
-            "requests to receivers of webhooks at a time, a quarter of them to one host; at most a quarter of the open files allowed"
+            "concurrent requests to receivers of webhooks, at most a quarter of them to one host; at most a quarter of the allowed open files"
         ),
         webhookVerification,
         .list(
             "cors.origins", \.corsOrigins,
-            "browser origins that may call the API; * is any; with --dev and none, those of this machine"
+            "browser origins that may call the API; * allows any; with --dev, an empty list allows those of this machine"
         ).reloadable,
         .text(
             "tls.certificate", \.tlsCertificate,
-            "PEM file; with tls.key, HTTPS is served; SIGHUP reads both files again"),
-        .text("tls.key", \.tlsKey, "PEM file of the certificate's key"),
+            "PEM file of the certificate; with tls.key, the gateway serves HTTPS; SIGHUP reloads both files"),
+        .text("tls.key", \.tlsKey, "PEM file of the certificate's private key"),
         .seconds(
             "tls.hsts_seconds", \.transportSecurity, in: 0...63_072_000,
-            "for how long browsers are to come by HTTPS alone (Strict-Transport-Security); 0: not said"),
+            "how long browsers must use HTTPS only (Strict-Transport-Security); 0: the header is not sent"),
         otlpEndpoint,
-        secret(.list("otlp.headers", \.otlpHeaders, "fields for the collector: name=value, several by commas")),
+        secret(
+            .list("otlp.headers", \.otlpHeaders, "header fields for the collector: name=value, separated by commas")),
         otlpSampleRatio,
         logLevel,
         logFormat,
         .integer(
             "connections", \.connections, in: 1...1_000_000, unit: "connections",
-            "open connections, streams not counted; past it new ones wait or are refused"),
+            "open connections, without streams; beyond it, new ones wait or are rejected"),
         .integer(
             "connections_per_address", \.connectionsPerAddress, in: 0...1_000_000, unit: "connections",
             "open connections of one address; 0: no limit"),
         .list(
             "trusted_proxies", \.trustedProxies,
-            "networks (CIDR) of proxies before the gateway: limits by address and the audit log take a client's address from their X-Forwarded-For"
+            "networks (CIDR) of trusted proxies: limits by address and the audit log use the client's address from their X-Forwarded-For"
         ),
         .seconds(
             "silent_client_seconds", \.silence, in: 5...3600,
-            "when a client of a stream or held poll counts as gone whose network went without a word"),
+            "network silence after which the client of a stream or held poll is considered gone"),
     ]
 
     private static let limits: [Setting] = [
@@ -105,7 +107,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.filter_steps", \.limits.filterSteps, in: 16_384...16_777_216, unit: "steps",
-            "what one filter may cost for one event, about a byte read each; past it the filter does not match"
+            "cost of one filter for one event, about one step for each byte read; beyond it, the filter does not match"
         ).reloadable,
         .integer(
             "limits.emit_body_bytes", \.limits.emitBodyBytes, in: 1024...67_108_864, unit: "bytes",
@@ -122,9 +124,10 @@ public enum Settings {
         .integer(
             "limits.inbound_body_bytes", \.limits.inboundBodyBytes, in: 1024...67_108_864, unit: "bytes",
             "body posted to a source"),
-        .integer("limits.page_default", \.limits.pageDefault, in: 1...1000, unit: "items", "a page without limit=")
+        .integer("limits.page_default", \.limits.pageDefault, in: 1...1000, unit: "items", "page size without limit=")
             .reloadable,
-        .integer("limits.page_most", \.limits.pageMost, in: 1...1000, unit: "items", "the largest limit=").reloadable,
+        .integer("limits.page_most", \.limits.pageMost, in: 1...1000, unit: "items", "largest page size (limit=)")
+            .reloadable,
         .integer(
             "limits.stream_channels", \.limits.streamChannels, in: 1...10_000, unit: "patterns",
             "channels and patterns of one stream or poll"
@@ -142,7 +145,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.streams_per_user", \.limits.streamsPerUser, in: 0...10_000_000, unit: "streams",
-            "live streams and held polls of one user, as tokens, tickets and keys name it; 0: no limit"
+            "live streams and held polls of one user, as named by tokens, tickets and keys; 0: no limit"
         ).reloadable,
         .integer(
             "limits.streams_per_address", \.limits.streamsPerAddress, in: 0...10_000_000, unit: "streams",
@@ -156,87 +159,90 @@ public enum Settings {
         ).reloadable,
         .seconds(
             "limits.pubnub_catch_up_seconds", \.limits.pubnubCatchUp, in: 10...86_400,
-            "how far back a PubNub client catches up by an old cursor"
+            "how far back a PubNub client can catch up from an old cursor"
         ).reloadable,
         .integer(
             "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
-            "how far a stream may fall behind its feed"
+            "data that a stream may lag behind its feed"
         ).reloadable,
         .integer(
             "limits.all_feeds_bytes", \.limits.allFeedsBytes, in: 1_048_576...1_099_511_627_776, unit: "bytes",
-            "what streams may lag behind in all; past it slow readers are closed sooner"
+            "data that all streams together may lag behind; beyond it, slow readers are closed sooner"
         ).reloadable,
         .seconds(
-            "limits.passing_seconds", \.limits.passingAge, in: 10...3600, "how long ephemeral events can be caught up"),
+            "limits.passing_seconds", \.limits.passingAge, in: 10...3600,
+            "how long a stream can catch up on ephemeral events"),
         .integer(
             "limits.passing_bytes", \.limits.passingBytes, in: 65_536...4_294_967_296, unit: "bytes",
-            "ephemeral events held per app"),
+            "ephemeral events held for each app"),
         .seconds(
             "limits.repeat_seconds", \.limits.repeatWindow, in: 3600...2_592_000,
             "how long repeats are recognised (Idempotency-Key, delivery ids)"),
         .integer(
             "limits.waiting_events", \.limits.waitingDrafts, in: 100...1_000_000, unit: "events",
-            "emits waiting for the store; past it 503"),
+            "events waiting for the store; beyond it, emits are answered 503"),
         .integer(
             "limits.waiting_bytes", \.limits.waitingBytes, in: 1_048_576...4_294_967_296, unit: "bytes",
-            "the same, by size"),
+            "the same limit in bytes"),
         .seconds("limits.store_seconds", \.limits.storeDeadline, in: 1...60, "how long an emit waits for the store"),
-        .seconds("limits.drain_seconds", \.limits.drain, in: 0...300, "how long a stop waits for requests under way"),
+        .seconds("limits.drain_seconds", \.limits.drain, in: 0...300, "how long a stop waits for requests in progress"),
         .integer(
             "limits.delivery_attempts", \.limits.deliveryAttempts, in: 1...50, unit: "attempts",
-            "tries of a delivery before it is dead"),
+            "attempts before a delivery is dead"),
         .integer(
             "limits.delivery_concurrency", \.limits.deliveryConcurrency, in: 1...1000, unit: "requests",
-            "requests to one webhook at a time"),
+            "concurrent requests to one webhook"),
         .integer(
             "limits.dead_on_end", \.limits.deadOnEnd, in: 1...10_000_000, unit: "deliveries",
-            "deliveries given up on end after which a webhook is disabled"
+            "dead deliveries in a row after which a webhook is disabled"
         ).reloadable,
         .integer(
             "limits.deliveries_held", \.limits.deliveriesHeld, in: 100...10_000_000, unit: "deliveries",
             "deliveries held for one disabled webhook"),
         .seconds(
             "limits.deliveries_kept_seconds", \.limits.deliveriesKept, in: 3600...31_536_000,
-            "how long finished and dead deliveries can be seen"),
+            "how long finished and dead deliveries are kept"),
         .integer(
             "limits.standings_held", \.limits.standingsHeld, in: 1000...10_000_000, unit: "entries",
-            "channels, and users in channels, whose standing is held in memory"),
+            "channels, and users in channels, whose access rights are cached in memory"),
         .integer(
             "limits.unread_channels_held", \.limits.unreadChannelsHeld, in: 1000...100_000_000, unit: "entries",
-            "channels of users whose unread messages are held in memory"),
+            "channels of users whose unread counts are cached in memory"),
         .integer("limits.webhooks", \.limits.webhooksPerApp, in: 1...100_000, unit: "webhooks", "webhooks of an app")
             .reloadable,
         .integer("limits.sources", \.limits.sourcesPerApp, in: 1...100_000, unit: "sources", "sources of an app")
             .reloadable,
         .seconds(
             "limits.presence_seconds", \.limits.presenceAge, in: 2...86_400,
-            "without a sign of life for so long, a user is gone"
+            "how long a user stays present without a sign of life"
         ).reloadable,
         .seconds(
             "limits.presence_grace_seconds", \.limits.presenceGrace, in: 0...3600,
-            "how long a user whose stream broke counts as there"),
+            "how long a user stays present after the stream broke"),
         .seconds(
-            "limits.typing_seconds", \.limits.typingAge, in: 1...300, "how long a user types without saying so again"
+            "limits.typing_seconds", \.limits.typingAge, in: 1...300,
+            "how long a user counts as typing without a repeated signal"
         ).reloadable,
         .integer(
             "limits.announced_occupants", \.limits.announcedOccupants, in: 0...100_000, unit: "users",
-            "past it, coming and going on a channel is told together"),
+            "users on a channel beyond which joins and leaves are reported together"),
         .seconds(
             "limits.presence_interval_seconds", \.limits.presenceInterval, in: 1...3600,
-            "how often it is told together"),
+            "interval of these combined reports"),
         .integer(
             "limits.presence_state_bytes", \.limits.presenceStateBytes, in: 2...65_536, unit: "bytes",
-            "what a user shows on a channel"
+            "presence state of a user on a channel"
         ).reloadable,
         .integer(
             "limits.seats", \.limits.presenceKeys, in: 1000...100_000_000, unit: "seats",
-            "users on channels, inside open ones, and typing, all together"),
+            "users on channels, users inside open channels and typing users, together"),
         .integer(
-            "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users", "users one message mentions"
+            "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users",
+            "users that one message may mention"
         ).reloadable,
         .integer(
             "limits.mentions_told", \.limits.mentionsTold, in: 0...100, unit: "users",
-            "of those, how many are told on their own channels"
+            "how many of the mentioned users are notified on their own channels"
         ).reloadable,
         .integer(
             "limits.reactions", \.limits.reactionsPerMessage, in: 1...1000, unit: "reactions",
@@ -244,11 +250,11 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.actions", \.limits.actionsPerMessage, in: 1...1_000_000, unit: "actions",
-            "actions of one message beside reactions"
+            "actions of one message other than reactions"
         ).reloadable,
         .integer(
             "limits.channel_values", \.limits.valuesPerChannel, in: 1...1000, unit: "keys",
-            "texts, and counters, kept with a channel"
+            "texts, and counters, stored with a channel"
         ).reloadable,
         .integer(
             "limits.key_requests_per_second", \.limits.keyRequestsPerSecond, in: 0...1_000_000, unit: "requests",
@@ -263,21 +269,21 @@ public enum Settings {
             "events emitted into one app a day, unless it has a limit of its own; 0: no limit"
         ).reloadable,
         .seconds(
-            "limits.audit_seconds", \.limits.auditKept, in: 3600...315_360_000, "how long the audit log goes back"
+            "limits.audit_seconds", \.limits.auditKept, in: 3600...315_360_000, "how long audit log entries are kept"
         ).reloadable,
         .integer(
             "limits.audit_entries", \.limits.auditEntries, in: 100...10_000_000, unit: "entries",
-            "entries of one app's audit log; past it the oldest go, refusals and those of tokens first"
+            "entries of one app's audit log; beyond it, the oldest are removed, refusals and those of tokens first"
         ).reloadable,
         .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
-            "event types an app declares"
+            "event types that an app may declare"
         ).reloadable,
         .integer(
             "limits.schema_bytes", \.limits.schemaBytes, in: 1024...4_194_304, unit: "bytes", "text of one schema"),
         .integer(
             "limits.schema_memory_bytes", \.limits.schemaMemoryBytes, in: 1_048_576...17_179_869_184, unit: "bytes",
-            "memory of an app's compiled schemas, about"
+            "approximate memory of an app's compiled schemas"
         ).reloadable,
         .integer(
             "limits.schema_versions", \.limits.versionsPerType, in: 1...100_000, unit: "versions",
@@ -289,7 +295,7 @@ public enum Settings {
         ).reloadable,
         .seconds(
             "limits.schema_comparison_seconds", \.limits.schemaComparison, in: 1...300,
-            "how long a new version is compared with earlier ones"
+            "time limit for comparing a new version with earlier ones"
         ).reloadable,
         .integer(
             "limits.record_text_length", \.limits.recordTextLength, in: 256...65_536, unit: "characters",
@@ -305,7 +311,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.members_per_call", \.limits.membersPerCall, in: 1...1000, unit: "users",
-            "users one call invites or makes members"
+            "users that one call may invite or add"
         ).reloadable,
         .integer(
             "limits.group_channels", \.limits.groupChannels, in: 1...10_000, unit: "channels",
@@ -338,7 +344,7 @@ public enum Settings {
     ).reloadable
 
     private static let publicURL = Setting(
-        name: "public_url", unit: "URL", summary: "the address the world sees; empty: the address listened on",
+        name: "public_url", unit: "URL", summary: "the gateway's public address; empty: the address of listen",
         read: { (configuration, text) throws(SettingError) in
             guard text.isEmpty || text.hasPrefix("https://") || text.hasPrefix("http://") else {
                 throw SettingError("public_url must begin with https:// or http://, not '\(text)'")
@@ -351,7 +357,7 @@ public enum Settings {
         let kinds = WebhookVerification.allCases.map(\.rawValue)
         return Setting(
             name: "webhook.verification", unit: kinds.joined(separator: "|"),
-            summary: "what receivers must do before anything is sent to them; a webhook may demand more",
+            summary: "how receivers must consent before deliveries; a webhook may require more",
             read: { (configuration, text) throws(SettingError) in
                 guard kinds.contains(text) else {
                     throw SettingError(
@@ -364,7 +370,7 @@ public enum Settings {
 
     private static let otlpEndpoint = Setting(
         name: "otlp.endpoint", unit: "URL",
-        summary: "collector of traces (OTLP over HTTP), like http://127.0.0.1:4318; empty: nothing is traced",
+        summary: "collector of traces (OTLP over HTTP), like http://127.0.0.1:4318; empty: no tracing",
         read: { (configuration, text) throws(SettingError) in
             guard text.isEmpty || text.hasPrefix("https://") || text.hasPrefix("http://") else {
                 throw SettingError("otlp.endpoint must begin with https:// or http://, not '\(text)'")
@@ -375,7 +381,7 @@ public enum Settings {
 
     private static let otlpSampleRatio = Setting(
         name: "otlp.sample_ratio", unit: "0...1",
-        summary: "how many requests begin a trace; in traces of others they are recorded as those say",
+        summary: "share of requests that begin a trace; in a caller's trace, the caller decides",
         read: { (configuration, text) throws(SettingError) in
             guard let ratio = Double(text), (0...1).contains(ratio) else {
                 throw SettingError("otlp.sample_ratio must be a number from 0 to 1, not '\(text)'")
@@ -388,7 +394,7 @@ public enum Settings {
         let forms = LogFormat.allCases.map(\.rawValue)
         return Setting(
             name: "log_format", unit: forms.joined(separator: "|"),
-            summary: "lines for people, or a JSON object a line for collectors", isReloadable: true,
+            summary: "text lines for people, or one JSON object per line for collectors", isReloadable: true,
             read: { (configuration, text) throws(SettingError) in
                 guard let form = LogFormat(rawValue: text.lowercased()) else {
                     throw SettingError("log_format must be one of \(forms.joined(separator: ", ")), not '\(text)'")
@@ -401,7 +407,7 @@ public enum Settings {
     private static let logLevel: Setting = {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
         return Setting(
-            name: "log_level", unit: levels.joined(separator: "|"), summary: "what is logged, from this level on",
+            name: "log_level", unit: levels.joined(separator: "|"), summary: "lowest level that is logged",
             isReloadable: true,
             read: { (configuration, text) throws(SettingError) in
                 guard levels.contains(text.lowercased()) else {

@@ -84,7 +84,7 @@ public struct MessageLinks: Sendable {
         }
         if let taken = members.first(where: { names.contains($0.name) }) {
             throw ChatError(
-                .malformed, "meta must not have '\(taken.name)' because quote, mentions and thread_of set it",
+                .malformed, "meta must not have '\(taken.name)', because quote, mentions and thread_of set it",
                 field: "meta")
         }
         return members

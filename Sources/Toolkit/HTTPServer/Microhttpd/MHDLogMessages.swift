@@ -99,7 +99,8 @@ extension ServerCore {
             return .NO
         }
         if reply.hasDroppedFields {
-            logger.error("header field dropped", metadata: ["request": "\(exchange.head?.id ?? "")"])
+            logger.error(
+                "dropped a header field that is not valid", metadata: ["request": "\(exchange.head?.id ?? "")"])
         }
         if closing || isDraining { reply.add("Connection", "close") }
         counters.bodyBytesSent += UInt64(reply.knownLength)

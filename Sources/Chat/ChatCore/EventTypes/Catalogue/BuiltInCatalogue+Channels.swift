@@ -54,7 +54,7 @@ extension BuiltInCatalogue {
             refuses: [#"{"deleted_at":"yesterday"}"#, #"{"channel":{"id":"crew"}}"#]),
         BuiltInType(
             "channel.events_deleted", .kept,
-            "Events of a channel were deleted by range. Of a large range each stretch is told when it is gone, oldest first.",
+            "Events of a channel were deleted by range. A large range is reported in parts, oldest first.",
             members: """
                 "required": ["after", "before", "deleted_count"],
                 "properties": {

@@ -16,7 +16,7 @@ extension BuiltInCatalogue {
                   "message": {"$ref": "#/$defs/message_reference"},
                   "mentions": {
                     "anyOf": [{"const": "channel"}, {"type": "array", "items": {"type": "string"}, "maxItems": 10}],
-                    "description": "The users who are told of the mention, or `channel` for everybody."
+                    "description": "The mentioned users who are notified, or `channel` for all."
                   },
                   "channel": {"$ref": "#/$defs/channel", "description": "The message's channel."}
                 }

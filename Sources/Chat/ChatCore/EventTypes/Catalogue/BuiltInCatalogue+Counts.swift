@@ -63,7 +63,7 @@ extension BuiltInCatalogue {
                 #"{"channels":[]}"#,
             ]),
         BuiltInType(
-            "unread_count.updated", .passing, "What a user has not read yet has changed in number.",
+            "unread_count.updated", .passing, "The number of a user's unread messages changed.",
             members: """
                 "required": ["unread_count", "by_custom_type", "counted_timetoken", "counted_at"],
                 "properties": {
@@ -89,8 +89,8 @@ extension BuiltInCatalogue {
         BuiltInType(
             BuiltInTypes.channelActivity, .passing,
             """
-            A channel has a new last message, told to its readers, or a user has another number of unread messages in it, told to \
-            that user. At most once a second; only those are told who name the type.
+            A channel has a new last message (sent to its readers), or a user's number of unread messages in it changed (sent to \
+            that user). At most once a second, and only to those who name the type.
             """,
             members: """
                 "required": ["channel"],
@@ -109,7 +109,7 @@ extension BuiltInCatalogue {
                   "last_message": {
                     "type": ["object", "null"],
                     "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it; null where it was \
-                deleted meanwhile. Replies in threads are not told.",
+                deleted meanwhile. Replies in threads are not reported.",
                     "required": ["timetoken"],
                     "properties": {
                       "id": {"type": "string", "description": "The id of the message's event."},

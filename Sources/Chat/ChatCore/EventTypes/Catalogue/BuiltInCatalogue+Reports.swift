@@ -19,7 +19,7 @@ extension BuiltInCatalogue {
             ],
             refuses: [#"{"webhook":"wh_1","failing_since":1732412345678}"#, #"{"webhook":"wh_1"}"#]),
         BuiltInType(
-            "webhook.disabled", .kept, "A webhook gets no deliveries any more.",
+            "webhook.disabled", .kept, "A webhook no longer receives deliveries.",
             members: """
                 "required": ["webhook", "reason"],
                 "properties": {
@@ -37,7 +37,8 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"webhook":"wh_1"}"#], refuses: [#"{"webhook":null}"#, "{}"]),
         BuiltInType(
-            "webhook.overflowing", .kept, "More deliveries wait for a webhook than may: what comes for it is lost.",
+            "webhook.overflowing", .kept,
+            "More deliveries wait for a webhook than allowed: further deliveries are lost.",
             members: """
                 "required": ["webhook", "dead"],
                 "properties": {
@@ -47,17 +48,17 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"webhook":"wh_1","dead":17}"#], refuses: [#"{"webhook":"wh_1"}"#, #"{"dead":1}"#]),
         BuiltInType(
-            "webhook.test", .passing, "Somebody tries a webhook out. Only the webhook itself gets it.",
+            "webhook.test", .passing, "A test of a webhook. Only the webhook itself receives it.",
             members: """
                 "required": ["webhook"],
                 "properties": {
                   "webhook": {"type": "string", "minLength": 1, "description": "The webhook's id."},
-                  "message": {"type": "string", "description": "A sentence for who reads it."}
+                  "message": {"type": "string", "description": "A sentence for the reader."}
                 }
                 """,
             accepts: [#"{"webhook":"wh_1","message":"This is a test. Nothing has happened."}"#], refuses: ["{}"]),
         BuiltInType(
-            "source.rejected", .kept, "A post of a known sender to a source was turned away.",
+            "source.rejected", .kept, "A post of a verified sender to a source was rejected.",
             members: """
                 "required": ["source", "reason"],
                 "properties": {
@@ -65,7 +66,7 @@ extension BuiltInCatalogue {
                   "reason": {"type": "string", "description": "What was wrong, in a sentence."},
                   "code": {"type": "string", "description": "The problem's code, if it has one."},
                   "errors": {"type": "array", "items": {"type": "string"}, "description": "Place and fault, one each."},
-                  "unreported_before": {"$ref": "#/$defs/count", "description": "Rejections before it that were not told."}
+                  "unreported_before": {"$ref": "#/$defs/count", "description": "Earlier rejections that were not reported."}
                 }
                 """,
             accepts: [
@@ -79,7 +80,7 @@ extension BuiltInCatalogue {
                 "properties": {
                   "event_type": {"type": "string", "minLength": 1, "description": "The type of the events."},
                   "schema_version": {"$ref": "#/$defs/count", "description": "The version of the schema that they violate."},
-                  "count": {"$ref": "#/$defs/count", "description": "How many since the last such report on the type."},
+                  "count": {"$ref": "#/$defs/count", "description": "The number since the last such report on the type."},
                   "event": {"type": "string", "description": "The id of the last of them."},
                   "channel": {"type": "string", "description": "The channel of the last of them."},
                   "errors": {
@@ -131,7 +132,7 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["count"],
                 "properties": {
-                  "count": {"type": "integer", "minimum": 1, "description": "How many since the last such report."},
+                  "count": {"type": "integer", "minimum": 1, "description": "The number since the last such report."},
                   "stream": {"type": "string", "description": "The id of the last of them."},
                   "key": {"type": "string", "description": "The id of the key with which it was opened."}
                 }
@@ -139,13 +140,13 @@ extension BuiltInCatalogue {
             accepts: [#"{"count":1,"stream":"str_7","key":"key_1"}"#],
             refuses: [#"{"count":0}"#, #"{"stream":"str_7"}"#]),
         BuiltInType(
-            "system.disk_low", .kept, "Little room is left where the data is.",
+            "system.disk_low", .kept, "Little disk space is left for the data.",
             members: """
                 "required": ["free_bytes"],
                 "properties": {
                   "free_bytes": {"$ref": "#/$defs/count", "description": "Bytes that can still be written."},
                   "total_bytes": {"$ref": "#/$defs/count", "description": "Bytes of the whole file system."},
-                  "threshold_bytes": {"$ref": "#/$defs/count", "description": "Below how many free bytes this is told."}
+                  "threshold_bytes": {"$ref": "#/$defs/count", "description": "The number of free bytes below which this is reported."}
                 }
                 """,
             accepts: [#"{"free_bytes":734003200,"total_bytes":64424509440,"threshold_bytes":1073741824}"#],

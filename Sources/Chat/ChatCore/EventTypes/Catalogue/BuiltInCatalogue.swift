@@ -70,18 +70,18 @@ extension BuiltInCatalogue {
             required: #""user", "state", "occupancy""#),
         BuiltInType(
             "presence.interval", .passing,
-            "How many are on a busy channel, told from time to time instead of each coming and going.",
+            "The number of users on a busy channel, reported at intervals instead of each join and leave.",
             members: """
                 "required": ["occupancy"],
                 "properties": {
-                  "occupancy": {"$ref": "#/$defs/count", "description": "How many are there now."},
+                  "occupancy": {"$ref": "#/$defs/count", "description": "The number of users now present."},
                   "joined": {
                     "type": "array",
                     "items": {"type": "string"},
-                    "description": "Users that came since the last such event, where that is told."
+                    "description": "Users that joined since the last such event, if joins are reported."
                   },
-                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users that went, likewise."},
-                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users given up, likewise."},
+                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users that left, likewise."},
+                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users that timed out, likewise."},
                   "here_now_refresh": {"type": "boolean", "description": "True when the lists were too long: ask who is there."}
                 }
                 """,

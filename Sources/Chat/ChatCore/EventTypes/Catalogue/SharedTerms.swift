@@ -125,7 +125,7 @@ enum SharedTerms {
               "type": {"type": "string", "minLength": 1, "description": "`reactions` for a reaction; else in the app's own words."},
               "value": {"type": "string", "minLength": 1, "description": "The reaction, a key or an emoji; else any text."},
               "user": {"type": "string", "description": "The user who attached it."},
-              "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The place of the event that told of it first."}
+              "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The place of the event that first reported it."}
             }
             """
         ),
