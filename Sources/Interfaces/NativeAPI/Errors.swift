@@ -137,7 +137,7 @@ extension ChatError.Code {
         case .stale: "The resource has changed since it was read"
         case .tooLarge: "The request body is too large"
         case .invalid: "The request was understood and is refused"
-        case .tooMany: "Too many"
+        case .tooMany: "A limit is reached"
         case .overloaded: "The server is overloaded"
         case .unavailable: "The store cannot be reached"
         case .outcomeUnknown: "The change may or may not have been stored"

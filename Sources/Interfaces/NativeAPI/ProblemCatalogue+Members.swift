@@ -34,7 +34,7 @@ extension ProblemCatalogue {
             cause: "A channel with this id exists.",
             remedy: "Choose another id, leave it out, or change the channel that is there."),
         Entry(
-            code: "already_joined", status: 409, title: "The user has joined already",
+            code: "already_joined", status: 409, title: "The user has already joined",
             cause: "The user has joined, and an invitation that was accepted cannot be declined.",
             remedy: "Leave the channel instead."),
         Entry(

@@ -375,9 +375,9 @@ enum ProblemCatalogue {
             cause: "The event type has as many versions as it may. 'limit' is the limit.",
             remedy: "Create a new event type under another name."),
         Entry(
-            code: "too_many_requests", status: 429, title: "Too many",
-            cause: "There are more of the kind than accepted. 'limit' is the limit.",
-            remedy: "Repeat the request after the time that Retry-After gives, or remove some."),
+            code: "too_many_requests", status: 429, title: "A limit is reached",
+            cause: "The request would exceed a limit. 'limit' is the limit.",
+            remedy: "Repeat the request after the time that Retry-After gives, or remove what is not needed."),
         Entry(
             code: "quota_exceeded", status: 429, title: "The rate is exceeded",
             cause: "The key or the app has used up its rate. RateLimit-Policy has the rates, RateLimit what is left.",

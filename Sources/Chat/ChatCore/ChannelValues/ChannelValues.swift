@@ -18,7 +18,7 @@ struct ChannelValues<Value: Equatable & Sendable>: Sendable {
     /// - Throws: `.conflict`, naming a key that already exists; what `set` throws.
     mutating func create(_ new: [ExactText: Value], most: Int) throws(ChatError) -> Change {
         if let known = new.keys.filter({ values[$0] != nil }).min() {
-            throw ChatError(.conflict, "the channel has the key '\(known)' already")
+            throw ChatError(.conflict, "the channel already has the key '\(known)'")
         }
         return try set(new, adding: true, most: most) { _, new in new }
     }

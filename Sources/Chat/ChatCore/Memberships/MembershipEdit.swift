@@ -91,7 +91,7 @@ extension ChatAccess {
             let membership = try change.ownMembership(of: user)
             guard membership.state == .invited else {
                 throw ChatError(
-                    .conflict, "user '\(user)' has joined channel '\(channel)' already; leave it instead",
+                    .conflict, "user '\(user)' has already joined channel '\(channel)'; leave it instead",
                     slug: "already_joined")
             }
             change.remove(user)

@@ -96,7 +96,7 @@ extension MessageRecord {
             reactions[ExactText(action.value), default: 0] += 1
             guard reactions.count <= limits.reactionsPerMessage else {
                 throw .over(
-                    .tooMany, "the message has \(limits.reactionsPerMessage) different reactions already",
+                    .tooMany, "the message has \(limits.reactionsPerMessage) different reactions, which is the limit",
                     name: "limit",
                     limit: limits.reactionsPerMessage)
             }
@@ -106,7 +106,7 @@ extension MessageRecord {
         actions += 1
         guard actions <= limits.actionsPerMessage else {
             throw .over(
-                .tooMany, "the message has \(limits.actionsPerMessage) actions already", name: "limit",
+                .tooMany, "the message has \(limits.actionsPerMessage) actions, which is the limit", name: "limit",
                 limit: limits.actionsPerMessage)
         }
     }
@@ -117,7 +117,7 @@ extension MessageRecord {
     /// - Throws: `.conflict`.
     private mutating func nameThread(_ channel: String) throws(ChatError) {
         if threadNamings > 0, let known = thread.channel, ExactText(known) != ExactText(channel) {
-            throw ChatError(.conflict, "the replies to this message are in channel '\(known)' already")
+            throw ChatError(.conflict, "the replies to this message are already in channel '\(known)'")
         }
         thread.channel = channel
         threadNamings += 1

@@ -29,7 +29,7 @@ public struct ReceiverVerification: Sendable {
         }
         return try await registry.change(webhook.subscriber, ifMatch: nil) { (now) throws(ChatError) in
             guard now.settings.url == webhook.settings.url else {
-                throw ChatError(.conflict, "the webhook has another address by now; try again")
+                throw ChatError(.conflict, "the webhook's address has changed in the meantime; try again")
             }
             now.verifiedURL = now.settings.url
             now.allowedPerMinute = allowed

@@ -15,7 +15,7 @@ extension Writer {
         if let revision, self.revision > revision {
             let keys = drafts.reduce(into: Set<RecordKey>()) { $0.formUnion($1.standingKeys) }
             guard try !haveChanged(keys, since: revision) else {
-                return .failure(ChatError(.stale, "a record that decides who may write has changed meanwhile"))
+                return .failure(ChatError(.stale, "a record that decides who may write has changed in the meantime"))
             }
         }
         if drafts.contains(where: { $0.past != nil }) {
