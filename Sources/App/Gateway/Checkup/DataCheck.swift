@@ -60,13 +60,13 @@ struct DataCheck {
 
     private var room: CheckResult {
         guard let free = Folder(path).freeBytes else {
-            return CheckResult("room", .warning, "cannot determine the free space of '\(path)'")
+            return CheckResult("disk", .warning, "cannot determine the free space of '\(path)'")
         }
         let text = "\(free / 1_000_000) MB free"
         let advice = "make room, or shorten how long events are kept; a full disk refuses emits (507)"
         if free < Self.noRoom { return CheckResult("disk", .failure, text, advice: advice) }
         return free < Self.littleRoom
-            ? CheckResult("disk", .warning, text, advice: advice) : CheckResult("room", .ok, text)
+            ? CheckResult("disk", .warning, text, advice: advice) : CheckResult("disk", .ok, text)
     }
 
     /// Network and shared file systems, which do not provide what the write-ahead log needs

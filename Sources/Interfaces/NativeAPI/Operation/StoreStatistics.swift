@@ -26,8 +26,8 @@ extension NativeAPI {
             guard let moment, moment < now else { return 0 }
             return Double(now.rawValue - moment.rawValue) / Double(Timetoken.ticksPerSecond)
         }
-        if let bytes = figures.bytes { text.single("parley_store_bytes", .gauge, "Size of the database.", bytes) }
-        if let bytes = figures.walBytes {
+        if let bytes = statistics.bytes { text.single("parley_store_bytes", .gauge, "Size of the database.", bytes) }
+        if let bytes = statistics.walBytes {
             text.single(
                 "parley_store_wal_bytes", .gauge, "Size of the write-ahead log; parley_store_bytes includes it.", bytes)
         }
@@ -39,15 +39,15 @@ extension NativeAPI {
             age(of: statistics.oldestEvent))
         text.single(
             "parley_log_newest_event_age_seconds", .gauge, "Time since the newest kept event.",
-            age(of: figures.newestEvent))
+            age(of: statistics.newestEvent))
         text.family("parley_webhook_deliveries", .gauge, "Unfinished and dead deliveries, by state.")
-        for (state, queue) in figures.deliveries {
+        for (state, queue) in statistics.deliveries {
             text.sample("parley_webhook_deliveries", [("state", state)], queue.count)
         }
         text.family(
             "parley_webhook_delivery_oldest_age_seconds", .gauge,
             "Age of the oldest event of these deliveries, by state.")
-        for (state, queue) in figures.deliveries {
+        for (state, queue) in statistics.deliveries {
             text.sample("parley_webhook_delivery_oldest_age_seconds", [("state", state)], age(of: queue.oldest))
         }
     }

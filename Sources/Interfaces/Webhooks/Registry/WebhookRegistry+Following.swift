@@ -100,7 +100,7 @@ extension WebhookRegistry {
                         "cannot set the webhook's lane",
                         metadata: ["webhook": "\(subscriber)", "error": "\(error.message)"])
                     // Cancellation shows at the loop's head; the pause carries no other news.
-                    try? await Task.sleep(for: options.settlePause)
+                    try? await Task.sleep(for: options.laneRetryPause)
                 }
             }
         }
