@@ -31,9 +31,9 @@ extension AsyncAPIDocument {
     }
 
     private static let about =
-        "The events of one app of a Parley gateway. A message is an event: its payload is the member `data`, its header "
-        + "fields are the other members of the envelope. Operations are told from the gateway's side: it receives what "
-        + "is emitted and sends what streams follow. The version changes with every change of the types."
+        "The events of one app of a Parley gateway. A message is an event: its payload is the member `data`, and its "
+        + "header fields are the other members of the envelope. Operations are described from the gateway's side: it "
+        + "receives emitted events and sends them to streams. The version changes with every change of the types."
 
     /// Prints no server when no public address is configured.
     private func printServers(to writer: inout JSONWriter) {
@@ -46,7 +46,7 @@ extension AsyncAPIDocument {
         writer.member("host", String(parts[1]))
         writer.member("protocol", String(parts[0].dropLast()))
         if parts.count > 2 { writer.member("pathname", "/" + parts[2]) }
-        writer.member("description", "HTTP as \(publicURL)/openapi.yaml describes it")
+        writer.member("description", "The HTTP API that \(publicURL)/openapi.yaml describes")
         writer.key("security")
         writer.beginArray()
         Self.reference("#/components/securitySchemes/apiKey", to: &writer)
@@ -65,7 +65,7 @@ extension AsyncAPIDocument {
         writer.beginObject()
         writer.member("address", "{channel}")
         writer.member("title", "Any channel")
-        writer.member("description", "A channel exists by being named.")
+        writer.member("description", "A channel exists as soon as a request names it.")
         writer.key("parameters")
         writer.raw(Self.parameters)
         writer.key("messages")
@@ -85,14 +85,14 @@ extension AsyncAPIDocument {
         writer.key("emit")
         printOperation(
             "receive", "Emit an event",
-            "`POST /v1/channels/{channel}/events` with `{\"type\": …, \"data\": …}`; messages and signals have routes of "
-                + "their own, and CloudEvents go to `POST /v1/events`. The answer comes when the event is durable.",
+            "`POST /v1/channels/{channel}/events` with `{\"type\": …, \"data\": …}`. Messages and signals have their "
+                + "own routes, and CloudEvents go to `POST /v1/events`. The response is sent once the event is durable.",
             method: "POST", types.filter { !$0.isBuiltIn || Self.emitted.contains($0.name) }, to: &writer)
         writer.key("follow")
         printOperation(
             "send", "Follow events",
-            "`GET /v1/stream?channel={channel}` as Server-Sent Events or NDJSON, `GET /v1/poll`, history, and webhooks: "
-                + "everywhere the same envelope.",
+            "`GET /v1/stream?channel={channel}` as Server-Sent Events or NDJSON, `GET /v1/poll`, history, and webhooks. "
+                + "All of them use the same envelope.",
             method: "GET", types, to: &writer)
         writer.endObject()
     }
@@ -128,17 +128,17 @@ extension AsyncAPIDocument {
         {"envelope":{"headers":{"type":"object","required":["id","type","kind","timestamp","timetoken","channel"],"properties":{
         "id":{"type":"string","description":"`evt_` and the timetoken; never reused."},
         "type":{"type":"string","description":"The name of the message."},
-        "kind":{"enum":["message","signal","file","action","presence","other"],"description":"The class of the event, whatever its type is called."},
+        "kind":{"enum":["message","signal","file","action","presence","other"],"description":"The class of the event, independent of its type's name."},
         "timestamp":{"type":"string","format":"date-time"},
-        "timetoken":{"type":"string","description":"100 ns ticks since 1970; the event's place in its channel."},
+        "timetoken":{"type":"string","description":"Units of 100 ns since 1970; the event's position in its channel."},
         "channel":{"type":"string"},
-        "user":{"type":"string","description":"Who caused it; absent when the gateway or an operator did."},
+        "user":{"type":"string","description":"The user who caused the event; absent for the gateway and for operators."},
         "meta":{"description":"The publisher's metadata; absent if none."},
         "custom_type":{"type":"string"},
         "schema":{"type":"object","description":"The declared schema that accepted the event.",
         "required":["type","version"],"properties":{"type":{"type":"string"},"version":{"type":"integer"}}},
-        "cause":{"type":"string","description":"Shared by all events of one call."},
-        "ephemeral":{"type":"boolean","description":"True when it never enters history; absent otherwise."},
+        "cause":{"type":"string","description":"An id that all events of one request share."},
+        "ephemeral":{"type":"boolean","description":"True if the event is not stored in history; absent otherwise."},
         "included":{"type":"object","description":"The objects that the reader asked for with `include`; absent otherwise."}}}}}
         """#)
 
@@ -146,6 +146,6 @@ extension AsyncAPIDocument {
         #"""
         {"apiKey":{"type":"http","scheme":"bearer","description":"An API key: `Authorization: Bearer parley_…`."},
         "ticket":{"type":"httpApiKey","in":"query","name":"ticket",
-        "description":"From `POST /v1/stream-tickets`; opens one stream."}}
+        "description":"A ticket from `POST /v1/stream-tickets`; opens one stream."}}
         """#)
 }

@@ -3,16 +3,16 @@ import ChatModel
 extension BuiltInCatalogue {
     /// Texts and counters kept with a channel, by key.
     static let channelValues: [BuiltInType] = [
-        metadata("channel.metadata.created", "Texts were added to a channel.", "The new texts by key."),
+        metadata("channel.metadata.created", "Metadata was added to a channel.", "The added values by key."),
         metadata(
-            "channel.metadata.updated", "Texts of a channel changed.", "The changed texts by key, as they are now."),
-        keys("channel.metadata.deleted", "Texts of a channel were removed."),
+            "channel.metadata.updated", "Metadata of a channel changed.", "The changed keys with their new values."),
+        keys("channel.metadata.deleted", "Metadata of a channel was removed."),
         metacounter("channel.metacounter.created", "Counters were added to a channel."),
         metacounter(
             "channel.metacounter.updated", "Counters of a channel changed.",
             more: """
                 ,
-                  "mode": {"enum": ["set", "inc", "dec"], "description": "How they changed."}
+                  "mode": {"enum": ["set", "inc", "dec"], "description": "The operation that changed the counters."}
                 """),
         keys("channel.metacounter.deleted", "Counters of a channel were removed."),
     ]
@@ -45,7 +45,7 @@ extension BuiltInCatalogue {
                     "type": "object",
                     "minProperties": 1,
                     "additionalProperties": {"type": "integer"},
-                    "description": "The counters concerned by key, as they are now."
+                    "description": "The affected counters with their new values."
                   }\(more),
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -64,7 +64,7 @@ extension BuiltInCatalogue {
                     "type": "array",
                     "items": {"type": "string"},
                     "minItems": 1,
-                    "description": "Which are gone."
+                    "description": "The removed keys."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }

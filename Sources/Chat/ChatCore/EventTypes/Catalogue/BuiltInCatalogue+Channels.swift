@@ -4,18 +4,18 @@ extension BuiltInCatalogue {
     /// Changes of channel records.
     static let channels: [BuiltInType] = [
         BuiltInType(
-            "channel.created", .kept, "A channel's record was made.",
+            "channel.created", .kept, "A channel's record was created.",
             members: """
                 "required": ["channel", "members", "memberships", "inviter"],
                 "properties": {
                   "channel": {"$ref": "#/$defs/channel"},
-                  "members": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "Its first members."},
+                  "members": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "The channel's first members."},
                   "memberships": {
                     "type": "array", "items": {"$ref": "#/$defs/membership"}, "description": "Their memberships, in the same order."
                   },
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "Who made it; null for an operator of the app."
+                    "description": "The user who created the channel; null for an operator of the app."
                   }
                 }
                 """,
@@ -32,7 +32,7 @@ extension BuiltInCatalogue {
                   "changes": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/change"},
-                    "description": "What changed, by the channel's members: `name`, `frozen`, `distinct`, …; may be nothing."
+                    "description": "The changed fields of the channel: `name`, `frozen`, `distinct`, …; may be empty."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -46,7 +46,7 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["deleted_at", "channel"],
                 "properties": {
-                  "deleted_at": {"$ref": "#/$defs/timestamp", "description": "When."},
+                  "deleted_at": {"$ref": "#/$defs/timestamp", "description": "Time of the deletion."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
@@ -54,13 +54,13 @@ extension BuiltInCatalogue {
             refuses: [#"{"deleted_at":"yesterday"}"#, #"{"channel":{"id":"crew"}}"#]),
         BuiltInType(
             "channel.events_deleted", .kept,
-            "Events of a channel were deleted by range. A large range is reported in parts, oldest first.",
+            "A range of a channel's events was deleted. A large range is deleted in parts, oldest first, with an event for each.",
             members: """
                 "required": ["after", "before", "deleted_count"],
                 "properties": {
-                  "after": {"$ref": "#/$defs/timetoken", "description": "Everything behind this place is gone, …"},
-                  "before": {"$ref": "#/$defs/timetoken", "description": "… up to before this one."},
-                  "deleted_count": {"type": "integer", "minimum": 1, "description": "How many events that were."}
+                  "after": {"$ref": "#/$defs/timetoken", "description": "The start of the deleted range, exclusive."},
+                  "before": {"$ref": "#/$defs/timetoken", "description": "The end of the deleted range, exclusive."},
+                  "deleted_count": {"type": "integer", "minimum": 1, "description": "The number of deleted events."}
                 }
                 """,
             accepts: [#"{"after":"0","before":"17324123456789012","deleted_count":3}"#],
@@ -68,14 +68,14 @@ extension BuiltInCatalogue {
                 #"{"after":"17324123456789012","before":"17324123456789013"}"#,
                 #"{"after":"17324123456789012","before":"17324123456789013","deleted_count":"3"}"#,
             ]),
-        freeze("channel.frozen", "Only operators may write in a channel."),
-        freeze("channel.unfrozen", "Everybody may write in a channel again."),
+        freeze("channel.frozen", "A channel was frozen: only operators may write in it."),
+        freeze("channel.unfrozen", "A channel was unfrozen: everybody may write in it again."),
         BuiltInType(
             "channel.hidden", .passing, "A user hid a channel from their own list.",
             members: """
                 "required": ["user", "membership", "channel"],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "Whose list."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who hid the channel."},
                   "membership": {"$ref": "#/$defs/membership"},
                   "channel": {"$ref": "#/$defs/channel"}
                 }

@@ -5,18 +5,18 @@ extension BuiltInCatalogue {
     static let conversation: [BuiltInType] = [
         typing("typing.started", "A user began to type."),
         typing("typing.stopped", "A user stopped typing, or has not typed for a while."),
-        receipt("receipt.read", "A user has read up to a message.", "read", "unread_member_count"),
-        receipt("receipt.delivered", "Messages have reached a user's device.", "delivered", "undelivered_member_count"),
+        receipt("receipt.read", "A user has read a channel up to a message.", "read", "unread_member_count"),
+        receipt("receipt.delivered", "Messages were delivered to a user's device.", "delivered", "undelivered_member_count"),
         BuiltInType(
             "user.mentioned", .kept,
-            "A message mentions the user on whose channel this event is, or everybody in its own channel.",
+            "A message mentions the user whose channel carries this event, or everybody in the message's channel.",
             members: """
                 "required": ["message"],
                 "properties": {
                   "message": {"$ref": "#/$defs/message_reference"},
                   "mentions": {
                     "anyOf": [{"const": "channel"}, {"type": "array", "items": {"type": "string"}, "maxItems": 10}],
-                    "description": "The mentioned users who are notified, or `channel` for all."
+                    "description": "The users who are notified of the mention, or `channel` for everybody."
                   },
                   "channel": {"$ref": "#/$defs/channel", "description": "The message's channel."}
                 }
@@ -31,15 +31,15 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["reason"],
                 "properties": {
-                  "reason": {"type": "string", "description": "Why, in the words of the user who reported."},
+                  "reason": {"type": "string", "description": "The reason that the reporting user gave."},
                   "message": {"$ref": "#/$defs/message_reference"},
                   "text": {
-                    "type": ["string", "null"], "description": "The text of the message, where a PubNub SDK reports it."
+                    "type": ["string", "null"], "description": "The text of the message, if a PubNub SDK sent the report."
                   },
-                  "author": {"$ref": "#/$defs/user", "description": "The user who wrote it; absent for a program."},
-                  "user": {"$ref": "#/$defs/user", "description": "The user who reported it; absent for an operator of the app."},
+                  "author": {"$ref": "#/$defs/user", "description": "The user who wrote the message; absent for a program."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who made the report; absent for an operator of the app."},
                   "auto_moderation_id": {
-                    "type": "string", "description": "The rule, where a PubNub SDK says that one reported by itself."
+                    "type": "string", "description": "The rule that made the report, if a PubNub SDK names one."
                   },
                   "channel": {"$ref": "#/$defs/channel", "description": "The message's channel."}
                 }
@@ -59,14 +59,14 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["user", "\(mark)_timetoken"],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The user whose mark moved."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user whose position changed."},
                   "\(mark)_timetoken": {
-                    "$ref": "#/$defs/timetoken", "description": "The newest message that the mark takes in, as in the membership."
+                    "$ref": "#/$defs/timetoken", "description": "The newest \(mark) message, as in the membership."
                   },
-                  "\(mark)_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `\(mark)_timetoken` as a time."},
+                  "\(mark)_at": {"$ref": "#/$defs/timestamp", "description": "The time of `\(mark)_timetoken`, in RFC 3339 format."},
                   "\(count)": {
                     "$ref": "#/$defs/count",
-                    "description": "The joined members whose mark is before it; absent in a channel of more than 100 members."
+                    "description": "The number of joined members whose position is before it; absent in channels of more than 100 members."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -85,11 +85,11 @@ extension BuiltInCatalogue {
             name, .passing, description,
             members: """
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The user; absent where a PubNub SDK names none."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user; absent if a PubNub SDK names none."},
                   "typing_users": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/user"},
-                    "description": "Everybody who types in the channel now, at most 20."
+                    "description": "The users who are typing in the channel now, at most 20."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }

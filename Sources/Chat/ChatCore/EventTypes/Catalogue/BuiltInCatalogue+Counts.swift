@@ -11,16 +11,16 @@ extension BuiltInCatalogue {
                   "channels": {
                     "type": "array",
                     "minItems": 1,
-                    "description": "Every channel whose number changed since the last such event.",
+                    "description": "The channels whose number changed since the previous event of this type.",
                     "items": {
                       "type": "object",
                       "required": ["id", "participant_count"],
                       "properties": {
                         "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
-                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "As in the channel's record."},
+                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind in the channel's record."},
                         "name": {"type": ["string", "null"], "description": "The name to show."},
                         "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
-                        "participant_count": {"$ref": "#/$defs/count", "description": "How many are inside."}
+                        "participant_count": {"$ref": "#/$defs/count", "description": "The number of users inside."}
                       }
                     }
                   }
@@ -38,17 +38,17 @@ extension BuiltInCatalogue {
                   "channels": {
                     "type": "array",
                     "minItems": 1,
-                    "description": "Every channel whose number changed since the last such event.",
+                    "description": "The channels whose number changed since the previous event of this type.",
                     "items": {
                       "type": "object",
                       "required": ["id", "kind", "member_count", "joined_member_count"],
                       "properties": {
                         "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
-                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "As in the channel's record."},
+                        "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind in the channel's record."},
                         "name": {"type": ["string", "null"], "description": "The name to show."},
                         "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
-                        "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members."},
-                        "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members."}
+                        "member_count": {"$ref": "#/$defs/count", "description": "The number of members, invited ones included."},
+                        "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members."}
                       }
                     }
                   }
@@ -67,14 +67,14 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["unread_count", "by_custom_type", "counted_timetoken", "counted_at"],
                 "properties": {
-                  "unread_count": {"$ref": "#/$defs/count", "description": "Unread messages of all channels together."},
+                  "unread_count": {"$ref": "#/$defs/count", "description": "The number of unread messages in all channels."},
                   "by_custom_type": {
                     "type": "object",
                     "additionalProperties": {"$ref": "#/$defs/count"},
-                    "description": "The same by the channels' custom types; one that dropped to 0 is named."
+                    "description": "The number for each custom type of channel; includes types that dropped to 0."
                   },
-                  "counted_timetoken": {"$ref": "#/$defs/timetoken", "description": "The place up to which messages are counted."},
-                  "counted_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `counted_timetoken` as a time."}
+                  "counted_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position up to which messages are counted."},
+                  "counted_at": {"$ref": "#/$defs/timestamp", "description": "The time of `counted_timetoken`, in RFC 3339 format."}
                 }
                 """,
             accepts: [
@@ -90,35 +90,35 @@ extension BuiltInCatalogue {
             BuiltInTypes.channelActivity, .passing,
             """
             A channel has a new last message (sent to its readers), or a user's number of unread messages in it changed (sent to \
-            that user). At most once a second, and only to those who name the type.
+            that user). Sent at most once a second, and only to clients that request the type by name.
             """,
             members: """
                 "required": ["channel"],
                 "properties": {
                   "channel": {
                     "type": "object",
-                    "description": "Which channel; without a record it has an id alone.",
+                    "description": "The channel; only `id` is present if it has no record.",
                     "required": ["id"],
                     "properties": {
                       "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
-                      "kind": {"enum": ["direct", "group", "public", "open"], "description": "As in the channel's record."},
+                      "kind": {"enum": ["direct", "group", "public", "open"], "description": "The kind in the channel's record."},
                       "name": {"type": ["string", "null"], "description": "The name to show."},
                       "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."}
                     }
                   },
                   "last_message": {
                     "type": ["object", "null"],
-                    "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it; null where it was \
-                deleted meanwhile. Replies in threads are not reported.",
+                    "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it; null if it has \
+                been deleted since. Replies in threads are not reported.",
                     "required": ["timetoken"],
                     "properties": {
                       "id": {"type": "string", "description": "The id of the message's event."},
                       "timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
-                      "user": {"type": ["string", "null"], "description": "Who sent it."},
-                      "data": {"description": "What was sent, or its newest edit."}
+                      "user": {"type": ["string", "null"], "description": "The user who sent the message."},
+                      "data": {"description": "The content as sent, or as last edited."}
                     }
                   },
-                  "unread_count": {"$ref": "#/$defs/count", "description": "Messages of the channel that the user has not read."}
+                  "unread_count": {"$ref": "#/$defs/count", "description": "The number of the channel's messages that the user has not read."}
                 },
                 "oneOf": [{"required": ["last_message"]}, {"required": ["unread_count"]}]
                 """,

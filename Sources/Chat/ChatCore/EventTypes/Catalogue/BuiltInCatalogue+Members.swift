@@ -4,12 +4,12 @@ extension BuiltInCatalogue {
     /// Memberships of a channel, and users entering and leaving it.
     static let members: [BuiltInType] = [
         BuiltInType(
-            "member.invited", .kept, "Users were invited to a channel. Also on the channel of each who is invited.",
+            "member.invited", .kept, "Users were invited to a channel. The event is also sent on each invited user's own channel.",
             members: """
                 "required": ["channel", "inviter"],
                 "properties": {
                   "channel": {
-                    "description": "The channel's record; its id and kind alone where a PubNub SDK published the invitation.",
+                    "description": "The channel's record; only its id and kind if a PubNub SDK published the invitation.",
                     "type": "object",
                     "required": ["id", "kind"],
                     "if": {"required": ["etag"]},
@@ -18,12 +18,12 @@ extension BuiltInCatalogue {
                   },
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "Who invited; null for an operator of the app."
+                    "description": "The user who invited them; null for an operator of the app."
                   },
                   "invitees": {"type": "array", "items": {"$ref": "#/$defs/user"}, "description": "The invited users."},
                   "memberships": {
                     "type": "array", "items": {"$ref": "#/$defs/membership"},
-                    "description": "Their memberships, in the same order; a state `joined` needs no answer."
+                    "description": "Their memberships, in the same order; a user in state `joined` need not accept."
                   }
                 }
                 """,
@@ -41,10 +41,10 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["invitee", "inviter", "membership", "channel"],
                 "properties": {
-                  "invitee": {"$ref": "#/$defs/user", "description": "Who declined."},
+                  "invitee": {"$ref": "#/$defs/user", "description": "The user who declined."},
                   "inviter": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "Who had invited; null for an operator of the app."
+                    "description": "The user who sent the invitation; null for an operator of the app."
                   },
                   "membership": {"$ref": "#/$defs/membership", "description": "The membership as it last was."},
                   "channel": {"$ref": "#/$defs/channel"}
@@ -56,18 +56,18 @@ extension BuiltInCatalogue {
             ],
             refuses: [#"{"inviter":{"id":"ana"}}"#, #"{"invitee":{"name":"Ben"}}"#]),
         BuiltInType(
-            "member.joined", .kept, "A user joined a channel, by an invitation or unasked.",
+            "member.joined", .kept, "A user joined a channel, with or without an invitation.",
             members: """
                 "required": ["user", "users", "member_count", "joined_member_count", "membership", "channel"],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "Who joined."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who joined."},
                   "users": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/user"},
-                    "description": "All who joined by the same call, by their ids."
+                    "description": "All users who joined in the same request, sorted by id."
                   },
-                  "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members after it."},
-                  "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members after it."},
+                  "member_count": {"$ref": "#/$defs/count", "description": "The number of members after the event, invited ones included."},
+                  "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members after the event."},
                   "membership": {"$ref": "#/$defs/membership"},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -78,20 +78,20 @@ extension BuiltInCatalogue {
             ],
             refuses: [#"{"user":{"id":7}}"#, #"{"users":[{"id":"ben"}]}"#]),
         BuiltInType(
-            "member.left", .kept, "A user left a channel, or was made to leave.",
+            "member.left", .kept, "A user left a channel or was removed from it.",
             members: """
                 "required": ["user", "reason", "member_count", "joined_member_count", "membership", "channel"],
                 "properties": {
                   "user": {"$ref": "#/$defs/user", "description": "The user who left."},
                   "reason": {
                     "type": "string",
-                    "description": "Why: `LEFT_BY_OWN_CHOICE`, `CHANNEL_OPERATOR_REMOVED`, `ADMIN_REMOVED`, …",
+                    "description": "The reason: `LEFT_BY_OWN_CHOICE`, `CHANNEL_OPERATOR_REMOVED`, `ADMIN_REMOVED`, …",
                     "examples": [
                       "LEFT_BY_OWN_CHOICE", "CHANNEL_OPERATOR_REMOVED", "ADMIN_REMOVED", "ADMIN_DELETED", "ADMIN_DEACTIVATED"
                     ]
                   },
-                  "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members after it."},
-                  "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members after it."},
+                  "member_count": {"$ref": "#/$defs/count", "description": "The number of members after the event, invited ones included."},
+                  "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members after the event."},
                   "membership": {"$ref": "#/$defs/membership", "description": "The membership as it last was."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -111,7 +111,7 @@ extension BuiltInCatalogue {
                   "changes": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/change"},
-                    "description": "What changed, by the membership's members."
+                    "description": "The changed fields of the membership."
                   }
                 }
                 """,
@@ -120,7 +120,7 @@ extension BuiltInCatalogue {
             ],
             refuses: [#"{"user":{"id":"ben"}}"#, #"{"user":{"id":"ben"},"membership":"ben","changes":[]}"#]),
         participant("participant.entered", "A user entered an open channel.", "entered_at"),
-        participant("participant.exited", "A user left an open channel, or was gone for too long.", "exited_at"),
+        participant("participant.exited", "A user left an open channel or was disconnected for too long.", "exited_at"),
     ]
 
     private static func participant(_ name: String, _ description: String, _ moment: String) -> BuiltInType {
@@ -129,9 +129,9 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["user"],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "Who."},
-                  "participant_count": {"$ref": "#/$defs/count", "description": "How many are inside after it."},
-                  "\(moment)": {"$ref": "#/$defs/timestamp", "description": "When."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user."},
+                  "participant_count": {"$ref": "#/$defs/count", "description": "The number of users inside after the event."},
+                  "\(moment)": {"$ref": "#/$defs/timestamp", "description": "Time of the event."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,

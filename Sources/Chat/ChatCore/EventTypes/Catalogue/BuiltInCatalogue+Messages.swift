@@ -7,7 +7,7 @@ extension BuiltInCatalogue {
             anything: "message.created", .kept, "A message was sent. `data` is what the sender wrote.",
             accepts: [#"{"text":"hello"}"#, #"{"type":"text","text":"hello","files":[]}"#, #""hello""#, "42"]),
         BuiltInType(
-            "message.updated", .kept, "A message was edited, or an edit or a deletion of it was taken back.",
+            "message.updated", .kept, "A message was edited, or an edit or a deletion of it was undone.",
             members: """
                 "required": ["message", "changes"],
                 "properties": {
@@ -15,16 +15,16 @@ extension BuiltInCatalogue {
                   "changes": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/change"},
-                    "description": "What changed, by the message's members: `data`, `edited`, …; may be nothing."
+                    "description": "The changed fields of the message: `data`, `edited`, …; may be empty."
                   },
                   "undone": {
                     "type": "object",
-                    "description": "The edit or deletion that was taken back, where that is what happened.",
+                    "description": "The edit or deletion that was undone; absent in other cases.",
                     "required": ["type", "value", "action_timetoken"],
                     "properties": {
-                      "type": {"enum": ["edited", "deleted"], "description": "Which of them."},
-                      "value": {"type": ["string", "null"], "description": "What the edit said; null once the message is deleted."},
-                      "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place."}
+                      "type": {"enum": ["edited", "deleted"], "description": "The kind of change that was undone."},
+                      "value": {"type": ["string", "null"], "description": "The content of the edit; null once the message is deleted."},
+                      "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position of the undone change."}
                     }
                   },
                   "channel": {"$ref": "#/$defs/channel"}
@@ -46,7 +46,7 @@ extension BuiltInCatalogue {
                 "required": ["message", "hard"],
                 "properties": {
                   "message": {"$ref": "#/$defs/message"},
-                  "hard": {"type": "boolean", "description": "True when it is gone; false when only marked as deleted."},
+                  "hard": {"type": "boolean", "description": "True if the message was removed; false if it was only marked as deleted."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,

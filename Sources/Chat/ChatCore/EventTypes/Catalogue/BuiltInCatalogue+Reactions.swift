@@ -4,23 +4,23 @@ extension BuiltInCatalogue {
     /// Attachments of a message: reactions, other actions, replies.
     static let reactions: [BuiltInType] = [
         reaction("reaction.added", "A user reacted to a message."),
-        reaction("reaction.removed", "A user took a reaction to a message back."),
-        action("action.added", "An action of another kind than a reaction was attached to a message."),
-        action("action.removed", "An action of another kind than a reaction was taken from a message."),
+        reaction("reaction.removed", "A user removed a reaction from a message."),
+        action("action.added", "An action other than a reaction was added to a message."),
+        action("action.removed", "An action other than a reaction was removed from a message."),
         BuiltInType(
             "thread.updated", .kept, "A reply to a message was created or deleted.",
             members: """
                 "required": ["operation", "thread_of", "thread", "most_replies"],
                 "properties": {
                   "operation": {"enum": ["reply_created", "reply_deleted"], "description": "What happened to the reply."},
-                  "thread_of": {"$ref": "#/$defs/timetoken", "description": "The message replied to."},
+                  "thread_of": {"$ref": "#/$defs/timetoken", "description": "The parent message."},
                   "message_timetoken": {
                     "$ref": "#/$defs/timetoken",
-                    "description": "The reply; absent where several went, and where only the thread's channel was named."
+                    "description": "The reply; absent if several were deleted, or if only the thread's channel was set."
                   },
                   "thread": {
                     "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}],
-                    "description": "The message's `thread` after the event; null without any reply."
+                    "description": "The message's `thread` after the event; null without replies."
                   },
                   "most_replies": {
                     "type": "array",
@@ -30,7 +30,7 @@ extension BuiltInCatalogue {
                   },
                   "action": {
                     "$ref": "#/$defs/action",
-                    "description": "The action that named the channel which PubNub SDKs give the thread, where that happened."
+                    "description": "The action that set the channel of the thread, if a PubNub SDK did so."
                   },
                   "channel": {"$ref": "#/$defs/channel"}
                 }
@@ -54,8 +54,8 @@ extension BuiltInCatalogue {
                 "required": ["reaction", "user", "reaction_count"],
                 "properties": {
                   "reaction": {"$ref": "#/$defs/action"},
-                  "user": {"$ref": "#/$defs/user", "description": "The user whose reaction it is."},
-                  "reaction_count": {"$ref": "#/$defs/count", "description": "How many users share the reaction after it."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who reacted."},
+                  "reaction_count": {"$ref": "#/$defs/count", "description": "The number of users with this reaction after the event."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,
@@ -73,7 +73,7 @@ extension BuiltInCatalogue {
                 "required": ["action", "user"],
                 "properties": {
                   "action": {"$ref": "#/$defs/action"},
-                  "user": {"$ref": "#/$defs/user", "description": "The user whose action it is."},
+                  "user": {"$ref": "#/$defs/user", "description": "The user who added the action."},
                   "channel": {"$ref": "#/$defs/channel"}
                 }
                 """,

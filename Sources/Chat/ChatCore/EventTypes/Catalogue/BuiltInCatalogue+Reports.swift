@@ -11,7 +11,7 @@ extension BuiltInCatalogue {
                   "webhook": {"type": "string", "minLength": 1, "description": "The webhook's id."},
                   "failing_since": {"type": "string", "format": "date-time", "description": "Time of the first failure."},
                   "error": {"type": "string", "description": "The class of the last failure."},
-                  "status": {"type": "integer", "description": "The status of the last answer, if there was one."}
+                  "status": {"type": "integer", "description": "The HTTP status of the last response, if there was one."}
                 }
                 """,
             accepts: [
@@ -19,7 +19,7 @@ extension BuiltInCatalogue {
             ],
             refuses: [#"{"webhook":"wh_1","failing_since":1732412345678}"#, #"{"webhook":"wh_1"}"#]),
         BuiltInType(
-            "webhook.disabled", .kept, "A webhook no longer receives deliveries.",
+            "webhook.disabled", .kept, "A webhook was disabled and receives no more deliveries.",
             members: """
                 "required": ["webhook", "reason"],
                 "properties": {
@@ -37,18 +37,17 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"webhook":"wh_1"}"#], refuses: [#"{"webhook":null}"#, "{}"]),
         BuiltInType(
-            "webhook.overflowing", .kept,
-            "More deliveries wait for a webhook than allowed: further deliveries are lost.",
+            "webhook.overflowing", .kept, "Too many deliveries wait for a webhook; new ones are lost.",
             members: """
                 "required": ["webhook", "dead"],
                 "properties": {
                   "webhook": {"type": "string", "minLength": 1, "description": "The id of the webhook or subscription."},
-                  "dead": {"$ref": "#/$defs/count", "description": "Deliveries lost since the last such report on it."}
+                  "dead": {"$ref": "#/$defs/count", "description": "The number of deliveries lost since the previous report on it."}
                 }
                 """,
             accepts: [#"{"webhook":"wh_1","dead":17}"#], refuses: [#"{"webhook":"wh_1"}"#, #"{"dead":1}"#]),
         BuiltInType(
-            "webhook.test", .passing, "A test of a webhook. Only the webhook itself receives it.",
+            "webhook.test", .passing, "A webhook is being tested. Only that webhook receives the event.",
             members: """
                 "required": ["webhook"],
                 "properties": {
@@ -58,15 +57,15 @@ extension BuiltInCatalogue {
                 """,
             accepts: [#"{"webhook":"wh_1","message":"This is a test. Nothing has happened."}"#], refuses: ["{}"]),
         BuiltInType(
-            "source.rejected", .kept, "A post of a verified sender to a source was rejected.",
+            "source.rejected", .kept, "A source rejected a request from an authenticated sender.",
             members: """
                 "required": ["source", "reason"],
                 "properties": {
                   "source": {"type": "string", "minLength": 1, "description": "The source's id."},
-                  "reason": {"type": "string", "description": "What was wrong, in a sentence."},
+                  "reason": {"type": "string", "description": "The reason, as a sentence."},
                   "code": {"type": "string", "description": "The problem's code, if it has one."},
-                  "errors": {"type": "array", "items": {"type": "string"}, "description": "Place and fault, one each."},
-                  "unreported_before": {"$ref": "#/$defs/count", "description": "Earlier rejections that were not reported."}
+                  "errors": {"type": "array", "items": {"type": "string"}, "description": "The errors, each with its place and description."},
+                  "unreported_before": {"$ref": "#/$defs/count", "description": "The number of earlier rejections that were not reported."}
                 }
                 """,
             accepts: [
@@ -79,20 +78,20 @@ extension BuiltInCatalogue {
                 "required": ["event_type", "errors"],
                 "properties": {
                   "event_type": {"type": "string", "minLength": 1, "description": "The type of the events."},
-                  "schema_version": {"$ref": "#/$defs/count", "description": "The version of the schema that they violate."},
-                  "count": {"$ref": "#/$defs/count", "description": "The number since the last such report on the type."},
-                  "event": {"type": "string", "description": "The id of the last of them."},
-                  "channel": {"type": "string", "description": "The channel of the last of them."},
+                  "schema_version": {"$ref": "#/$defs/count", "description": "The version of the violated schema."},
+                  "count": {"$ref": "#/$defs/count", "description": "The number of such events since the previous report on the type."},
+                  "event": {"type": "string", "description": "The id of the last such event."},
+                  "channel": {"type": "string", "description": "The channel of the last such event."},
                   "errors": {
                     "type": "array",
-                    "description": "What is wrong with the last of them.",
+                    "description": "The violations in the last such event.",
                     "items": {
                       "type": "object",
                       "required": ["pointer", "detail"],
                       "properties": {
                         "pointer": {"type": "string", "description": "The place in the data: `#` and a JSON Pointer."},
-                        "keyword": {"type": "string", "description": "The keyword of the schema that refuses it."},
-                        "detail": {"type": "string", "description": "What is wrong, in a sentence."}
+                        "keyword": {"type": "string", "description": "The schema keyword that is violated."},
+                        "detail": {"type": "string", "description": "The violation, as a sentence."}
                       }
                     }
                   }
@@ -104,13 +103,13 @@ extension BuiltInCatalogue {
             ],
             refuses: [#"{"event_type":"order.paid"}"#, #"{"event_type":"order.paid","errors":["expected integer"]}"#]),
         BuiltInType(
-            "schema.unusable", .kept, "A stored schema cannot be used: events of its type cannot be checked.",
+            "schema.unusable", .kept, "A stored schema cannot be used, so events of its type cannot be checked.",
             members: """
                 "required": ["event_type", "schema_version", "reason"],
                 "properties": {
-                  "event_type": {"type": "string", "minLength": 1, "description": "The type; in mode `enforce` it is refused."},
+                  "event_type": {"type": "string", "minLength": 1, "description": "The type; in mode `enforce` its events are rejected."},
                   "schema_version": {"$ref": "#/$defs/count", "description": "The version that cannot be used."},
-                  "reason": {"type": "string", "description": "Why, in a sentence."}
+                  "reason": {"type": "string", "description": "The reason, as a sentence."}
                 }
                 """,
             accepts: [#"{"event_type":"order.paid","schema_version":3,"reason":"its record cannot be understood"}"#],
@@ -120,9 +119,9 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["key", "expires_at"],
                 "properties": {
-                  "key": {"type": "string", "minLength": 1, "description": "The key's id, not the key."},
-                  "name": {"type": "string", "description": "The name it was given."},
-                  "expires_at": {"type": "string", "format": "date-time", "description": "From when it is refused."}
+                  "key": {"type": "string", "minLength": 1, "description": "The key's id, not the key itself."},
+                  "name": {"type": "string", "description": "The key's name."},
+                  "expires_at": {"type": "string", "format": "date-time", "description": "Time from which the key is rejected."}
                 }
                 """,
             accepts: [#"{"key":"key_1","name":"ci","expires_at":"2024-12-01T00:00:00Z"}"#],
@@ -132,21 +131,21 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["count"],
                 "properties": {
-                  "count": {"type": "integer", "minimum": 1, "description": "The number since the last such report."},
-                  "stream": {"type": "string", "description": "The id of the last of them."},
-                  "key": {"type": "string", "description": "The id of the key with which it was opened."}
+                  "count": {"type": "integer", "minimum": 1, "description": "The number of such streams since the previous report."},
+                  "stream": {"type": "string", "description": "The id of the last such stream."},
+                  "key": {"type": "string", "description": "The id of the key that opened it."}
                 }
                 """,
             accepts: [#"{"count":1,"stream":"str_7","key":"key_1"}"#],
             refuses: [#"{"count":0}"#, #"{"stream":"str_7"}"#]),
         BuiltInType(
-            "system.disk_low", .kept, "Little disk space is left for the data.",
+            "system.disk_low", .kept, "Little space is left on the file system of the data directory.",
             members: """
                 "required": ["free_bytes"],
                 "properties": {
                   "free_bytes": {"$ref": "#/$defs/count", "description": "Bytes that can still be written."},
-                  "total_bytes": {"$ref": "#/$defs/count", "description": "Bytes of the whole file system."},
-                  "threshold_bytes": {"$ref": "#/$defs/count", "description": "The number of free bytes below which this is reported."}
+                  "total_bytes": {"$ref": "#/$defs/count", "description": "The size of the file system in bytes."},
+                  "threshold_bytes": {"$ref": "#/$defs/count", "description": "The number of free bytes below which this event is sent."}
                 }
                 """,
             accepts: [#"{"free_bytes":734003200,"total_bytes":64424509440,"threshold_bytes":1073741824}"#],

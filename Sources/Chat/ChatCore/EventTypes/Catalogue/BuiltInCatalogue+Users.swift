@@ -3,25 +3,25 @@ import ChatModel
 extension BuiltInCatalogue {
     /// Users, and relations between users. (`user.mentioned` is part of the conversation.)
     static let users: [BuiltInType] = [
-        record("user.created", "A user's record was made."),
+        record("user.created", "A user's record was created."),
         record(
             "user.updated", "A user's record changed.", required: #"["user", "changes"]"#,
             more: """
                 ,
-                  "changes": {"type": "array", "items": {"$ref": "#/$defs/change"}, "description": "What changed."}
+                  "changes": {"type": "array", "items": {"$ref": "#/$defs/change"}, "description": "The changed fields."}
                 """, example: #","changes":[{"key":"name","old":"An","new":"Ana"}]"#),
         record(
             "user.deleted", "A user's record was deleted.", required: #"["user", "deleted_at"]"#,
             more: """
                 ,
-                  "deleted_at": {"$ref": "#/$defs/timestamp", "description": "When."}
+                  "deleted_at": {"$ref": "#/$defs/timestamp", "description": "Time of the deletion."}
                 """, example: #","deleted_at":"2024-11-24T01:39:05.678901Z""#),
-        block("user.blocked", "A user blocked another."),
-        block("user.unblocked", "A user lifted the block of another."),
-        restriction("user.muted", "A user may not write in a channel.", flag: "mute", isSet: true),
-        restriction("user.unmuted", "A user may write in a channel again.", flag: "mute", isSet: false),
-        restriction("user.banned", "A user may not be in a channel.", flag: "ban", isSet: true),
-        restriction("user.unbanned", "A user may be in a channel again.", flag: "ban", isSet: false),
+        block("user.blocked", "A user blocked another user."),
+        block("user.unblocked", "A user unblocked another user."),
+        restriction("user.muted", "A user was muted and may not write in a channel.", flag: "mute", isSet: true),
+        restriction("user.unmuted", "A user was unmuted and may write in a channel again.", flag: "mute", isSet: false),
+        restriction("user.banned", "A user was banned and may not be in a channel.", flag: "ban", isSet: true),
+        restriction("user.unbanned", "A user was unbanned and may be in a channel again.", flag: "ban", isSet: false),
     ]
 
     private static func record(
@@ -33,7 +33,7 @@ extension BuiltInCatalogue {
                 "required": \(required),
                 "properties": {
                   "user": {
-                    "$ref": "#/$defs/user_record", "description": "The record after the event, or as it last was."
+                    "$ref": "#/$defs/user_record", "description": "The record after the event; for a deleted user, the last one."
                   }\(more)
                 }
                 """,
@@ -52,7 +52,7 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["block", "user", "blocked_user"],
                 "properties": {
-                  "block": {"$ref": "#/$defs/block", "description": "The block, or what it last was."},
+                  "block": {"$ref": "#/$defs/block", "description": "The block; a lifted one as it last was."},
                   "user": {"$ref": "#/$defs/user", "description": "The user who blocks."},
                   "blocked_user": {"$ref": "#/$defs/user", "description": "The user who is blocked."}
                 }
@@ -71,7 +71,7 @@ extension BuiltInCatalogue {
         let other = flag == "ban" ? "mute" : "ban"
         let end = """
             ,
-              "end_reason": {"enum": ["request", "expired"], "description": "Why the restriction ended."}
+              "end_reason": {"enum": ["request", "expired"], "description": "The reason why the restriction ended."}
             """
         return BuiltInType(
             name, .kept, description,
@@ -80,14 +80,14 @@ extension BuiltInCatalogue {
                 "properties": {
                   "restriction": {
                     "$ref": "#/$defs/restriction",
-                    "properties": {"\(flag)": {"const": \(isSet), "description": "As the type says."}}
+                    "properties": {"\(flag)": {"const": \(isSet), "description": "The value that the event type implies."}}
                   },
                   "user": {"$ref": "#/$defs/user", "description": "The restricted user."},
                   "moderator": {
                     "anyOf": [{"$ref": "#/$defs/user"}, {"type": "null"}],
-                    "description": "Who changed the restriction; null for an operator of the app."
+                    "description": "The user who changed the restriction; null for an operator of the app."
                   },
-                  "channel": {"$ref": "#/$defs/channel", "description": "Absent where the channel has no record."}\(isSet ? "" : end)
+                  "channel": {"$ref": "#/$defs/channel", "description": "Absent if the channel has no record."}\(isSet ? "" : end)
                 }
                 """,
             accepts: [

@@ -26,15 +26,15 @@ extension BuiltInCatalogue {
             "connection.opened", "A device opened a stream session.", state: "open",
             more: """
                 ,
-                  "heartbeat_s": {"type": "number", "minimum": 0, "description": "Seconds between signs of life."},
-                  "resume_window_s": {"type": "number", "minimum": 0, "description": "Seconds a lost session can be resumed."}
+                  "heartbeat_s": {"type": "number", "minimum": 0, "description": "Seconds between heartbeats."},
+                  "resume_window_s": {"type": "number", "minimum": 0, "description": "Seconds for which a lost session can be resumed."}
                 """),
         session("connection.reconnecting", "A session lost its stream and can be resumed.", state: "reconnecting"),
         session(
             "connection.reconnected", "A session was resumed.", state: "open",
             more: """
                 ,
-                  "gap": {"type": "boolean", "description": "True when events in between are lost: fetch again."}
+                  "gap": {"type": "boolean", "description": "True if events in between are lost; fetch the data again."}
                 """),
         session("connection.failed", "A session was not resumed in time.", state: "closed"),
         session("connection.canceled", "A session was closed by its user.", state: "closed"),
@@ -48,9 +48,9 @@ extension BuiltInCatalogue {
             members: """
                 "required": ["session_id"],
                 "properties": {
-                  "session_id": {"type": "string", "minLength": 1, "description": "The session."},
-                  "device_id": {"type": ["string", "null"], "description": "The device, if it has named itself."},
-                  "attempt": {"$ref": "#/$defs/count", "description": "How often the session was resumed or tried to."},
+                  "session_id": {"type": "string", "minLength": 1, "description": "The session's id."},
+                  "device_id": {"type": ["string", "null"], "description": "The device's id, if the device sent one."},
+                  "attempt": {"$ref": "#/$defs/count", "description": "The number of attempts to resume the session."},
                   "state": {"const": "\(state)", "description": "The session's state after the event."}\(more)
                 }
                 """,

@@ -62,15 +62,16 @@ enum SharedTerms {
         (
             "message_reference",
             """
-            "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it. Without `etag` only where it \
-            is: where the reader of the event may not read it yet, where it is not kept, and where a PubNub SDK names it.",
+            "description": "The message, as `GET /v1/channels/{channel}/messages/{timetoken}` shows it. Without `etag` \
+            it is only a reference: the reader may not read the message yet, the message is not stored, or a PubNub SDK sent \
+            the event.",
             "type": "object",
             "required": ["timetoken", "channel"],
             "if": {"required": ["etag"]},
             "then": {"$ref": "#/$defs/message"},
             "properties": {
-              "timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place in the channel."},
-              "channel": {"type": "string", "minLength": 1, "description": "The channel that it is in."},
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "The message's position in the channel."},
+              "channel": {"type": "string", "minLength": 1, "description": "The message's channel."},
               "user": {"type": ["string", "null"], "description": "The author."}
             }
             """
@@ -85,47 +86,47 @@ enum SharedTerms {
               "thread_of", "thread", "reactions", "created_at", "etag", "updated_at"
             ],
             "properties": {
-              "id": {"type": "string", "minLength": 1, "description": "The id of the event by which it was sent."},
-              "timetoken": {"$ref": "#/$defs/timetoken", "description": "Its place in the channel."},
-              "type": {"type": "string", "description": "The type of that event: `message.created`, or a type of the app's own."},
+              "id": {"type": "string", "minLength": 1, "description": "The id of the event that created the message."},
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "The message's position in the channel."},
+              "type": {"type": "string", "description": "The type of that event: `message.created` or a custom type."},
               "kind": {"enum": ["message", "signal", "action", "file", "presence", "other"], "description": "The kind of that event."},
-              "channel": {"type": "string", "minLength": 1, "description": "The channel that it is in."},
-              "user": {"type": ["string", "null"], "description": "The author; null for a program of the app."},
-              "data": {"description": "What it says now; null once it is deleted."},
-              "meta": {"description": "What was sent beside it; null for nothing, and once it is deleted."},
+              "channel": {"type": "string", "minLength": 1, "description": "The message's channel."},
+              "user": {"type": ["string", "null"], "description": "The author; null if a program of the app sent the message."},
+              "data": {"description": "The current content; null after a deletion."},
+              "meta": {"description": "The metadata; null if there is none, and after a deletion."},
               "custom_type": {"type": ["string", "null"], "description": "The sender's label."},
               "edited": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The newest edit."},
               "deleted": {"anyOf": [{"$ref": "#/$defs/deed"}, {"type": "null"}], "description": "The deletion."},
               "thread_of": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "The message that it replies to."
+                "description": "The message that this one replies to."
               },
               "thread": {
-                "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}], "description": "The replies to it; null without any."
+                "anyOf": [{"$ref": "#/$defs/thread"}, {"type": "null"}], "description": "The replies; null if there are none."
               },
               "reactions": {
                 "type": "object", "additionalProperties": {"$ref": "#/$defs/count"},
-                "description": "How many users share each reaction."
+                "description": "The number of users for each reaction."
               },
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `timetoken` as a time."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of `timetoken`, in RFC 3339 format."},
               "etag": {"type": "string", "description": "The message's version, for `If-Match`."},
-              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When something last became of it, else `created_at`."}
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change, or `created_at`."}
             }
             """
         ),
         (
             "action",
             """
-            "description": "What is attached to a message, as `GET …/messages/{timetoken}/actions` lists it.",
+            "description": "An action on a message, as `GET …/messages/{timetoken}/actions` lists it.",
             "type": "object",
             "required": ["channel", "message_timetoken", "type", "value", "user", "action_timetoken"],
             "properties": {
               "channel": {"type": "string", "minLength": 1, "description": "The message's channel."},
               "message_timetoken": {"$ref": "#/$defs/timetoken", "description": "The message."},
-              "type": {"type": "string", "minLength": 1, "description": "`reactions` for a reaction; else in the app's own words."},
-              "value": {"type": "string", "minLength": 1, "description": "The reaction, a key or an emoji; else any text."},
+              "type": {"type": "string", "minLength": 1, "description": "`reactions` for a reaction; otherwise the app's own type."},
+              "value": {"type": "string", "minLength": 1, "description": "For a reaction, a key or an emoji; otherwise any text."},
               "user": {"type": "string", "description": "The user who attached it."},
-              "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The place of the event that first reported it."}
+              "action_timetoken": {"$ref": "#/$defs/timetoken", "description": "The position of the event that added it."}
             }
             """
         ),
@@ -152,20 +153,20 @@ enum SharedTerms {
               "last_reply_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}], "description": "The newest reply; null for none."
               },
-              "root": {"type": ["string", "null"], "description": "The author of the message replied to."},
-              "channel": {"type": ["string", "null"], "description": "The channel that PubNub SDKs give the thread."}
+              "root": {"type": ["string", "null"], "description": "The author of the parent message."},
+              "channel": {"type": ["string", "null"], "description": "The channel that PubNub SDKs use for the thread."}
             }
             """
         ),
         (
             "deed",
             """
-            "description": "What was done to a message: where and by whom.",
+            "description": "An edit or a deletion of a message.",
             "type": "object",
             "required": ["timetoken", "by"],
             "properties": {
-              "timetoken": {"$ref": "#/$defs/timetoken", "description": "When."},
-              "by": {"type": ["string", "null"], "description": "The user who did it; null for an operator of the app."}
+              "timetoken": {"$ref": "#/$defs/timetoken", "description": "Its position."},
+              "by": {"type": ["string", "null"], "description": "The user who made it; null for an operator of the app."}
             }
             """
         ),
@@ -181,20 +182,20 @@ enum SharedTerms {
             "properties": {
               "user": {"type": "string", "minLength": 1, "description": "The member."},
               "channel": {"type": "string", "minLength": 1, "description": "The channel."},
-              "state": {"enum": ["invited", "joined"], "description": "Whether the invitation has been accepted."},
-              "role": {"enum": ["operator", "none"], "description": "What the member may do in the channel."},
-              "inviter": {"type": ["string", "null"], "description": "Who invited the member; null for an operator of the app."},
+              "state": {"enum": ["invited", "joined"], "description": "`invited` until the user accepts, then `joined`."},
+              "role": {"enum": ["operator", "none"], "description": "`operator` if the member moderates the channel."},
+              "inviter": {"type": ["string", "null"], "description": "The user who invited the member; null for an operator of the app."},
               "invited_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "When the member was invited; null without an invitation."
+                "description": "Time of the invitation; null without one."
               },
               "joined_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "When the member joined; null while invited."
+                "description": "Time of joining; null while invited."
               },
-              "type": {"type": ["string", "null"], "description": "A kind, in the app's own words."},
-              "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
-              "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
+              "type": {"type": ["string", "null"], "description": "A type that the app defines."},
+              "status": {"type": ["string", "null"], "description": "A status that the app defines."},
+              "custom": {"type": ["object", "null"], "description": "Custom fields of the app."},
               "read_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
                 "description": "The newest message that the member has read."
@@ -203,10 +204,10 @@ enum SharedTerms {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
                 "description": "The newest message that a device of the member has received."
               },
-              "hidden": {"type": ["object", "null"], "description": "How the user hides the channel; in `channel.hidden` alone."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "When the user was invited, or joined uninvited."},
+              "hidden": {"type": ["object", "null"], "description": "How the user hides the channel; only in `channel.hidden`."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "Time of the invitation, or of joining without one."},
               "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
-              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When the record last changed."}
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
             }
             """
         ),
@@ -221,60 +222,60 @@ enum SharedTerms {
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The user's id."},
               "name": {"type": ["string", "null"], "description": "The name to show."},
-              "profile_url": {"type": ["string", "null"], "description": "Where the picture is."},
-              "email": {"type": ["string", "null"], "description": "The mail address."},
+              "profile_url": {"type": ["string", "null"], "description": "The URL of the picture."},
+              "email": {"type": ["string", "null"], "description": "The email address."},
               "external_id": {"type": ["string", "null"], "description": "The user's id in another system."},
-              "type": {"type": ["string", "null"], "description": "A kind, in the app's own words."},
-              "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
-              "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
-              "metadata": {"type": "object", "description": "Texts by key."},
-              "auto_accepts_invites": {"type": "boolean", "description": "Invitations make the user a member at once."},
-              "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "When the record was made."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The same moment as a time."},
+              "type": {"type": ["string", "null"], "description": "A type that the app defines."},
+              "status": {"type": ["string", "null"], "description": "A status that the app defines."},
+              "custom": {"type": ["object", "null"], "description": "Custom fields of the app."},
+              "metadata": {"type": "object", "description": "Text values by key."},
+              "auto_accepts_invites": {"type": "boolean", "description": "True if an invitation makes the user a member at once."},
+              "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "Time when the record was created."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The same time in RFC 3339 format."},
               "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
-              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When the record last changed."}
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
             }
             """
         ),
         (
             "user",
             """
-            "description": "A user: the members of the user's record that every reader sees. Only the id is certain.",
+            "description": "A user, with the fields that every reader may see. Only `id` is always present.",
             "type": "object",
             "required": ["id"],
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The user's id."},
               "name": {"type": "string", "description": "The name to show; absent if there is none."},
-              "profile_url": {"type": "string", "description": "Where the picture is; absent if there is none."}
+              "profile_url": {"type": "string", "description": "The URL of the picture; absent if there is none."}
             }
             """
         ),
         (
             "restriction",
             """
-            "description": "The restriction as `GET /v1/channels/{channel}/restrictions/{user}` shows it; one that was lifted as it \
-            last was, with `ban` and `mute` as they are now.",
+            "description": "The restriction as `GET /v1/channels/{channel}/restrictions/{user}` shows it. A lifted restriction \
+            appears as it last was, but with the new values of `ban` and `mute`.",
             "type": "object",
             "required": ["user", "channel", "ban", "mute", "reason"],
             "properties": {
               "user": {"type": "string", "minLength": 1, "description": "The restricted user."},
               "channel": {"type": "string", "minLength": 1, "description": "The channel."},
               "ban": {"type": "boolean", "description": "True while the user may not be in the channel."},
-              "mute": {"type": "boolean", "description": "True while the user may not write in it."},
-              "reason": {"type": ["string", "null"], "description": "In the moderator's words."},
-              "moderator": {"type": ["string", "null"], "description": "Who set it; null for an operator of the app."},
-              "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "Since when."},
+              "mute": {"type": "boolean", "description": "True while the user may not write in the channel."},
+              "reason": {"type": ["string", "null"], "description": "The reason that the moderator gave."},
+              "moderator": {"type": ["string", "null"], "description": "The user who set it; null for an operator of the app."},
+              "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "The start of the restriction."},
               "until_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "Its end; null for one that lasts until it is lifted."
+                "description": "The end of the restriction; null if it has none."
               },
               "until": {
                 "anyOf": [{"$ref": "#/$defs/timestamp"}, {"type": "null"}],
-                "description": "The moment of `until_timetoken` as a time."
+                "description": "The time of `until_timetoken`, in RFC 3339 format."
               },
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `since_timetoken` as a time."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of `since_timetoken`, in RFC 3339 format."},
               "etag": {"type": "string", "description": "The record's version, for `If-Match`."},
-              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When the record last changed."}
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
             }
             """
         ),
@@ -287,8 +288,8 @@ enum SharedTerms {
             "properties": {
               "user": {"type": "string", "minLength": 1, "description": "The user who blocks."},
               "blocked": {"type": "string", "minLength": 1, "description": "The user who is blocked."},
-              "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "Since when."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The same moment as a time."}
+              "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "The start of the block."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The same time in RFC 3339 format."}
             }
             """
         ),
@@ -303,33 +304,33 @@ enum SharedTerms {
             ],
             "properties": {
               "id": {"type": "string", "minLength": 1, "description": "The channel's id."},
-              "kind": {"enum": ["direct", "group", "public", "open"], "description": "Who may be in it and who hears it."},
+              "kind": {"enum": ["direct", "group", "public", "open"], "description": "Determines who may join and who receives the events."},
               "name": {"type": ["string", "null"], "description": "The name to show."},
-              "description": {"type": ["string", "null"], "description": "What the channel is about."},
+              "description": {"type": ["string", "null"], "description": "A description of the channel."},
               "custom_type": {"type": ["string", "null"], "description": "A label for grouping channels."},
-              "cover_url": {"type": ["string", "null"], "description": "Where the picture is."},
-              "type": {"type": ["string", "null"], "description": "A kind, in the app's own words."},
-              "status": {"type": ["string", "null"], "description": "A state, in the app's own words."},
-              "data": {"description": "Whatever the app keeps with the channel, most often text."},
-              "custom": {"type": ["object", "null"], "description": "Values of the app's own."},
+              "cover_url": {"type": ["string", "null"], "description": "The URL of the picture."},
+              "type": {"type": ["string", "null"], "description": "A type that the app defines."},
+              "status": {"type": ["string", "null"], "description": "A status that the app defines."},
+              "data": {"description": "Any data that the app stores with the channel, usually text."},
+              "custom": {"type": ["object", "null"], "description": "Custom fields of the app."},
               "frozen": {"type": "boolean", "description": "True while only operators may write."},
-              "operators": {"type": "array", "items": {"type": "string"}, "description": "The users who moderate it."},
-              "pair": {"type": "array", "items": {"type": "string"}, "description": "The two of a direct channel."},
+              "operators": {"type": "array", "items": {"type": "string"}, "description": "The users who moderate the channel."},
+              "pair": {"type": "array", "items": {"type": "string"}, "description": "The two users of a direct channel."},
               "distinct": {
                 "type": "boolean",
-                "description": "True while creating a distinct channel of its members returns this one."
+                "description": "True if creating a distinct channel with the same members returns this channel."
               },
               "pinned_timetoken": {
                 "anyOf": [{"$ref": "#/$defs/timetoken"}, {"type": "null"}],
-                "description": "The message that is shown first; null if none is pinned."
+                "description": "The pinned message; null if there is none."
               },
               "created_by": {"type": ["string", "null"], "description": "The user who made it; null for an operator of the app."},
-              "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "When the record was made."},
-              "member_count": {"$ref": "#/$defs/count", "description": "Invited and joined members; absent for open channels."},
-              "joined_member_count": {"$ref": "#/$defs/count", "description": "Joined members; absent for open channels."},
-              "created_at": {"$ref": "#/$defs/timestamp", "description": "The moment of `created_timetoken` as a time."},
-              "etag": {"type": "string", "description": "The record's version, for `If-Match`; counts are not part of it."},
-              "updated_at": {"$ref": "#/$defs/timestamp", "description": "When the record last changed."}
+              "created_timetoken": {"$ref": "#/$defs/timetoken", "description": "Time when the record was created."},
+              "member_count": {"$ref": "#/$defs/count", "description": "The number of members, invited ones included; absent for open channels."},
+              "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members; absent for open channels."},
+              "created_at": {"$ref": "#/$defs/timestamp", "description": "The time of `created_timetoken`, in RFC 3339 format."},
+              "etag": {"type": "string", "description": "The record's version, for `If-Match`; counts do not affect it."},
+              "updated_at": {"$ref": "#/$defs/timestamp", "description": "Time of the last change."}
             }
             """
         ),
@@ -340,7 +341,7 @@ enum SharedTerms {
             "type": "object",
             "required": ["key"],
             "properties": {
-              "key": {"type": "string", "minLength": 1, "description": "The field."},
+              "key": {"type": "string", "minLength": 1, "description": "The name of the field."},
               "old": {"description": "Its value before; absent if it had none."},
               "new": {"description": "Its value after; absent if it has none."}
             }
@@ -357,7 +358,7 @@ enum SharedTerms {
         (
             "timestamp",
             """
-            "description": "A time: RFC 3339, UTC, to the microsecond.",
+            "description": "A time in RFC 3339 format: UTC, with microseconds.",
             "type": "string",
             "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\\\.[0-9]{6}Z$"
             """
@@ -365,7 +366,7 @@ enum SharedTerms {
         (
             "count",
             """
-            "description": "How many.",
+            "description": "A count, at least 0.",
             "type": "integer",
             "minimum": 0
             """
