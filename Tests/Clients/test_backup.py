@@ -121,7 +121,7 @@ def test_what_is_there_is_never_overwritten(gateway, backed_up, tmp_path):
     refused = parley("restore", backed_up, "--data", gateway.data)
     assert refused.returncode == 1 and "not empty" in refused.stderr, refused
     refused = parley("backup", "--data", gateway.data, backed_up)
-    assert refused.returncode == 1 and "there already" in refused.stderr, refused
+    assert refused.returncode == 1 and "exists already" in refused.stderr, refused
     assert gateway.call("GET", "/v1/channels/room/events/count?after=0").json()["count"] == 50
 
 

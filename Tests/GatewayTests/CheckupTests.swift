@@ -63,7 +63,7 @@ import Testing
             _ = try await engine.directory.write([RecordChange(app, body: body)])
             await engine.close()
             let missing = try #require(finding("secrets"))
-            #expect(missing.status == .failure && missing.text.contains("is not among the keys"))
+            #expect(missing.status == .failure && missing.text.contains("is not configured"))
             let found = findings { $0.secretsKey = Self.key }.first { $0.check == "secrets" }
             #expect(found?.status == .ok)
             let broken = findings { $0.secretsKeyFile = "/nonexistent" }.first { $0.check == "secrets" }

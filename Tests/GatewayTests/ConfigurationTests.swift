@@ -58,7 +58,7 @@ import Testing
 
     @Test("says where in the file a name or a value is wrong")
     func places() {
-        #expect(refusal("data: a\nlisen: 127.0.0.1:1").contains(":2:1: there is no setting 'lisen'"))
+        #expect(refusal("data: a\nlisen: 127.0.0.1:1").contains(":2:1: 'lisen' is not a setting"))
         #expect(refusal("limits:\n  page_most: many").contains(":2:3: "))
         #expect(refusal("limits:\n  page_most: [1, [2]]").contains(":2:14: "))
         #expect(refusal("limits:\n  page_most: 1\n  page_most: 2").contains(":3:3: duplicate key 'page_most'"))
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "names a variable that is no setting, with the nearest one",
+        "names a variable that is not a setting, with the nearest one",
         arguments: [
             ("PARLEY_LISTN", "PARLEY_LISTEN"), ("PARLEY_LIMITS__PAGE_MOST", "PARLEY_LIMITS_PAGE_MOST"),
             ("PARLEY_TOKEN_COMAND", "PARLEY_TOKEN_COMMAND"),
@@ -95,7 +95,7 @@ import Testing
         arguments: ["limits.foo", "limits.abc", "frobnicate", "webhook.x"])
     func unlike(_ name: String) throws {
         let text = refusal(flags: [(name, "2")])
-        #expect(text.contains("there is no setting '\(name)'") && !text.contains("did you mean"), "\(text)")
+        #expect(text.contains("'\(name)' is not a setting") && !text.contains("did you mean"), "\(text)")
         let variable = "PARLEY_" + name.uppercased().replacing(".", with: "_")
         #expect(try load(environment: [variable: "2"]).unknownVariables == ["\(variable) is not a setting"])
     }

@@ -192,7 +192,7 @@ import Testing
         let lines = String(repeating: #"{"type":"message.created","data":1}"# + "\n", count: 5)
         let run = try await parley("emit", "a", "-", "--envelopes", at: gateway, input: lines)
         #expect(run.code == 1)
-        #expect(run.errors.contains("stopped; until then 2 emitted"))
+        #expect(run.errors.contains("stopped after 2 emitted"))
         #expect(gateway.requests.value.count == 3)
     }
 
@@ -215,7 +215,7 @@ import Testing
         }
         let run = try await parley("emit", "a", "-", at: gateway, input: String(repeating: "1\n", count: 2000))
         #expect(run.code == 1)
-        #expect(run.errors.contains("error: Key expired (403)\n  stopped; until then 500 emitted"))
+        #expect(run.errors.contains("error: Key expired (403)\n  stopped after 500 emitted"))
         #expect(gateway.requests.value.count == 2)
     }
 

@@ -88,7 +88,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         let gap = #"{"event":"stream.gap","data":{"requested":"90","resumed_from":"40","missed":"unknown"}}"# + "\n"
         let gateway = try ScriptedServer { _ in .stream([ready, gap, envelope(41) + "\n"], isHeld: true) }
         let run = try await parley("listen", "a", "--since", "90", "--count", "1", at: gateway)
-        #expect(run.errors.contains("later than every event"))
+        #expect(run.errors.contains("newer than every event"))
         #expect(!run.errors.contains("missing"))
     }
 
@@ -116,7 +116,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(run.code == 1)
         #expect(run.waits == [.seconds(4)])
         #expect(run.errors.contains("the gateway ended the stream: draining; connecting again in 4.0 s"))
-        #expect(run.errors.hasSuffix("error: the gateway ended the stream for good: unauthorized\n"))
+        #expect(run.errors.hasSuffix("error: the gateway ended the stream permanently: unauthorized\n"))
     }
 
     @Test("passes over lines it does not know")

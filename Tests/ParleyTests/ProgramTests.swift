@@ -40,7 +40,7 @@ import Testing
     func key() async throws {
         let run = try await parley("keys", "list", "--url", "http://parley.example", key: nil)
         #expect(run.code == 2)
-        #expect(run.errors.contains("PARLEY_KEY is not set"))
+        #expect(run.errors.contains("requires a key: set PARLEY_KEY"))
     }
 
     @Test(

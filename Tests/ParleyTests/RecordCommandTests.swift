@@ -136,7 +136,7 @@ import Testing
     @Test(
         "say where there are no events",
         arguments: [
-            (["history", "nope"], "no events in 'nope': no channel of this name has any"),
+            (["history", "nope"], "no events in 'nope': the channel has none"),
             (["history", "nope", "--user", "ana"], "no such events in 'nope'"), (["events", "list"], "no such events"),
         ])
     func none(_ arguments: [String], _ words: String) async throws {

@@ -71,7 +71,7 @@ import Testing
                 "rests until 2024-11-24 15:04:28.000Z"
             ),
             (#""failing_since":"2024-11-24T14:04:28.000000Z""#, "failing since 2024-11-24 14:04:28.000Z"),
-            (#""circuit":"half_open""#, "on trial after a rest"),
+            (#""circuit":"half_open""#, "on trial after a pause"),
             (#""last_error":{"at":"2024-11-24T14:04:28.000000Z","error":"timeout","status":null}"#, "failing"),
             (#""last_error":null,"circuit":"closed""#, "ok"),
         ])
@@ -129,7 +129,7 @@ import Testing
             return .answer(200, #"{"data":[\#(rows.joined(separator: ","))],"next_cursor":null}"#)
         }
         let run = try await parley("deliveries", "list", at: gateway)
-        let resting = "after 2024-11-24 15:04:28.000Z, the receiver rests"
+        let resting = "after 2024-11-24 15:04:28.000Z, the receiver is paused"
         #expect(
             zip(run.lines.dropFirst(), [resting, "2024-11-24 15:00:33.000Z", "waits to be pulled", "-"])
                 .allSatisfy { $0.hasSuffix($1) }, "\(run.output)")

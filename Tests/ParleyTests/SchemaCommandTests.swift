@@ -89,7 +89,7 @@ private let order = #"{"type":"object","required":["id"],"properties":{"id":{"ty
         #expect(schema.code == 0)
         let nothing = try await parley("schema", "validate", "--schema", "-", "--instances", "-", input: order)
         #expect(nothing.code == 1)
-        #expect(nothing.errors.contains("the standard input holds no documents"))
+        #expect(nothing.errors.contains("the standard input contains no documents"))
     }
 
     @Test("reads the dialect it is told unless the schema says another")

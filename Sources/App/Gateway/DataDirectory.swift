@@ -30,7 +30,7 @@ struct DataDirectory {
         for part in path.split(separator: "/") {
             built += built.isEmpty || built.hasSuffix("/") ? String(part) : "/\(part)"
             guard mkdir(built, 0o700) != 0, errno != EEXIST else { continue }
-            throw SettingError("data: cannot make the directory '\(built)': \(String(cString: strerror(errno)))")
+            throw SettingError("data: cannot create the directory '\(built)': \(String(cString: strerror(errno)))")
         }
         guard access(path, W_OK | X_OK) == 0 else {
             throw SettingError("data: cannot write to '\(path)': \(String(cString: strerror(errno)))")
@@ -51,8 +51,8 @@ struct DataDirectory {
         } else if isOwn || status.st_mode & 0o007 != 0 {
             let mode = String(status.st_mode & 0o7777, radix: 8)
             throw SettingError(
-                "data: '\(path)' is open to other accounts (mode \(mode)); choose a directory of its own for the gateway, or "
-                    + "make this one 0700 and give it to the gateway's account")
+                "data: '\(path)' is open to other accounts (mode \(mode)); use a directory of the gateway alone, or "
+                    + "set the mode 0700 and the gateway's account as its owner")
         }
     }
 
@@ -72,7 +72,7 @@ struct DataDirectory {
         guard access(Self.file(Self.unfinishedName, in: path), F_OK) == 0 else { return }
         throw SettingError(
             "data: a restore into '\(path)' did not finish; empty the directory and restore again, or remove "
-                + "\(Self.unfinishedName) to begin with an empty database")
+                + "\(Self.unfinishedName) to start with an empty database")
     }
 }
 
@@ -89,7 +89,8 @@ public struct RecoveredKey: Sendable {
     /// - Throws: when no gateway was ever started on the directory, when one is running on it, or when its store cannot
     ///   be used.
     public init(_ configuration: Configuration) async throws {
-        let missing = SettingError("data: there is no gateway in '\(configuration.dataDirectory)'; name its directory")
+        let missing = SettingError(
+            "data: '\(configuration.dataDirectory)' holds no gateway's data; pass the right directory with --data")
         guard StoreFile(at: configuration.dataDirectory + "/" + DataDirectory.databaseName).exists else {
             throw missing
         }

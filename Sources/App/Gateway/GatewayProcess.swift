@@ -82,7 +82,7 @@ enum StartupMessage {
     /// Returns the message with the first key of a gateway that is not in dev mode. The key is shown once and stored
     /// nowhere.
     static func firstKey(_ key: String, of app: String) -> [String] {
-        ["made app '\(app)'; its admin key, shown only now:", "", "    \(key)", ""]
+        ["created app '\(app)'; its admin key, shown only now:", "", "    \(key)", ""]
     }
 }
 

@@ -105,7 +105,7 @@ struct GatewayTarget {
         let names =
             profiles.isEmpty ? "there are none yet" : "there are \(profiles.map(\.name).joined(separator: ", "))"
         throw CommandFailure(
-            "there is no profile '\(named)'; \(names); 'parley login --profile \(named) --url URL' makes it", code: 2)
+            "there is no profile '\(named)'; \(names); 'parley login --profile \(named) --url URL' creates it", code: 2)
     }
 }
 
@@ -121,7 +121,7 @@ extension GatewayOptions {
         // The key of dev mode is public and valid on loopback only. Sending it elsewhere could only leak a habit.
         guard address.isLoopback else {
             throw CommandFailure(
-                "PARLEY_KEY is not set, and 'parley login' has kept no key for \(address.url), which needs one", code: 2
+                "\(address.url) requires a key: set PARLEY_KEY or use 'parley login'", code: 2
             )
         }
         return "dev"
@@ -130,7 +130,7 @@ extension GatewayOptions {
     /// - Throws: a usage error for a text that no header can carry.
     static func check(key: String, from source: String) throws(CommandFailure) {
         guard key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw CommandFailure("\(source) contains characters that no key has", code: 2)
+            throw CommandFailure("\(source) contains characters that are not allowed in a key", code: 2)
         }
     }
 }

@@ -93,7 +93,7 @@ struct ProfilesCommand: ParsableCommand, ReadOnlyCommand {
                 }.bytes)
         }
         guard !isJSON else { return }
-        guard !profiles.isEmpty else { return console.errors.line("no profiles; 'parley login --url URL' makes one") }
+        guard !profiles.isEmpty else { return console.errors.line("no profiles; 'parley login --url URL' creates one") }
         for line in table.lines(console.output.style) { console.output.line(line) }
     }
 }
@@ -110,7 +110,7 @@ private enum KeyPrompt {
         if isTerminal { commandEnvironment.console.errors.text("API key for \(address.url): ") }
         let bytes = try isTerminal ? hidden(input, commandEnvironment.console) : line(input)
         guard let key = String(validating: bytes, as: UTF8.self), !key.isEmpty else {
-            throw CommandFailure("no key was given; it is the first line of the standard input", code: 2)
+            throw CommandFailure("no key was given; pass it as the first line of the standard input", code: 2)
         }
         try GatewayOptions.check(key: key, from: "the key")
         return key

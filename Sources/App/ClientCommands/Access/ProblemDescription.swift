@@ -47,7 +47,7 @@ package enum ProblemDescription {
         switch status {
         case 300..<400: "the address answered with a redirect (\(status)); PARLEY_URL must be the gateway's own address"
         case 401: "the gateway does not accept the key (401); check \(credential)"
-        case 404: "not found (404); is PARLEY_URL the address of a Parley gateway?"
+        case 404: "not found (404); check that PARLEY_URL is a Parley gateway"
         default: "the gateway answered \(status) without a reason"
         }
     }
@@ -56,7 +56,7 @@ package enum ProblemDescription {
     package static func sentence(_ failure: OutboundFailure, url: String) -> String {
         switch failure.reason {
         case .connectRefused:
-            "nothing answers at \(url); is the gateway running there ('parley serve'), is PARLEY_URL right?"
+            "nothing answers at \(url); check that the gateway runs ('parley serve') and that PARLEY_URL is correct"
         case .dns: "the host of \(url) has no address"
         case .connectTimeout: "\(url) did not accept the connection in time"
         case .timeout: "\(url) did not answer in time"

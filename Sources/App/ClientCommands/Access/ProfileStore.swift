@@ -39,7 +39,7 @@ package struct ProfileStore: Sendable {
         // A relative path must be ignored (XDG Base Directory Specification).
         if !base.hasPrefix("/") {
             guard let home = environment["HOME"], home.hasPrefix("/") else {
-                throw CommandFailure("there is no place for profiles: neither XDG_CONFIG_HOME nor HOME is set")
+                throw CommandFailure("profiles cannot be stored: neither XDG_CONFIG_HOME nor HOME is set")
             }
             base = home + "/.config"
         }
@@ -61,19 +61,19 @@ package struct ProfileStore: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure() }
         guard status.st_uid == geteuid() else {
-            throw CommandFailure("\(path) belongs to another user; it holds keys and is not read")
+            throw CommandFailure("\(path) holds keys but belongs to another user; it was not read")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw CommandFailure("\(path) holds keys and can be read by others; run 'chmod 600 \(path)'")
+            throw CommandFailure("\(path) holds keys, and other users can read it; run 'chmod 600 \(path)'")
         }
         let bytes = try InputText.file(path, limit: Self.limit)
         guard let members = (try? JSONDocument(bytes))?.root["profiles"]?.members else {
-            throw CommandFailure("\(path) is not a file of profiles; remove it and use 'parley login' again")
+            throw CommandFailure("\(path) is not a profile file; remove it and run 'parley login' again")
         }
         var profiles: [Profile] = []
         for (name, value) in members {
             guard let url = value["url"]?.string, let key = value["key"]?.string else {
-                throw CommandFailure("\(path): profile '\(name)' lacks its url or key; use 'parley login' again")
+                throw CommandFailure("\(path): profile '\(name)' has no url or key; run 'parley login' again")
             }
             profiles.append(Profile(name: name, address: try ServerAddress(url), key: key))
         }

@@ -17,12 +17,12 @@ package struct ServerAddress: Equatable, Sendable {
             throw Self.fault(text, "it must be ASCII without spaces")
         }
         guard !text.contains(where: { $0 == "?" || $0 == "#" }) else {
-            throw Self.fault(text, "it must end with the path; no '?' or '#'")
+            throw Self.fault(text, "it must not contain '?' or '#'")
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" }
         // A password in a URL ends up in shell histories and process lists. The key has its own variable.
-        guard !authority.contains("@") else { throw Self.fault("…", "put credentials into PARLEY_KEY") }
+        guard !authority.contains("@") else { throw Self.fault("…", "pass credentials in PARLEY_KEY") }
         host = try Self.host(of: authority, in: text)
         var url = Substring(text)
         while url.last == "/" { url.removeLast() }
@@ -39,7 +39,7 @@ package struct ServerAddress: Equatable, Sendable {
             host = authority.prefix { $0 != ":" }
             port = authority[host.endIndex...]
         }
-        guard !host.isEmpty else { throw fault(text, "it names no host") }
+        guard !host.isEmpty else { throw fault(text, "it has no host") }
         guard port.isEmpty || port.first == ":" && (port.count == 1 || UInt16(port.dropFirst()) != nil) else {
             throw fault(text, "'\(port.drop { $0 == ":" })' is not a port")
         }

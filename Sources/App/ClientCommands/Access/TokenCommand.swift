@@ -25,7 +25,7 @@ package struct TokenCommand: Sendable {
         let result = await withCheckedContinuation { continuation in
             let isStarted = startThread(name: "parley-token") { continuation.resume(returning: runHere()) }
             if !isStarted {
-                continuation.resume(returning: .failure(Self.fault("cannot be run: the system cannot start a thread")))
+                continuation.resume(returning: .failure(Self.fault("cannot be run: no thread could be started")))
             }
         }
         return try result.get()
@@ -49,7 +49,7 @@ package struct TokenCommand: Sendable {
         let text = output.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
         guard !text.isEmpty else { throw fault("printed nothing; it must print the token") }
         guard output.count <= outputBytes, text.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-            throw fault("printed something other than one token of at most \(outputBytes) bytes")
+            throw fault("must print one token of at most \(outputBytes) bytes; it printed something else")
         }
         return String(decoding: Array(text), as: UTF8.self)
     }

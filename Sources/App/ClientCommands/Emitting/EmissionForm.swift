@@ -59,7 +59,7 @@ struct EmissionForm: Sendable {
     /// - Throws: for an invalid envelope. Dropping an unknown field silently would change the copy.
     func event(envelope: JSONDocument) throws(CommandFailure) -> EnvelopeEvent {
         guard let fields = envelope.text.rawMembers() else {
-            throw CommandFailure("not an event: an object is needed")
+            throw CommandFailure("not an event: it must be an object")
         }
         // The last one wins, as in the gateway.
         let named = Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

@@ -56,7 +56,7 @@ struct EmitCommand: AsyncParsableCommand {
         guard !channel.isEmpty else { throw ValidationError("The channel must not be empty.") }
         guard (1...32).contains(parallel) else { throw ValidationError("--parallel must be from 1 to 32.") }
         if let ttlHours, ttlHours < 1 { throw ValidationError("--ttl-hours must be at least 1.") }
-        if envelopes, json != "-" { throw ValidationError("--envelopes is for lines of the standard input: give '-'.") }
+        if envelopes, json != "-" { throw ValidationError("--envelopes reads lines of the standard input; give '-'.") }
     }
 
     func run() async throws {

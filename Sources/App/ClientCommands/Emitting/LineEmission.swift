@@ -42,11 +42,11 @@ struct LineEmission {
             try await emitAll(from: feed)
         } catch let failure as CommandFailure {
             bar.clear()
-            throw CommandFailure(failure.message, details: failure.details + ["stopped; until then \(summary)"])
+            throw CommandFailure(failure.message, details: failure.details + ["stopped after \(summary)"])
         }
         bar.clear()
         commandEnvironment.console.errors.line(summary)
-        if progress.failed > 0 { throw CommandFailure("\(progress.failed) of the lines were not emitted") }
+        if progress.failed > 0 { throw CommandFailure("\(progress.failed) lines were not emitted") }
     }
 
     private mutating func emitAll(from feed: InputReader) async throws {

@@ -121,7 +121,7 @@ extension GatewayOptions {
             guard !isJSON else { return }
             if isEmpty, !hasMore { commandEnvironment.console.errors.line(none) }
             if hasMore, selection.limit == nil {
-                commandEnvironment.console.errors.line("there are more: --limit or --all")
+                commandEnvironment.console.errors.line("there are more events; use --limit or --all")
             }
         }
     }
@@ -150,8 +150,8 @@ struct HistoryCommand: AsyncParsableCommand, ReadOnlyCommand {
         let none =
             selection.isNarrowing
             ? "no such events in '\(SanitizedText.safe(channel))'"
-            : "no events in '\(SanitizedText.safe(channel))': no channel of this name has any; "
-                + "'parley events list' shows those that there are"
+            : "no events in '\(SanitizedText.safe(channel))': the channel has none; "
+                + "'parley events list' shows the events of all channels"
         try await gateway.print(path, selection, ifNone: none)
     }
 }

@@ -57,7 +57,7 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
 
     func validate() throws {
         if let count, count < 1 { throw ValidationError("--count must be at least 1.") }
-        if secret != nil, forward == nil { throw ValidationError("--secret belongs to --forward.") }
+        if secret != nil, forward == nil { throw ValidationError("--secret requires --forward.") }
         if let forward, !forward.hasPrefix("http://"), !forward.hasPrefix("https://") {
             throw ValidationError("--forward must be an http:// or https:// URL.")
         }

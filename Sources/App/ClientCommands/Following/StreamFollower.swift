@@ -122,7 +122,7 @@ struct StreamFollower {
                 let reason = closing.reason.map { ": \($0)" } ?? ""
                 let isRenewed = closing.isOfCredential && access.isRenewable
                 guard !closing.isFinal || isRenewed else {
-                    throw CommandFailure("the gateway ended the stream for good\(reason)")
+                    throw CommandFailure("the gateway ended the stream permanently\(reason)")
                 }
                 try await pause("the gateway ended the stream\(reason)")
                 return false
@@ -162,13 +162,13 @@ struct StreamFollower {
             if let asked = data?["requested"]?.string.flatMap({ UInt64($0) }),
                 asked > resumed.flatMap({ UInt64($0) }) ?? .max
             {
-                say("the cursor is later than every event, so it comes from another gateway; listening from now on")
+                say("the cursor is newer than every event; it may belong to another gateway. Listening from now on")
             } else {
                 let missed = data?["missed"]?.integer.map { "\($0) events are" } ?? "events are"
-                say("\(missed) missing here: they are older than what the gateway keeps")
+                say("\(missed) missing here: the gateway no longer stores them")
             }
         case "stream.lagged":
-            say("this terminal is slower than the stream; the gateway closes it, and listening continues from there")
+            say("this terminal is slower than the stream; the gateway closes it, and it resumes at the same position")
         case "stream.closing":
             closing.reason = data?["reason"]?.string
             closing.isFinal = data?["final"]?.boolean ?? false

@@ -24,7 +24,7 @@ package final class InputReader: Sendable {
         let started = startThread(name: "parley-input") { [state] in
             Self.read(descriptor, BatchSplitter(limits), into: state)
         }
-        guard started else { throw CommandFailure("the system cannot start a thread to read the input") }
+        guard started else { throw CommandFailure("the input cannot be read: no thread could be started") }
     }
 
     /// Returns the next batch, or nil at the end of the input.

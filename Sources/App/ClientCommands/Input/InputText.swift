@@ -23,7 +23,7 @@ package enum InputText {
         guard argument.hasPrefix("@") else { return argument }
         let line = try file(String(argument.dropFirst())).prefix { $0 != 0x0A && $0 != 0x0D }
         guard let text = String(validating: line, as: UTF8.self) else {
-            throw CommandFailure("\(argument.dropFirst()) holds no text")
+            throw CommandFailure("\(argument.dropFirst()) is not UTF-8 text")
         }
         return text
     }

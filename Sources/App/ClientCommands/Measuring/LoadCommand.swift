@@ -86,7 +86,7 @@ struct LoadCommand: ParsableCommand {
     private static func scenario(_ name: String) throws -> BenchPlan.Scenario {
         guard let scenario = BenchPlan.Scenario(rawValue: name) else {
             let names = BenchPlan.Scenario.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("'\(name)' is not one of \(names).")
+            throw ValidationError("'\(name)' is not a scenario; use one of \(names).")
         }
         return scenario
     }
@@ -178,7 +178,7 @@ struct LoadRequests: ParsableArguments {
     var durable = false
 
     func validate() throws {
-        if durable, body != nil { throw ValidationError("--durable is for the usual body; --body says all itself.") }
+        if durable, body != nil { throw ValidationError("--durable and --body exclude each other.") }
     }
 
     func apply(to plan: inout BenchPlan) {

@@ -72,7 +72,8 @@ struct AppsCommand: AsyncParsableCommand {
 
         func validate() throws {
             if rates.isEmpty, retentionHours == nil, name == nil {
-                throw ValidationError("Say what to change: --name, --rate-limit, --event-quota or --retention-hours.")
+                throw ValidationError(
+                    "Give at least one change: --name, --rate-limit, --event-quota or --retention-hours.")
             }
             if let retentionHours, retentionHours != "none", Int(retentionHours) == nil {
                 throw ValidationError("--retention-hours takes a whole number or 'none', not '\(retentionHours)'.")

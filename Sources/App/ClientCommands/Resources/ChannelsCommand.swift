@@ -30,7 +30,7 @@ struct ChannelsCommand: AsyncParsableCommand {
                         Column("id"), Column("kind"), Column("name"), Column("member_count", title: "members"),
                         Column("frozen"), Column("updated_at", title: "updated"),
                     ],
-                    empty: "no channels have a record; 'parley channels create --kind public' makes one")
+                    empty: "no channels have a record; 'parley channels create --kind public' creates one")
             }
         }
     }

@@ -131,7 +131,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         func validate() throws {
             guard all || webhook != nil || scope.isNarrowing else {
                 throw ValidationError(
-                    "Say which: a webhook, --after, --before, --type, --channel or --filter; or --all.")
+                    "Select deliveries by a webhook, --after, --before, --type, --channel or --filter; or use --all.")
             }
         }
 
@@ -167,7 +167,7 @@ struct DeliverySchedule: Sendable {
         if subscriber.hasPrefix("sub_") { return "waits to be pulled" }
         // Timestamps of the API have a fixed format, so that text order is time order.
         if let until = openUntil[subscriber], until > due {
-            return "after \(EventLine.time(until)), the receiver rests"
+            return "after \(EventLine.time(until)), the receiver is paused"
         }
         return EventLine.time(due)
     }

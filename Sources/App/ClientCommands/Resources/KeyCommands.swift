@@ -82,7 +82,7 @@ enum KeyCommands {
 
         func validate() throws {
             guard (publicKey == nil) == (algorithm == nil) else {
-                throw ValidationError("--public-key and --algorithm go together.")
+                throw ValidationError("--public-key and --algorithm require each other.")
             }
         }
 
@@ -126,7 +126,7 @@ enum KeyCommands {
 
         func validate() throws {
             if rates.isEmpty, name == nil {
-                throw ValidationError("Say what to change: --name, --rate-limit or --event-quota.")
+                throw ValidationError("Give at least one change: --name, --rate-limit or --event-quota.")
             }
         }
 

@@ -137,6 +137,7 @@ extension SubscriptionsCommand {
         let results = answer.document?.root["data"]?.elements ?? []
         let lost = results.count { $0["result"]?.string == "lost" }
         guard lost > 0 else { return }
-        throw CommandFailure("\(lost) of \(results.count) were lost: their time was over, and they are given out again")
+        throw CommandFailure(
+            "\(lost) of \(results.count) were lost: their deadline had passed, so they are delivered again")
     }
 }

@@ -38,7 +38,7 @@ extension SourcesCommand {
         func validate() throws {
             let describes = body != nil || !header.isEmpty || !query.isEmpty || method != nil
             guard (request != nil) != describes else {
-                throw ValidationError("Give either --request, or the post: --body with --header and --query.")
+                throw ValidationError("Give either --request, or --body with --header and --query.")
             }
         }
 
@@ -166,7 +166,7 @@ struct NamedValue {
 
     init(_ text: String, _ option: String, _ separator: Character = "=") throws(CommandFailure) {
         guard let at = text.firstIndex(of: separator), at > text.startIndex else {
-            throw CommandFailure("\(option) is a name and a value with '\(separator)' between them", code: 2)
+            throw CommandFailure("\(option) must be a name and a value separated by '\(separator)'", code: 2)
         }
         name = String(text[..<at])
         value = String(text[text.index(after: at)...].drop { $0 == " " && separator == ":" })

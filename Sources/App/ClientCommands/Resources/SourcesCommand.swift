@@ -97,7 +97,7 @@ struct SourcesCommand: AsyncParsableCommand {
         func validate() throws {
             let hasParts = scheme != nil || !secret.isEmpty || mapping != nil
             guard scheme != nil || (option.isEmpty && handshake == nil && verifyToken == nil) else {
-                throw ValidationError("--option, --handshake and --verify-token belong to --scheme.")
+                throw ValidationError("--option, --handshake and --verify-token require --scheme.")
             }
             guard (document != nil) != hasParts else {
                 throw ValidationError("Give either the whole document, or --scheme, --secret and --mapping.")

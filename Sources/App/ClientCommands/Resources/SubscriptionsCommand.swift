@@ -28,7 +28,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
                         Column("id"), Column("backlog"), Column("types"), Column("channels"), Column("ordering"),
                         Column("description"),
                     ],
-                    empty: "no subscriptions; 'parley subscriptions create' makes one")
+                    empty: "no subscriptions; 'parley subscriptions create' creates one")
             }
         }
     }

@@ -25,7 +25,7 @@ struct UsersCommand: AsyncParsableCommand {
                         Column("id"), Column("name"), Column("type"), Column("status"),
                         Column("updated_at", title: "updated"),
                     ],
-                    empty: "no users; 'parley users set ID' makes one")
+                    empty: "no users; 'parley users set ID' creates one")
             }
         }
     }

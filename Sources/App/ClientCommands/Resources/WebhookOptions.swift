@@ -78,7 +78,7 @@ struct WebhookOptions: ParsableArguments {
         guard let retry else { return nil }
         let delays = try retry.split(separator: ",").map { text in
             guard let seconds = Int(text.drop { $0 == " " }) else {
-                throw CommandFailure("--retry is seconds with commas between them, like 5,60,3600", code: 2)
+                throw CommandFailure("--retry must be seconds separated by commas, such as 5,60,3600", code: 2)
             }
             return seconds
         }
@@ -98,7 +98,7 @@ struct WebhookOptions: ParsableArguments {
         writer.beginObject()
         for field in header {
             let parts = field.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2 else { throw CommandFailure("a header is 'name: value'", code: 2) }
+            guard parts.count == 2 else { throw CommandFailure("a header must have the form 'name: value'", code: 2) }
             writer.key(text: String(parts[0]))
             writer.string(String(parts[1].drop { $0 == " " }))
         }
@@ -117,7 +117,7 @@ struct WebhookOptions: ParsableArguments {
             switch (parts.first, parts.count) {
             case ("basic", 3): [("username", parts[1]), ("password", parts[2])]
             case ("bearer", 2...): [("token", parts[1...].joined(separator: ":"))]
-            default: throw CommandFailure("--auth is basic:USER:PASSWORD or bearer:TOKEN", code: 2)
+            default: throw CommandFailure("--auth must be basic:USER:PASSWORD or bearer:TOKEN", code: 2)
             }
         return JSONText { writer in
             writer.beginObject()

@@ -127,7 +127,9 @@ extension WebhooksCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func validate() throws {
-            guard (event == nil) != (type == nil) else { throw ValidationError("give --event, or --type and --data") }
+            guard (event == nil) != (type == nil) else {
+                throw ValidationError("Give either --event, or --type and --data.")
+            }
         }
 
         func run() async throws {

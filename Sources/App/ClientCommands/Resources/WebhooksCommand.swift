@@ -16,10 +16,10 @@ struct WebhooksCommand: AsyncParsableCommand {
     static let health = Column(title: "health") { webhook, _ in
         if let reason = webhook["status_reason"]?.string { return reason }
         if webhook["circuit"]?.string == "open", let until = webhook["open_until"]?.string {
-            return "rests until \(EventLine.time(until))"
+            return "paused until \(EventLine.time(until))"
         }
         if let since = webhook["failing_since"]?.string { return "failing since \(EventLine.time(since))" }
-        if webhook["circuit"]?.string == "half_open" { return "on trial after a rest" }
+        if webhook["circuit"]?.string == "half_open" { return "on trial after a pause" }
         return webhook["last_error"]?.isNull == false ? "failing" : "ok"
     }
 
@@ -120,7 +120,9 @@ struct WebhooksCommand: AsyncParsableCommand {
                 let attempt = try await access.send(Call(method: "POST", path: path))
                 output.show(attempt)
                 let status = attempt.document?.root["status"]?.integer ?? 0
-                guard (200..<300).contains(status) else { throw CommandFailure("the webhook did not take it") }
+                guard (200..<300).contains(status) else {
+                    throw CommandFailure("the webhook did not accept the test event")
+                }
             }
         }
     }

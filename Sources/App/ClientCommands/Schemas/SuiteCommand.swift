@@ -58,7 +58,7 @@ private enum SuiteFiles {
             throw CommandFailure("\(path) cannot be read")
         }
         let files = names.filter { $0.hasSuffix(".json") }.sorted().map { (full + "/" + $0, $0) }
-        guard !files.isEmpty else { throw CommandFailure("\(path) holds no test files") }
+        guard !files.isEmpty else { throw CommandFailure("\(path) contains no test files") }
         return files
     }
 

@@ -213,7 +213,7 @@ enum InstanceLines {
         let bytes = try InputText.source(file, limit: limit)
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
         if lines.last?.isEmpty == true { lines.removeLast() }
-        guard !lines.isEmpty else { throw CommandFailure("\(InputText.title(of: file)) holds no documents") }
+        guard !lines.isEmpty else { throw CommandFailure("\(InputText.title(of: file)) contains no documents") }
         return lines
     }
 }

@@ -32,13 +32,14 @@ public struct Backup {
         to path: String, progress: (BackupProgress) -> Void
     ) throws(BackupFailure) -> BackupManifest {
         let target = Folder(path)
-        guard !target.exists else { throw BackupFailure("'\(path)' already exists; name a new directory") }
+        guard !target.exists else { throw BackupFailure("'\(path)' exists already: use a new directory") }
         guard store.exists else {
-            throw BackupFailure("there is no database at '\(store.path)': name the gateway's data directory by --data")
+            throw BackupFailure(
+                "there is no database at '\(store.path)': pass the gateway's data directory with --data")
         }
         let partial = Folder(target.path + ".partial")
         guard !partial.exists else {
-            throw BackupFailure("'\(partial.path)' is left from an unfinished backup; remove it")
+            throw BackupFailure("'\(partial.path)' remains from an unfinished backup: remove it")
         }
         try target.parent.demand(sourceBytes)
         try partial.make()

@@ -75,10 +75,10 @@ extension BackupManifest {
     init(_ bytes: [UInt8]) throws(BackupFailure) {
         let root: JSONValue
         do { root = try JSONDocument(bytes).root } catch { throw Self.unreadable("\(error)") }
-        guard let format = root["format"]?.integer else { throw Self.unreadable("it names no format") }
+        guard let format = root["format"]?.integer else { throw Self.unreadable("it has no format") }
         guard format == Self.format else {
             throw BackupFailure(
-                "the backup has format \(format); this program reads \(Self.format): use the newer program")
+                "the backup has format \(format), this program supports \(Self.format): use a newer version of Parley")
         }
         guard let created = root["created"]?.string, let productVersion = root["product_version"]?.string,
             let schemaVersion = root["schema_version"]?.integer, let events = root["events"]?.integer,

@@ -53,6 +53,6 @@ struct Folder {
     /// - Throws: when there is less free space.
     func demand(_ bytes: Int) throws(BackupFailure) {
         guard let freeBytes, freeBytes < bytes else { return }
-        throw BackupFailure("'\(path)' has room for \(freeBytes) bytes, and \(bytes) are needed")
+        throw BackupFailure("'\(path)' has \(freeBytes) bytes free, but \(bytes) are needed")
     }
 }

@@ -25,11 +25,11 @@ public struct RestoreOperation {
         let manifest = try BackupManifest(try backup.file(BackupManifest.fileName).bytes(limit: 64 * 1024))
         guard manifest.schemaVersion <= StoreFile.knownVersion else {
             throw BackupFailure(
-                "the backup has schema version \(manifest.schemaVersion); this program supports at most "
+                "the backup has schema version \(manifest.schemaVersion), this program supports up to "
                     + "\(StoreFile.knownVersion): restore it with Parley \(manifest.productVersion) or newer")
         }
         guard let file = manifest.files.first, manifest.files.count == 1 else {
-            throw BackupFailure("\(BackupManifest.fileName) names no database")
+            throw BackupFailure("\(BackupManifest.fileName) does not list a database")
         }
         let isNew = try prepare(for: file)
         let unfinished = data.file(DataDirectory.unfinishedName)
@@ -63,7 +63,7 @@ public struct RestoreOperation {
             throw BackupFailure(
                 names.contains(DataDirectory.unfinishedName)
                     ? "a restore into '\(data.path)' did not finish: empty the directory, then restore again"
-                    : "'\(data.path)' is not empty: name a new directory, or empty this one")
+                    : "'\(data.path)' is not empty: use a new directory, or empty this one")
         }
         try data.demand(file.bytes)
         return isNew
@@ -77,14 +77,14 @@ public struct RestoreOperation {
         let (bytes, sha256) = try source.copy(to: target.path) { progress(.copying(done: $0, of: file.bytes)) }
         guard bytes == file.bytes, sha256 == file.sha256 else {
             throw BackupFailure(
-                "'\(source.path)' is not what was backed up: its size or SHA-256 differs from the manifest")
+                "'\(source.path)' was changed: its size or SHA-256 differs from the manifest")
         }
         progress(.checking)
         let summary = try BackupFailure.translating { () throws(SQLiteEngineFailure) in
             try StoreFile(at: target.path).verified()
         }
         guard manifest.describes(summary) else {
-            throw BackupFailure("'\(source.path)' holds something else than \(BackupManifest.fileName) says")
+            throw BackupFailure("the contents of '\(source.path)' differ from \(BackupManifest.fileName)")
         }
     }
 

@@ -20,22 +20,23 @@ struct CertificateCheck {
             text = String(decoding: try DurableFile(path).bytes(limit: 1024 * 1024), as: UTF8.self)
             _ = try DurableFile(configuration.tlsKey).bytes(limit: 1024 * 1024)
         } catch {
-            return CheckResult("certificate", .failure, error.description, advice: "name files this account can read")
+            return CheckResult(
+                "certificate", .failure, error.description, advice: "use files that this account can read")
         }
         guard let end = Self.end(ofPEM: text) else {
             return CheckResult(
-                "certificate", .failure, "'\(path)' contains no certificate in PEM form",
-                advice: "give the certificate first, then those that signed it")
+                "certificate", .failure, "'\(path)' contains no certificate in PEM format",
+                advice: "put the certificate first, then the certificates that signed it")
         }
         let day = String(end.timestamp.prefix(10))
         guard end > clock.now else {
             return CheckResult(
-                "certificate", .failure, "'\(path)' ended on \(day)",
+                "certificate", .failure, "'\(path)' expired on \(day)",
                 advice: "renew it, then reload the settings (SIGHUP)")
         }
         guard end > clock.now.adding(Self.soon) else {
             return CheckResult(
-                "certificate", .warning, "'\(path)' ends on \(day)",
+                "certificate", .warning, "'\(path)' expires on \(day)",
                 advice: "renew it, then reload the settings (SIGHUP)")
         }
         return CheckResult("certificate", .ok, "valid until \(day)")

@@ -21,14 +21,14 @@ struct DataCheck {
             guard errno == ENOENT else {
                 return [
                     CheckResult(
-                        "data", .failure, "cannot look at '\(path)': \(String(cString: strerror(errno)))",
-                        advice: "run as the gateway's account or as the superuser")
+                        "data", .failure, "cannot read '\(path)': \(String(cString: strerror(errno)))",
+                        advice: "run as the gateway's account or as root")
                 ]
             }
             return [
                 CheckResult(
                     "data", .warning, "there is no directory '\(path)'",
-                    advice: "the first start makes it; if there was one, name it by --data")
+                    advice: "the first start creates it; if it exists elsewhere, pass it with --data")
             ]
         }
         return [access(status), room, fileSystem] + leftovers
@@ -37,7 +37,7 @@ struct DataCheck {
     private func access(_ directory: stat) -> CheckResult {
         if directory.st_mode & 0o077 != 0 {
             return CheckResult(
-                "data", .warning, "'\(path)' may be entered by other accounts of this machine",
+                "data", .warning, "'\(path)' is accessible to other accounts of this machine",
                 advice: "the database holds keys and payloads: chmod 700 \(path)")
         }
         var file = stat()
@@ -53,18 +53,18 @@ struct DataCheck {
         }
         if let unreadable {
             return CheckResult(
-                "data", .warning, "'\(unreadable)' may be read by others", advice: "chmod 600 \(unreadable)")
+                "data", .warning, "'\(unreadable)' is readable by other accounts", advice: "chmod 600 \(unreadable)")
         }
-        return CheckResult("data", .ok, "only its own account can enter '\(path)'")
+        return CheckResult("data", .ok, "'\(path)' is accessible only to its account")
     }
 
     private var room: CheckResult {
         guard let free = Folder(path).freeBytes else {
-            return CheckResult("disk", .warning, "cannot determine the free space of '\(path)'")
+            return CheckResult("room", .warning, "the free space of '\(path)' is unknown")
         }
         let text = "\(free / 1_000_000) MB free"
-        let advice = "make room, or shorten how long events are kept; a full disk refuses emits (507)"
-        if free < Self.noRoom { return CheckResult("disk", .failure, text, advice: advice) }
+        let advice = "free space, or shorten the retention of events; on a full disk, emits fail (507)"
+        if free < Self.noRoom { return CheckResult("room", .failure, text, advice: advice) }
         return free < Self.littleRoom
             ? CheckResult("disk", .warning, text, advice: advice) : CheckResult("disk", .ok, text)
     }
@@ -79,18 +79,18 @@ struct DataCheck {
 
     private var fileSystem: CheckResult {
         guard let kind = MountTable.current?.kind(of: path) else {
-            return CheckResult("filesystem", .ok, "cannot determine the kind of the file system")
+            return CheckResult("filesystem", .ok, "the kind of the file system is unknown")
         }
         // The file systems behind `fuse.sshfs` and similar types are unknown.
         if Self.shared.contains(kind[...]) || kind.hasPrefix("fuse") {
             return CheckResult(
                 "filesystem", .failure, "'\(path)' is on \(kind)",
-                advice: "a database with a write-ahead log needs a disk of this machine; move the directory")
+                advice: "the database needs a local disk for its write-ahead log; move the directory")
         }
         if Self.volatile.contains(kind[...]) {
             return CheckResult(
                 "filesystem", .warning, "'\(path)' is in memory (\(kind))",
-                advice: "everything is lost with the machine; move the directory to a disk")
+                advice: "a reboot loses all data; move the directory to a disk")
         }
         return CheckResult("filesystem", .ok, kind)
     }
@@ -108,7 +108,7 @@ struct DataCheck {
         if DurableFile(key).exists {
             findings.append(
                 CheckResult(
-                    "admin_key", .warning, "the first admin key is still in '\(key)'",
+                    "admin_key", .warning, "the first admin key is in '\(key)'",
                     advice: "keep it somewhere safe, then remove the file"))
         }
         return findings

@@ -30,7 +30,7 @@ struct LibraryCheck {
             ? CheckResult("libraries", .ok, found)
             : CheckResult(
                 "libraries", .warning, found,
-                advice: "not tested with these: install "
+                advice: "older versions are not tested: install "
                     + old.map { "\($0.name) \($0.least) or newer" }.joined(separator: ", "))
         return [CheckResult("version", .ok, "Parley \(Product.version)"), versions] + sharing
     }

@@ -22,8 +22,8 @@ struct StoreCheck {
                 return [
                     CheckResult(
                         "schema", .failure,
-                        "the database has schema version \(version); this program supports at most \(StoreFile.knownVersion)",
-                        advice: "start the newer program that wrote it")
+                        "the database has schema version \(version), this program supports up to \(StoreFile.knownVersion)",
+                        advice: "run the newer version of Parley that wrote it")
                 ]
             }
             var findings = [schema(version)]
@@ -45,12 +45,12 @@ struct StoreCheck {
     private func schema(_ version: Int) -> CheckResult {
         guard version < StoreFile.knownVersion else { return CheckResult("schema", .ok, "version \(version)") }
         return CheckResult(
-            "schema", .ok, "version \(version); the next start brings it to \(StoreFile.knownVersion)",
-            advice: "the upgrade cannot be undone; make a backup first")
+            "schema", .ok, "version \(version); the next start migrates it to \(StoreFile.knownVersion)",
+            advice: "the migration cannot be undone: make a backup first")
     }
 
     private func integrity(_ faults: [String]) -> CheckResult {
-        guard !faults.isEmpty else { return CheckResult("integrity", .ok, "the database is whole") }
+        guard !faults.isEmpty else { return CheckResult("integrity", .ok, "the database is undamaged") }
         return CheckResult(
             "integrity", .failure, "the database is damaged: \(faults.joined(separator: "; "))",
             advice: "stop the gateway, keep a copy of the directory, and restore the last backup")
@@ -62,8 +62,8 @@ struct StoreCheck {
         let seconds = (last.rawValue - now.rawValue) / Timetoken.ticksPerSecond
         return CheckResult(
             "clock", .warning,
-            "timetokens are \(seconds) s ahead of the clock, which must have been set back",
-            advice: "set the clock (timedatectl); order is kept, but events have times of the future until then")
+            "the newest event is \(seconds) s ahead of the clock; the clock was probably set back",
+            advice: "set the clock (timedatectl); until then events stay in order but have times in the future")
     }
 
     /// - Parameter apps: the bodies of the app records. Each has a secret, and a start encrypts all secrets with the
@@ -71,17 +71,16 @@ struct StoreCheck {
     private func secrets(_ apps: [String]) -> CheckResult {
         let keys = Set(apps.compactMap { Vault.keyID(in: $0) })
         guard let missing = keys.filter({ !vault.knows(key: $0) }).min() else {
-            return CheckResult(
-                "secrets", .ok, keys.isEmpty ? "stored as they are" : "sealed, and the key is configured")
+            return CheckResult("secrets", .ok, keys.isEmpty ? "stored unsealed" : "sealed, and the key is configured")
         }
         return CheckResult(
             "secrets", .failure,
-            "sealed with the key \(missing), which is not among the keys: the gateway does not start",
-            advice: "give secrets_key or secrets_key_file as it was; a key that is replaced stays behind the new one")
+            "sealed with the key \(missing), which is not configured: the gateway cannot start",
+            advice: "restore secrets_key or secrets_key_file; to replace a key, put the new one before the old one")
     }
 
     private func queue(_ queue: StoreQueue) -> [CheckResult] {
-        [CheckResult("deliveries", .ok, "\(queue.waiting) wait"), disabled(queue), dead(queue)]
+        [CheckResult("deliveries", .ok, "\(queue.waiting) waiting"), disabled(queue), dead(queue)]
     }
 
     private func disabled(_ queue: StoreQueue) -> CheckResult {
@@ -89,7 +88,7 @@ struct StoreCheck {
         let names = queue.disabled.prefix(5).joined(separator: ", ") + (queue.disabled.count > 5 ? ", …" : "")
         return CheckResult(
             "webhooks", .warning, "\(queue.disabled.count) disabled: \(names)",
-            advice: "see why by 'parley webhooks get ID', repair the receiver, then 'parley webhooks enable ID'")
+            advice: "'parley webhooks get ID' shows why; repair the receiver, then run 'parley webhooks enable ID'")
     }
 
     private func dead(_ queue: StoreQueue) -> CheckResult {

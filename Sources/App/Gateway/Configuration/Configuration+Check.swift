@@ -12,15 +12,15 @@ extension Configuration {
     func check() throws(SettingError) {
         if isDevelopment, !ConfigurationLoader.isLoopback(listenHost) {
             throw SettingError(
-                "dev mode has well-known keys, so it listens on a loopback address only, not on '\(listenHost)'; "
-                    + "drop --dev or listen on 127.0.0.1")
+                "dev mode uses well-known keys, so it cannot listen on '\(listenHost)'; "
+                    + "remove --dev or listen on 127.0.0.1")
         }
         guard transportSecurity == .zero || !tlsCertificate.isEmpty || publicURL.hasPrefix("https://") else {
             throw SettingError(
-                "tls.hsts_seconds: browsers follow it over HTTPS only; set tls.certificate, or a public_url with https")
+                "tls.hsts_seconds has an effect only over HTTPS; set tls.certificate, or a public_url with https")
         }
         guard tlsCertificate.isEmpty == tlsKey.isEmpty else {
-            throw SettingError("tls.certificate and tls.key belong together: give both or neither")
+            throw SettingError("tls.certificate and tls.key require each other: give both or neither")
         }
         guard limits.pageDefault <= limits.pageMost else {
             throw SettingError("limits.page_default must not be above limits.page_most")
@@ -41,7 +41,7 @@ extension Configuration {
         guard isVisible, adminKey.utf8.count >= Self.adminKeyLeast else {
             throw SettingError(
                 "admin_key must be at least \(Self.adminKeyLeast) ASCII characters without spaces; "
-                    + "leave it empty to have one generated")
+                    + "leave it empty to generate one")
         }
     }
 

@@ -106,7 +106,7 @@ extension Configuration {
         for item in otlpHeaders {
             let parts = item.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, !parts[0].isEmpty, item.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-                throw SettingError("otlp.headers must be name=value, several separated by commas")
+                throw SettingError("otlp.headers must be name=value pairs separated by commas")
             }
             fields.append((parts[0].trimmingSpaces(), parts[1].trimmingSpaces()))
         }

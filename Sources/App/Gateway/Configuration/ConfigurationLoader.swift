@@ -84,7 +84,9 @@ public enum ConfigurationLoader {
             }
             return [(path, items.joined(separator: ","), place)]
         case .scalar(let scalar):
-            guard !path.isEmpty else { throw SettingError("\(file): must hold settings, one 'name: value' a line") }
+            guard !path.isEmpty else {
+                throw SettingError("\(file): must contain settings, one 'name: value' per line")
+            }
             return [(path, scalar, place)]
         }
     }
@@ -129,7 +131,7 @@ public enum ConfigurationLoader {
     private static func unknown(_ name: String, _ place: String) -> SettingError {
         let nearest = nearest(to: name, among: Settings.all.map(\.name), in: Settings.sections)
         return SettingError(
-            "\(place): there is no setting '\(name)'" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
+            "\(place): '\(name)' is not a setting" + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
     /// Returns the most similar name, or nil when none is similar. In a section only the part after the prefix is

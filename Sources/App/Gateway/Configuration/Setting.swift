@@ -141,10 +141,10 @@ struct KeyFile {
             if count == 0 { return String(decoding: bytes, as: UTF8.self) }
             bytes += buffer[..<count]
         }
-        throw SettingError("\(path): is longer than \(Self.mostBytes) bytes")
+        throw SettingError("\(path) is longer than \(Self.mostBytes) bytes")
     }
 
     private func failure() -> SettingError {
-        SettingError("\(path): cannot be read: \(String(cString: strerror(errno)))")
+        SettingError("\(path) cannot be read: \(String(cString: strerror(errno)))")
     }
 }

@@ -21,7 +21,7 @@ public enum Settings {
 
     private static let general: [Setting] = [
         listen,
-        .text("data", \.dataDirectory, "directory of the database; created when missing"),
+        .text("data", \.dataDirectory, "directory of the database; created if missing"),
         schemas,
         .flag("dev", \.isDevelopment, "development mode: well-known keys, on a loopback address only"),
         publicURL,
@@ -34,10 +34,9 @@ public enum Settings {
         secret(
             .text(
                 "secrets_key", \.secretsKey,
-                "encrypts stored secrets: 32 bytes in base64 (openssl rand -base64 32); of several, separated by commas, the first encrypts and all decrypt; empty: no encryption"
+                "keys that seal stored secrets, separated by commas, 32 bytes in base64 each (openssl rand -base64 32): the first seals, all unseal; empty: unsealed"
             )),
-        .text(
-            "secrets_key_file", \.secretsKeyFile, "file that contains the value of secrets_key; excludes secrets_key"),
+        .text("secrets_key_file", \.secretsKeyFile, "file with the value of secrets_key, used instead of it"),
         .list("webhook.allow", \.webhookAllow, "private networks (CIDR) that webhooks may reach")
             .reloadable,
         .integer(
@@ -47,7 +46,7 @@ public enum Settings {
         webhookVerification,
         .list(
             "cors.origins", \.corsOrigins,
-            "browser origins that may call the API; * allows any; with --dev, an empty list allows those of this machine"
+            "browser origins that may call the API; *: any; empty with --dev: those of this machine"
         ).reloadable,
         .text(
             "tls.certificate", \.tlsCertificate,
@@ -55,7 +54,7 @@ public enum Settings {
         .text("tls.key", \.tlsKey, "PEM file of the certificate's private key"),
         .seconds(
             "tls.hsts_seconds", \.transportSecurity, in: 0...63_072_000,
-            "how long browsers must use HTTPS only (Strict-Transport-Security); 0: the header is not sent"),
+            "how long browsers must use HTTPS only (Strict-Transport-Security); 0: header not sent"),
         otlpEndpoint,
         secret(
             .list("otlp.headers", \.otlpHeaders, "header fields for the collector: name=value, separated by commas")),
@@ -74,7 +73,7 @@ public enum Settings {
         ),
         .seconds(
             "silent_client_seconds", \.silence, in: 5...3600,
-            "network silence after which the client of a stream or held poll is considered gone"),
+            "silence of the network after which the client of a stream or held poll counts as gone"),
     ]
 
     private static let limits: [Setting] = [
@@ -107,7 +106,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.filter_steps", \.limits.filterSteps, in: 16_384...16_777_216, unit: "steps",
-            "cost of one filter for one event, about one step for each byte read; beyond it, the filter does not match"
+            "cost of one filter for one event, about one step per byte read; beyond it the filter does not match"
         ).reloadable,
         .integer(
             "limits.emit_body_bytes", \.limits.emitBodyBytes, in: 1024...67_108_864, unit: "bytes",
@@ -159,7 +158,7 @@ public enum Settings {
         ).reloadable,
         .seconds(
             "limits.pubnub_catch_up_seconds", \.limits.pubnubCatchUp, in: 10...86_400,
-            "how far back a PubNub client can catch up from an old cursor"
+            "how far back a PubNub client can resume with an old cursor"
         ).reloadable,
         .integer(
             "limits.feed_bytes", \.limits.feedBytes, in: 65_536...268_435_456, unit: "bytes",
@@ -167,11 +166,10 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.all_feeds_bytes", \.limits.allFeedsBytes, in: 1_048_576...1_099_511_627_776, unit: "bytes",
-            "data that all streams together may lag behind; beyond it, slow readers are closed sooner"
+            "how far all streams together may lag behind; beyond it slow readers are closed sooner"
         ).reloadable,
         .seconds(
-            "limits.passing_seconds", \.limits.passingAge, in: 10...3600,
-            "how long a stream can catch up on ephemeral events"),
+            "limits.passing_seconds", \.limits.passingAge, in: 10...3600, "how long ephemeral events can be resumed"),
         .integer(
             "limits.passing_bytes", \.limits.passingBytes, in: 65_536...4_294_967_296, unit: "bytes",
             "ephemeral events held for each app"),
@@ -185,16 +183,16 @@ public enum Settings {
             "limits.waiting_bytes", \.limits.waitingBytes, in: 1_048_576...4_294_967_296, unit: "bytes",
             "the same limit in bytes"),
         .seconds("limits.store_seconds", \.limits.storeDeadline, in: 1...60, "how long an emit waits for the store"),
-        .seconds("limits.drain_seconds", \.limits.drain, in: 0...300, "how long a stop waits for requests in progress"),
+        .seconds("limits.drain_seconds", \.limits.drain, in: 0...300, "how long a shutdown waits for running requests"),
         .integer(
             "limits.delivery_attempts", \.limits.deliveryAttempts, in: 1...50, unit: "attempts",
-            "attempts before a delivery is dead"),
+            "attempts of a delivery before it is dead"),
         .integer(
             "limits.delivery_concurrency", \.limits.deliveryConcurrency, in: 1...1000, unit: "requests",
             "concurrent requests to one webhook"),
         .integer(
             "limits.dead_on_end", \.limits.deadOnEnd, in: 1...10_000_000, unit: "deliveries",
-            "dead deliveries in a row after which a webhook is disabled"
+            "consecutive dead deliveries after which a webhook is disabled"
         ).reloadable,
         .integer(
             "limits.deliveries_held", \.limits.deliveriesHeld, in: 100...10_000_000, unit: "deliveries",
@@ -204,7 +202,7 @@ public enum Settings {
             "how long finished and dead deliveries are kept"),
         .integer(
             "limits.standings_held", \.limits.standingsHeld, in: 1000...10_000_000, unit: "entries",
-            "channels, and users in channels, whose access rights are cached in memory"),
+            "channels, and users in channels, whose access is held in memory"),
         .integer(
             "limits.unread_channels_held", \.limits.unreadChannelsHeld, in: 1000...100_000_000, unit: "entries",
             "channels of users whose unread counts are cached in memory"),
@@ -214,35 +212,35 @@ public enum Settings {
             .reloadable,
         .seconds(
             "limits.presence_seconds", \.limits.presenceAge, in: 2...86_400,
-            "how long a user stays present without a sign of life"
+            "time without a heartbeat after which a user is gone"
         ).reloadable,
         .seconds(
             "limits.presence_grace_seconds", \.limits.presenceGrace, in: 0...3600,
-            "how long a user stays present after the stream broke"),
+            "how long a user counts as present after the stream broke"),
         .seconds(
             "limits.typing_seconds", \.limits.typingAge, in: 1...300,
-            "how long a user counts as typing without a repeated signal"
+            "how long a user counts as typing without a repeat"
         ).reloadable,
         .integer(
             "limits.announced_occupants", \.limits.announcedOccupants, in: 0...100_000, unit: "users",
-            "users on a channel beyond which joins and leaves are reported together"),
+            "occupants of a channel beyond which joins and leaves are reported together"),
         .seconds(
             "limits.presence_interval_seconds", \.limits.presenceInterval, in: 1...3600,
-            "interval of these combined reports"),
+            "how often joins and leaves are reported together"),
         .integer(
             "limits.presence_state_bytes", \.limits.presenceStateBytes, in: 2...65_536, unit: "bytes",
             "presence state of a user on a channel"
         ).reloadable,
         .integer(
             "limits.seats", \.limits.presenceKeys, in: 1000...100_000_000, unit: "seats",
-            "users on channels, users inside open channels and typing users, together"),
+            "presence entries: users on channels, inside open channels, and typing"),
         .integer(
             "limits.mentions", \.limits.mentionsPerMessage, in: 1...1000, unit: "users",
             "users that one message may mention"
         ).reloadable,
         .integer(
             "limits.mentions_told", \.limits.mentionsTold, in: 0...100, unit: "users",
-            "how many of the mentioned users are notified on their own channels"
+            "mentioned users who are notified on their own channels"
         ).reloadable,
         .integer(
             "limits.reactions", \.limits.reactionsPerMessage, in: 1...1000, unit: "reactions",
@@ -254,7 +252,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.channel_values", \.limits.valuesPerChannel, in: 1...1000, unit: "keys",
-            "texts, and counters, stored with a channel"
+            "metadata keys, and counters, of a channel"
         ).reloadable,
         .integer(
             "limits.key_requests_per_second", \.limits.keyRequestsPerSecond, in: 0...1_000_000, unit: "requests",
@@ -273,7 +271,7 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.audit_entries", \.limits.auditEntries, in: 100...10_000_000, unit: "entries",
-            "entries of one app's audit log; beyond it, the oldest are removed, refusals and those of tokens first"
+            "entries of one app's audit log; beyond it the oldest are deleted, refusals and token entries first"
         ).reloadable,
         .integer(
             "limits.event_types", \.limits.typesPerApp, in: 1...100_000, unit: "types",
@@ -324,7 +322,7 @@ public enum Settings {
     ]
 
     private static let listen = Setting(
-        name: "listen", unit: "host:port", summary: "where to listen; port 0 picks a free one",
+        name: "listen", unit: "host:port", summary: "address to listen on; port 0 picks a free one",
         read: { (configuration, text) throws(SettingError) in
             guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
                 (0...65_535).contains(port)
@@ -344,7 +342,7 @@ public enum Settings {
     ).reloadable
 
     private static let publicURL = Setting(
-        name: "public_url", unit: "URL", summary: "the gateway's public address; empty: the address of listen",
+        name: "public_url", unit: "URL", summary: "the gateway's public address; empty: the address it listens on",
         read: { (configuration, text) throws(SettingError) in
             guard text.isEmpty || text.hasPrefix("https://") || text.hasPrefix("http://") else {
                 throw SettingError("public_url must begin with https:// or http://, not '\(text)'")
@@ -357,7 +355,7 @@ public enum Settings {
         let kinds = WebhookVerification.allCases.map(\.rawValue)
         return Setting(
             name: "webhook.verification", unit: kinds.joined(separator: "|"),
-            summary: "how receivers must consent before deliveries; a webhook may require more",
+            summary: "how receivers must confirm a webhook before events are sent; a webhook may require more",
             read: { (configuration, text) throws(SettingError) in
                 guard kinds.contains(text) else {
                     throw SettingError(
@@ -381,7 +379,7 @@ public enum Settings {
 
     private static let otlpSampleRatio = Setting(
         name: "otlp.sample_ratio", unit: "0...1",
-        summary: "share of requests that begin a trace; in a caller's trace, the caller decides",
+        summary: "share of requests that start a trace; incoming traces decide for themselves",
         read: { (configuration, text) throws(SettingError) in
             guard let ratio = Double(text), (0...1).contains(ratio) else {
                 throw SettingError("otlp.sample_ratio must be a number from 0 to 1, not '\(text)'")

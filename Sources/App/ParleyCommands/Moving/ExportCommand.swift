@@ -28,7 +28,8 @@ struct ExportCommand: AsyncParsableCommand {
             let counts = try await keyset.export(to: LineSink(output: console.output), commandEnvironment).counts
             console.errors.line(
                 "\(counts.records) records and \(counts.messages) messages written"
-                    + (counts.unreadable > 0 ? ", \(counts.unreadable) messages left out: no gateway takes them" : ""))
+                    + (counts.unreadable > 0
+                        ? ", \(counts.unreadable) messages left out because they cannot be imported" : ""))
         }
     }
 }

@@ -29,9 +29,9 @@ struct ExportState {
         guard let path, access(path, F_OK) == 0 else { return }
         guard let root = try? JSONDocument(try InputText.file(path, limit: Self.bytesMost)).root,
             let members = root["channels"]?.members
-        else { throw CommandFailure("\(path) is not the state of an export; name another file, or remove it") }
+        else { throw CommandFailure("\(path) is not the state of an export; use another file, or remove it") }
         guard root["subscribe_key"]?.string == subscribeKey else {
-            throw CommandFailure("\(path) is the state of another keyset's export; name another file")
+            throw CommandFailure("\(path) is the state of another keyset's export; use another file")
         }
         for (name, value) in members {
             func place(_ member: String) -> UInt64 { value[member]?.string.flatMap { UInt64($0) } ?? 0 }

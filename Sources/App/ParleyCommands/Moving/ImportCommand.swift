@@ -95,7 +95,7 @@ struct ImportOptions: ParsableArguments {
     /// - Throws: when a line was rejected.
     func conclude(_ tally: ImportTally, _ console: Console) throws(CommandFailure) {
         if gateway.isJSON { console.output.line(tally.report.bytes) } else { console.output.line(tally.summary) }
-        if tally.refused > 0 { throw CommandFailure("\(tally.refused) of them were refused") }
+        if tally.refused > 0 { throw CommandFailure("\(tally.refused) records were refused") }
     }
 }
 

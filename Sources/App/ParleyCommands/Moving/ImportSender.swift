@@ -82,8 +82,8 @@ struct ImportTally: ProgressLine {
     var summary: String {
         let parts = new.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)\($0.value == 1 ? "" : "s")" }
         let taken = parts.isEmpty ? "nothing new" : parts.joined(separator: ", ")
-        let late = attached > 0 ? " (\(attached) attached to messages of those)" : ""
-        return taken + ", \(known) here before\(late), \(refused) refused"
+        let late = attached > 0 ? " (\(attached) attached to existing messages)" : ""
+        return taken + ", \(known) already present\(late), \(refused) refused"
     }
 
     /// The tally as JSON.

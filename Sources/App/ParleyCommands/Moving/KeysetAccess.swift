@@ -86,7 +86,7 @@ final class KeysetAccess: Sendable {
             ?? "no reason given"
         let advice =
             status == 403 && secretKey == nil && token == nil
-            ? "; access is controlled: give --secret-key and --publish-key, or --token" : ""
+            ? "; the keyset requires authorization: give --secret-key and --publish-key, or --token" : ""
         return CommandFailure("\(origin) refuses (\(status)): \(said)\(advice)")
     }
 

@@ -62,7 +62,7 @@ struct KeysetOptions: ParsableArguments {
         guard !subscribeKey.isEmpty else { throw ValidationError("The subscribe key must not be empty.") }
         for (name, value) in [("secret-key", secretKey), ("token", token)] {
             guard value?.hasPrefix("@") ?? true else {
-                throw ValidationError("--\(name) takes @FILE: an argument can be read in process lists.")
+                throw ValidationError("--\(name) takes @FILE, because process lists show arguments.")
             }
         }
     }
@@ -74,7 +74,7 @@ struct KeysetOptions: ParsableArguments {
         }
         let secretKey = try secret(secretKey, "PUBNUB_SECRET_KEY")
         guard secretKey == nil || publishKey != nil else {
-            throw CommandFailure("a signed request names the publish key as well: give --publish-key", code: 2)
+            throw CommandFailure("signed requests require the publish key: give --publish-key", code: 2)
         }
         return try KeysetAccess(
             address: ServerAddress(origin), subscribeKey: subscribeKey, publishKey: publishKey, secretKey: secretKey,

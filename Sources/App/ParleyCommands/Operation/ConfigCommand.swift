@@ -38,7 +38,7 @@ struct ConfigCommand: AsyncParsableCommand {
             for warning in loaded.warnings { console.errors.line("warning: \(SanitizedText.safe(warning))") }
             let changed = Settings.all.count { loaded.origin(of: $0) != .default }
             console.output.line(
-                "\(console.output.style.good("ok")): \(changed) of \(Settings.all.count) settings given, the others at default"
+                "\(console.output.style.good("ok")): \(changed) of \(Settings.all.count) settings set, the others at their defaults"
             )
         }
 
@@ -110,8 +110,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() throws {
             guard let url = try options.load().configuration.localURL else {
-                throw CommandFailure(
-                    "'listen' lets the system choose the port, which is known only while the gateway runs")
+                throw CommandFailure("'listen' has port 0: the port is known only while the gateway runs")
             }
             CommandEnvironment.current.console.output.line(url)
         }

@@ -90,7 +90,7 @@ struct KeysCommand: AsyncParsableCommand {
                 throw CommandFailure(String(describing: error))
             }
             let console = CommandEnvironment.current.console
-            console.errors.line("made \(recovered.id), an admin key of app '\(SanitizedText.safe(recovered.app))':")
+            console.errors.line("created \(recovered.id), an admin key of app '\(SanitizedText.safe(recovered.app))':")
             console.output.line(recovered.text)
         }
     }

@@ -45,7 +45,7 @@ extension SchemaCommand {
             let sampling = Sampling(nanoseconds: Int(sampleMilliseconds * 1_000_000), count: samples)
             guard let figures = SchemaStatistics(compile.schema, lines, reading, sampling) else {
                 CommandEnvironment.current.console.errors.line(
-                    "error: parsed beforehand and parsed each time, the documents have different verdicts")
+                    "error: documents parsed beforehand and documents parsed each time have different verdicts")
                 throw Answer.disagreement.exit
             }
             let sink = CommandEnvironment.current.console.output

@@ -32,7 +32,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
         }
         let failures = findings.count { $0.status == .failure }
         guard failures == 0 else {
-            throw CommandFailure(failures == 1 ? "1 thing does not work" : "\(failures) things do not work")
+            throw CommandFailure(failures == 1 ? "1 check failed" : "\(failures) checks failed")
         }
     }
 
@@ -42,7 +42,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
             return [
                 CheckResult(
                     "settings", .failure, error.message,
-                    advice: "correct them and run doctor again: all other checks depend on them")
+                    advice: "correct the settings and run the check again; all other checks depend on them")
             ]
         }
         let checkup = Diagnostics(of: loaded.configuration, isThorough: !quick)
@@ -53,7 +53,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
 
     private func settings(_ loaded: LoadedConfiguration) -> CheckResult {
         let development =
-            loaded.configuration.isDevelopment ? ["dev mode: the keys are well known; drop --dev where it matters"] : []
+            loaded.configuration.isDevelopment ? ["dev mode uses well-known keys; do not use --dev in production"] : []
         let notes = development + loaded.warnings + loaded.unknownVariables
         guard !notes.isEmpty else { return CheckResult("settings", .ok, "valid") }
         return CheckResult(

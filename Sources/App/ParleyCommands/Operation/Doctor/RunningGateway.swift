@@ -15,10 +15,7 @@ struct RunningGateway {
 
     func findings() async -> [CheckResult] {
         guard let url = configuration.localURL else {
-            return [
-                CheckResult(
-                    "gateway", .ok, "'listen' lets the system choose the port, so no running gateway was looked for")
-            ]
+            return [CheckResult("gateway", .ok, "not checked: the port is unknown, because 'listen' has port 0")]
         }
         let client: Client
         do {
@@ -44,12 +41,12 @@ struct RunningGateway {
             guard isServed == false else { return CheckResult("gateway", .ok, "ready at \(url)") }
             return CheckResult(
                 "gateway", .failure, "the gateway at \(url) does not use '\(configuration.dataDirectory)'",
-                advice: "name its settings and data directory, or stop it before you start another one there")
+                advice: "use the settings and the data directory of that gateway, or stop it first")
         }
         let reason = (try? JSONDocument(result.body).root)?["detail"]?.string
         return CheckResult(
-            "gateway", .failure, "\(url)/readyz answers \(status): \(reason ?? "without a reason")",
-            advice: reason == nil ? "another program seems to listen there: change 'listen'" : "its log says more")
+            "gateway", .failure, "\(url)/readyz answers \(status): \(reason ?? "no reason given")",
+            advice: reason == nil ? "another program seems to listen there: change 'listen'" : "see the gateway's log")
     }
 
     private func silence(_ result: OutboundResult, at url: String) -> CheckResult {
@@ -59,8 +56,9 @@ struct RunningGateway {
         }
         if isServed == true {
             return CheckResult(
-                "gateway", .failure, "a gateway has '\(configuration.dataDirectory)', but none answers at \(url)",
-                advice: "compare the settings with those it was started with; its log says 'listening on'")
+                "gateway", .failure, "a gateway uses '\(configuration.dataDirectory)', but none answers at \(url)",
+                advice:
+                    "compare the settings with those it was started with; its log shows the address ('listening on')")
         }
         guard !isRefused else { return CheckResult("gateway", .ok, "no gateway runs; \(url) is free") }
         return CheckResult(
@@ -73,15 +71,15 @@ struct RunningGateway {
         let open = Int(metrics.value("parley_webhooks_circuit_open") ?? 0)
         return [
             lag < Self.lateSeconds
-                ? CheckResult("planner", .ok, "all events have been examined")
+                ? CheckResult("planner", .ok, "every event has been planned")
                 : CheckResult(
-                    "planner", .warning, "webhooks are planned \(Int(lag)) s late",
-                    advice: "the log says 'planning failed' with the reason; else the machine is too busy"),
+                    "planner", .warning, "webhook deliveries are planned \(Int(lag)) s late",
+                    advice: "look for 'planning failed' in the log; without it, the machine is too busy"),
             open == 0
-                ? CheckResult("circuits", .ok, "no receiver is paused after failures")
+                ? CheckResult("circuits", .ok, "no circuit is open")
                 : CheckResult(
-                    "circuits", .warning, "\(open) receivers fail so often that their deliveries are paused",
-                    advice: "'parley webhooks list' shows which; attempts resume automatically"),
+                    "circuits", .warning, "\(open) receivers fail so often that deliveries to them are paused",
+                    advice: "'parley webhooks list' shows them; deliveries resume automatically"),
         ]
     }
 }

@@ -6,7 +6,8 @@ extension BuiltInCatalogue {
         typing("typing.started", "A user began to type."),
         typing("typing.stopped", "A user stopped typing, or has not typed for a while."),
         receipt("receipt.read", "A user has read a channel up to a message.", "read", "unread_member_count"),
-        receipt("receipt.delivered", "Messages were delivered to a user's device.", "delivered", "undelivered_member_count"),
+        receipt(
+            "receipt.delivered", "Messages were delivered to a user's device.", "delivered", "undelivered_member_count"),
         BuiltInType(
             "user.mentioned", .kept,
             "A message mentions the user whose channel carries this event, or everybody in the message's channel.",

@@ -4,7 +4,8 @@ extension BuiltInCatalogue {
     /// Memberships of a channel, and users entering and leaving it.
     static let members: [BuiltInType] = [
         BuiltInType(
-            "member.invited", .kept, "Users were invited to a channel. The event is also sent on each invited user's own channel.",
+            "member.invited", .kept,
+            "Users were invited to a channel. The event is also sent on each invited user's own channel.",
             members: """
                 "required": ["channel", "inviter"],
                 "properties": {

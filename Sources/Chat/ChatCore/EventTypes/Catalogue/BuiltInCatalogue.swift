@@ -63,26 +63,26 @@ extension BuiltInCatalogue {
     /// Presence on a channel, announced on the channel itself.
     static let presence: [BuiltInType] = [
         occupant("presence.joined", "A user appeared on a channel.", showsState: false),
-        occupant("presence.left", "A user went away from a channel."),
-        occupant("presence.timed_out", "A user gave no sign of life for too long and counts as gone."),
+        occupant("presence.left", "A user left a channel."),
+        occupant("presence.timed_out", "A user sent no heartbeat for too long and is considered gone."),
         occupant(
-            "presence.state_changed", "The state that a user shows on a channel changed.",
+            "presence.state_changed", "A user's presence state on a channel changed.",
             required: #""user", "state", "occupancy""#),
         BuiltInType(
             "presence.interval", .passing,
-            "The number of users on a busy channel, reported at intervals instead of each join and leave.",
+            "The occupancy of a busy channel, sent at intervals instead of single joins and leaves.",
             members: """
                 "required": ["occupancy"],
                 "properties": {
-                  "occupancy": {"$ref": "#/$defs/count", "description": "The number of users now present."},
+                  "occupancy": {"$ref": "#/$defs/count", "description": "The number of users on the channel now."},
                   "joined": {
                     "type": "array",
                     "items": {"type": "string"},
-                    "description": "Users that joined since the last such event, if joins are reported."
+                    "description": "Users who joined since the previous event of this type, if included."
                   },
-                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users that left, likewise."},
-                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users that timed out, likewise."},
-                  "here_now_refresh": {"type": "boolean", "description": "True when the lists were too long: ask who is there."}
+                  "left": {"type": "array", "items": {"type": "string"}, "description": "Users who left, likewise."},
+                  "timed_out": {"type": "array", "items": {"type": "string"}, "description": "Users who timed out, likewise."},
+                  "here_now_refresh": {"type": "boolean", "description": "True if the lists were too long; request the occupants."}
                 }
                 """,
             accepts: [#"{"occupancy":120}"#, #"{"occupancy":2,"joined":["ana"],"left":[],"timed_out":["ben"]}"#],
@@ -95,14 +95,15 @@ extension BuiltInCatalogue {
     ) -> BuiltInType {
         let state =
             showsState
-            ? #", "state": {"type": "object", "description": "What the user shows there; absent for nothing."}"# : ""
+            ? #", "state": {"type": "object", "description": "The user's presence state; absent if there is none."}"#
+            : ""
         return BuiltInType(
             name, .passing, description,
             members: """
                 "required": [\(required)],
                 "properties": {
-                  "user": {"$ref": "#/$defs/user", "description": "The user, by the id alone."},
-                  "occupancy": {"$ref": "#/$defs/count", "description": "How many are there after it."}\(state)
+                  "user": {"$ref": "#/$defs/user", "description": "The user, with only the id."},
+                  "occupancy": {"$ref": "#/$defs/count", "description": "The number of users on the channel after the event."}\(state)
                 }
                 """,
             accepts: [
