@@ -65,7 +65,7 @@ struct EmissionForm: Sendable {
         let named = Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         let route = EnvelopeEvent.Route(type: envelope.root["type"]?.string)
         for name in named.keys.sorted() where !route.members.contains(name) && !Self.places.contains(name) {
-            throw CommandFailure("not an event: '\(name)' is unknown" + (route == .events ? "" : " there"))
+            throw CommandFailure("not an event: '\(name)' is unknown" + (route == .events ? "" : " for its type"))
         }
         let wasEphemeral = named["ephemeral"] ?? JSONText(trusted: Array("false".utf8))
         guard ["true", "false"].contains(wasEphemeral.description) else {

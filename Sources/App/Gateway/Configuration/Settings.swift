@@ -34,7 +34,7 @@ public enum Settings {
         secret(
             .text(
                 "secrets_key", \.secretsKey,
-                "keys that seal stored secrets, separated by commas, 32 bytes in base64 each (openssl rand -base64 32): the first seals, all unseal; empty: unsealed"
+                "keys that seal stored secrets, separated by commas, 32 bytes in base64 each (openssl rand -base64 32): the first seals, all unseal; empty: secrets are stored unsealed"
             )),
         .text("secrets_key_file", \.secretsKeyFile, "file with the value of secrets_key, used instead of it"),
         .list("webhook.allow", \.webhookAllow, "private networks (CIDR) that webhooks may reach")
@@ -379,7 +379,7 @@ public enum Settings {
 
     private static let otlpSampleRatio = Setting(
         name: "otlp.sample_ratio", unit: "0...1",
-        summary: "share of requests that start a trace; incoming traces decide for themselves",
+        summary: "share of requests that start a trace; a request with a trace follows its sampling flag",
         read: { (configuration, text) throws(SettingError) in
             guard let ratio = Double(text), (0...1).contains(ratio) else {
                 throw SettingError("otlp.sample_ratio must be a number from 0 to 1, not '\(text)'")
