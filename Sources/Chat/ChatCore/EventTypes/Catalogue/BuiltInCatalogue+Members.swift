@@ -65,7 +65,7 @@ extension BuiltInCatalogue {
                   "users": {
                     "type": "array",
                     "items": {"$ref": "#/$defs/user"},
-                    "description": "All users who joined in the same request, sorted by id."
+                    "description": "All users who joined in the same request, with only their ids."
                   },
                   "member_count": {"$ref": "#/$defs/count", "description": "The number of members after the event, invited ones included."},
                   "joined_member_count": {"$ref": "#/$defs/count", "description": "The number of joined members after the event."},
