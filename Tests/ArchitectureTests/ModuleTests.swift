@@ -9,7 +9,7 @@ private struct Module {
 
     var folder: String { "\(layer)/\(name)" }
 
-    /// The table in `Package.swift`, the only one.
+    /// The modules in `Package.swift`, which is the only place that lists them.
     static func all() throws -> [Module] {
         let manifest = try text("Package.swift")
         let pattern = /module\(\s*"(\w+)", "(\w+)"(?:,\s*uses: \[(?<uses>[^\]]*)\])?/
@@ -19,7 +19,7 @@ private struct Module {
         }
     }
 
-    /// Names in quotes are modules; the others are constants for products of packages.
+    /// Parses an import list: names in quotes are modules, and the others are constants for products of packages.
     private static func imports(_ uses: String) -> Set<String> {
         let products = ["argumentParser": "ArgumentParser", "logging": "Logging"]
         let words = uses.split { $0 == "," || $0.isWhitespace }.map { String($0).replacing("\"", with: "") }
@@ -27,7 +27,7 @@ private struct Module {
     }
 }
 
-/// Where a C library may be imported inside a module; a module that is not named may import it anywhere.
+/// The folders of a module that may import a C library. A module that is not listed may import it in any folder.
 private let libraryFolders: [String: [String]] = [
     "Toolkit/JSON": ["Jansson/"],
     "Toolkit/JSONSchema": ["Documents/"],
@@ -35,7 +35,7 @@ private let libraryFolders: [String: [String]] = [
     "Toolkit/HTTPClient": ["Curl/"],
 ]
 
-/// Comes with the toolchain; every module may import it. Full Foundation is not among it: it costs 44 MB.
+/// Modules of the toolchain, which every module may import. Full Foundation is left out because it adds 44 MB.
 private let toolchain: Set<String> = ["Dispatch", "Glibc", "Synchronization", "FoundationEssentials", "Swift"]
 
 private let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -113,7 +113,7 @@ private struct SourceFile {
         let documented = Dictionary(rows.map { ($0.name, $0.imports) }) { first, _ in first }
         for module in try Module.all() {
             let imports = try #require(documented[module.name], "\(module.name) has no row")
-            // What every module may import is said once, above the table.
+            // Imports that every module may have are listed once, above the table.
             let told = module.imports.subtracting(["JSON", "Locking", "Logging"])
             #expect(imports == told, "\(module.name) imports \(told.sorted())")
         }

@@ -5,7 +5,7 @@ import Testing
 @testable import Bench
 
 @Suite("A bench") struct BenchTests {
-    /// Five streams and one publisher for a second.
+    /// The result of five streams and one publisher during one second.
     private func result(
         _ fault: SmallServer.Fault, inFlight: Int = 1
     ) async throws -> (clean: Bool, figures: JSONValue) {
@@ -77,7 +77,7 @@ import Testing
     }
 }
 
-/// Blocks a thread of its own: the pool's few belong to the other tests.
+/// Runs blocking code on its own thread, so that the few threads of the pool remain free for other tests.
 private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         let isStarted = startThread(name: "bench") {

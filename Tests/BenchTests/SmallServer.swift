@@ -1,7 +1,7 @@
 import Locking
 import TestSupport
 
-/// A server that forwards every event to every stream of its channel, rightly or with a fault.
+/// A server that forwards every event to every stream of its channel, correctly or with a chosen fault.
 final class SmallServer: Sendable {
     enum Fault: Sendable {
         case none, loses, repeats, swaps

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// A timetoken of today's length.
+    /// A timetoken with as many digits as a current one.
     private static func long(_ number: Int) -> UInt64 { 17_324_123_456_789_000 + UInt64(number) }
 
     @Test(

@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import Testing
 
-/// The same name to Swift's `String`, other bytes: "é" as one code point and as two.
+/// Names that are equal as Swift strings but differ in bytes: "é" as one code point and as two.
 let composed = "caf\u{E9}"
 let decomposed = "cafe\u{301}"
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("An event with many filters") struct FeedMatchingTests {
+@Suite("An event with many filters") struct FeedTrialTests {
     /// Filters that no index answers.
     private func feeds(_ count: Int, from first: Int = 0) throws -> [Feed] {
         try (first..<first + count).map { number in
@@ -89,7 +89,7 @@ import Testing
 }
 
 extension Hub {
-    /// Attaches a sink and says the position from which it gets events.
+    /// Attaches a sink and returns the position after which it receives events.
     fileprivate func attachNoting(_ sink: any FeedSink, to selection: Selection) -> Timetoken {
         attach(sink, to: selection)
         return position

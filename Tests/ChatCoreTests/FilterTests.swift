@@ -55,7 +55,7 @@ import Testing
         arguments: [
             FilterCase("data.score == 81.0", true), FilterCase("data.price == 99.50", true),
             FilterCase("data.price == 9.95e1", true), FilterCase("data.score != 80", true),
-            // Integers exactly: as doubles these two are one.
+            // Integers compare exactly; as doubles these two would be equal.
             FilterCase("data.big == 17324123456789013", true), FilterCase("data.big == 17324123456789012", false),
             FilterCase("data.text == 'Hello World'", true), FilterCase("data.text == 'hello world'", false),
             FilterCase("data.yes == true", true), FilterCase("data.yes != false", true),
@@ -173,7 +173,7 @@ import Testing
 
     @Test("parses nothing of an event whose members it does not name")
     func laziness() throws {
-        // A text the parser refuses stands for one that must not be read: its members would be undefined.
+        // Text that the parser rejects proves that it is not read: its members would be undefined.
         let event = sampleEvent(data: "not JSON", meta: #"{"a":1}"#)
         #expect(try Filter("type == 'order.paid' && meta.a == 1").accepts(event))
         #expect(try !Filter("data.x == 1 || data == 1").accepts(event))

@@ -7,7 +7,7 @@ import TestSupport
 
 let demo = AppID("demo")
 
-/// An event at a place of the test's choice.
+/// An event at a timetoken that the test chooses.
 func event(
     _ timetoken: UInt64, on channel: String = "orders.eu", type: String = "order.paid", data: String = "{}",
     audience: Audience = .subscribers, app: AppID = demo
@@ -24,7 +24,7 @@ func selection(_ channels: [String], types: [NamePattern] = [.all], filter: Filt
         filter: filter)
 }
 
-/// A log whose commits reach the hub when the test says so: what a real one does too fast to be seen.
+/// A log whose commits reach the hub when the test says so, which makes otherwise too short moments visible.
 final class ScriptedLog: EventLog {
     private struct State {
         var events: [Event] = []
@@ -35,10 +35,10 @@ final class ScriptedLog: EventLog {
     }
 
     private let state = Lock(State())
-    /// One for each who follows.
+    /// A continuation for each follower.
     private let followers = Lock<[AsyncStream<Commit>.Continuation]>([])
 
-    /// Stores events without telling the hub; readers of the log see them.
+    /// Stores events without notifying the hub. Readers of the log see them.
     func store(_ events: [Event], watermark: Timetoken? = nil) {
         state.withLock { state in
             state.events += events
@@ -46,7 +46,7 @@ final class ScriptedLog: EventLog {
         }
     }
 
-    /// Tells the hub about stored events.
+    /// Notifies the hub of stored events.
     func tell(_ events: [Event], watermark: Timetoken? = nil) {
         let commit = Commit(events: events, watermark: watermark ?? events.last?.timetoken ?? .zero)
         for follower in followers.withLock({ $0 }) { follower.yield(commit) }
@@ -65,7 +65,7 @@ final class ScriptedLog: EventLog {
         }
     }
     func fail(with error: ChatError) { state.withLock { $0.failure = error } }
-    /// The page sizes readers asked for.
+    /// The page sizes that readers have requested.
     var limitsAsked: [Int] { state.withLock { $0.limits } }
 
     func watermark(of app: AppID) async throws(ChatError) -> Timetoken { state.withLock { $0.watermark } }
@@ -119,7 +119,7 @@ extension ChatError {
     static let unscripted = ChatError(.unavailable, "this test's engine does not do that")
 }
 
-/// An engine of a scripted log, with a directory that forgets.
+/// An engine with a scripted log and a directory that stores nothing.
 struct ScriptedEngine: Engine {
     let scripted: ScriptedLog
     var log: any EventLog { scripted }
@@ -129,7 +129,7 @@ struct ScriptedEngine: Engine {
     func close() async { scripted.end() }
 }
 
-/// A directory that has nothing, and keeps nothing of what is written.
+/// A directory that is empty and discards every write.
 struct ForgetfulDirectory: Directory {
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] { keys.map { _ in nil } }
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] { [] }
@@ -174,7 +174,7 @@ struct NoDeliveries: DeliveryQueue {
 }
 
 extension Limits {
-    /// Turns of the hub end by the number and the size of their events only, however slow the machine is.
+    /// Limits under which a turn of the hub ends by the number and size of its events only, not by time.
     static var untimed: Limits {
         var limits = Limits()
         limits.hubTurn = .seconds(3600)
@@ -201,7 +201,7 @@ func withScriptedService(
 }
 
 extension ChatService {
-    /// The app `demo` as somebody with these rights sees it.
+    /// The app `demo` with the rights of a caller that has these scopes.
     func demoChat(
         scopes: Scopes = [.read], channels: [NamePattern] = [.all], types: [NamePattern] = [.all]
     ) -> ChatAccess {
@@ -209,7 +209,7 @@ extension ChatService {
     }
 }
 
-/// Collects what a feed hands it, turn by turn.
+/// Records the events that a feed passes to it, turn by turn.
 final class RecordingSink: FeedSink {
     private let turns = Lock<[[UInt64]]>([])
     func take(_ events: [Event]) { turns.withLock { $0.append(events.map(\.timetoken.rawValue)) } }

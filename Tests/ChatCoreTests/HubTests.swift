@@ -102,7 +102,7 @@ import Testing
             #expect(await service.hub.position == 10)
             let sink = RecordingSink()
             await service.hub.attach(sink, to: selection(["*"]))
-            // A commit of before the start, as it comes when it was under way meanwhile.
+            // A commit from before the start, which may arrive after it.
             log.tell([event(9), event(10)])
             log.commit([event(11)])
             #expect(await service.hub.reach(11))

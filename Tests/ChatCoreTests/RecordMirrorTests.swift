@@ -12,7 +12,7 @@ import Testing
 
     init() { mirror = RecordMirror([.source], of: directory, pause: .milliseconds(1)) }
 
-    /// Follows while `body` runs.
+    /// Follows changes while `body` runs.
     private func following(
         isUnreadable: @escaping @Sendable (RecordKey, ChatError) -> Void = { _, _ in },
         _ body: () async throws -> Void
@@ -78,7 +78,7 @@ import Testing
             try await mirror.write([RecordChange(key("a"), body: text("1"))], table.apply)
         }
         await directory.held.wait(count: 1)
-        // The first is committed, and has not come back: the second is done with before.
+        // The first write is committed but has not been applied; the second finishes before it.
         _ = try await mirror.write([RecordChange(key("a"), body: nil)], table.apply)
         directory.letGo()
         _ = try await first.value
@@ -110,7 +110,7 @@ import Testing
             directory.holdReads(1)
             directory.tell(key("a"))
             await directory.held.wait(count: 1)
-            // What the follower has read is outdated by now.
+            // The record that the follower has read is outdated by now.
             _ = try? await mirror.write([RecordChange(key("a"), body: text("new"))], table.apply)
             directory.letGo()
             await table.turns.wait(count: 2)
@@ -123,7 +123,7 @@ private func key(_ id: String) -> RecordKey { RecordKey(.source, id, in: demo) }
 
 private func text(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
 
-/// What a room keeps of its records.
+/// The records that a module mirrors.
 private final class Table: Sendable {
     private let contents = Lock<[String: String]>([:])
     /// The ids that were applied, in order.
@@ -137,7 +137,7 @@ private final class Table: Sendable {
     }
 }
 
-/// A directory whose answers come when the test says so.
+/// A directory whose answers arrive when the test says so.
 private final class ScriptedDirectory: Directory {
     private enum Answer { case read, write }
 
@@ -145,14 +145,14 @@ private final class ScriptedDirectory: Directory {
         var records: [RecordKey: Record] = [:]
         var revision: Revision = 0
         var readsToFail = 0
-        /// Answers still to be held back.
+        /// The number of answers of each kind to hold back.
         var toHold: [Answer: Int] = [:]
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Lock(State())
     private let told = AsyncStream.makeStream(of: RecordChanges.self)
-    /// An entry for each answer that is held back.
+    /// One entry for each answer that is held back.
     let held = Observed<[Bool]>()
 
     func put(_ key: RecordKey, _ body: String?) {
@@ -220,7 +220,7 @@ private final class ScriptedDirectory: Directory {
         return written
     }
 
-    /// One record a page, so that there are several.
+    /// Pages hold one record, so that there are several pages.
     func decide<Value: Sendable>(
         _ keys: [RecordKey], _ decide: @escaping @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     ) async throws(ChatError) -> Decided<Value> {

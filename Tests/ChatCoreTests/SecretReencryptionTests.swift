@@ -32,7 +32,7 @@ import Testing
         try #require(try await engine.directory.read(RecordKey(.app, "demo", in: .gateway))).body.description
     }
 
-    /// The app's secret as a gateway that starts with these keys has it.
+    /// The app's secret as a gateway reads it that starts with these keys.
     private static func secret(_ engine: SQLiteEngine, _ keys: [Secret]) async throws -> String? {
         let service = try service(engine, keys)
         let found = Observed<[String?]>()
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    /// Records as they were written before there was a vault, and what of them is no secret.
+    /// Records in the form from before the vault, and their members that are not secret.
     private static let clear: [(key: RecordKey, others: [String])] = [
         (RecordKey(.app, "demo", in: .gateway), [#""name":"Demo""#, #""publish_key":"pub""#]),
         (

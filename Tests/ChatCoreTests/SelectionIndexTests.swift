@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("The index of selections") struct SelectionIndexTests {
-    /// Whom an event is for, by asking those the index finds; each of them must be found once.
+    /// Returns the selections that an event matches, by asking those that the index finds. Each must be found once.
     private static func found(_ index: SelectionIndex, _ selections: [Selection], _ event: Event) -> [Int] {
         let subject = FilterSubject(event)
         var found: [Int] = []
@@ -123,7 +123,7 @@ import Testing
     }
 }
 
-/// Selections and events out of few pieces, so that they meet often.
+/// Generates selections and events from few parts, so that they match often.
 private struct Chance {
     private static let channels = ["a", "a.b", "a.b.c", "b", "a.\u{301}b", "$system"]
     private static let types = ["a", "A", "a.b", "A.b", "a.b.c", "17", "17.0"]
@@ -151,7 +151,7 @@ private struct Chance {
     mutating func selection() -> Selection {
         let patterns = pick(Self.channels)
         let dialect: FilterDialect = below(8) == 0 ? .pubnub : .native
-        // An expression that nests too deep or has a name this dialect does not know is no filter.
+        // An expression that nests too deeply, or uses a name that the dialect does not know, gives no filter.
         let filter = below(6) == 0 ? nil : try? Filter(condition(3), dialect: dialect)
         return Selection(
             channels: ChannelSet(app: demo, patterns: patterns), types: below(3) == 0 ? pick(Self.types) : [],
@@ -198,7 +198,7 @@ private struct Chance {
     }
 
     private mutating func literal() -> String {
-        // 1e400 is beyond what a number of an expression may be.
+        // 1e400 exceeds the range of numbers in an expression.
         below(2) == 0 ? text() : one(of: Self.values.dropLast())
     }
 

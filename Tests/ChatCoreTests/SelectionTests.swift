@@ -14,7 +14,7 @@ import Testing
         ).demoChat(scopes: scopes, channels: channels, types: types)
     }
 
-    /// Why the chat refuses to select this; nil when it does not.
+    /// The error with which the chat refuses a selection; nil when it accepts it.
     private func refusal(_ chat: ChatAccess, _ channels: [String], types: [String] = []) -> ChatError.Code? {
         do throws(ChatError) {
             _ = try chat.selection(channels: channels, types: types)

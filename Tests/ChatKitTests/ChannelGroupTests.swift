@@ -39,7 +39,7 @@ import Testing
             var events = chat.subscription(groups: ["news"]).makeAsyncIterator()
             try await events.open()
             try await group.addChannels([chat.channel("sport")])
-            // It is followed as soon as the change has got around: one of these is the first.
+            // The change takes effect after a moment, so one of these messages is the first that arrives.
             let sender = Task {
                 for number in 0..<10_000 where !Task.isCancelled {
                     try await chat.channel("sport").publish(number)

@@ -7,13 +7,13 @@ import Locking
 import TestSupport
 import Testing
 
-/// The facts of the group `crew` that all three interfaces give, in words.
+/// The facts about the group `crew` that all three interfaces show, as text.
 struct ConversationView: Equatable {
     /// `ana joined`.
     var members: [String] = []
     /// `ana 17…`.
     var marks: [String] = []
-    /// How many messages ana has not read.
+    /// The number of messages that ana has not read.
     var unread = 0
     /// `17… ana hello`.
     var texts: [String] = []
@@ -21,7 +21,7 @@ struct ConversationView: Equatable {
     var replies: [String] = []
     /// `17… heart ana`.
     var reactions: [String] = []
-    /// What is upon ana.
+    /// The restriction of ana.
     var restriction = "nothing"
 
     static func restriction(ban: Bool, mute: Bool, reason: String?) -> String {
@@ -40,7 +40,7 @@ struct ConversationView: Equatable {
     }
 }
 
-/// A gateway, ana in ChatKit with listeners, and ben's requests.
+/// A gateway, ana's ChatKit client with listeners, and ben's requests.
 final class ConversationStage: Sendable {
     static let room = "crew.a"
     private static let threads = "PUBNUB_INTERNAL_THREAD_crew.*"
@@ -76,7 +76,7 @@ final class ConversationStage: Sendable {
         _ = try await heardOnWire()
     }
 
-    /// Follows what is for the members of the group: ana is one now.
+    /// Subscribes to the events for members of the group, which ana has now joined.
     func follow() async throws {
         let (crew, heard) = (crew, heard)
         let room = [
@@ -123,13 +123,13 @@ final class ConversationStage: Sendable {
         return answer.body.isEmpty ? nil : try JSONDocument(answer.body).root
     }
 
-    /// ben's request by REST.
+    /// A REST request by ben.
     @discardableResult
     func rest(_ method: String, _ path: String, _ body: String = "") async throws -> JSONValue? {
         try await call(method, "/v1" + path, body, key: token)
     }
 
-    /// ben's request on PubNub's wire.
+    /// A PubNub request by ben.
     private func wire(
         _ path: String, method: String = "GET", _ body: String = ""
     ) async throws -> JSONValue? {
@@ -154,17 +154,17 @@ final class ConversationStage: Sendable {
         _ = try await wire("/signal/demo/demo/0/\(Self.room)/0/\(escaped(json))")
     }
 
-    /// Adds an action to a message, as SDKs do to react to it, to edit and to delete it.
+    /// Adds an action to a message, as SDKs do to react, edit and delete.
     func act(on message: Timetoken, _ type: String, _ value: String) async throws {
         _ = try await wire(
             "/v1/message-actions/demo/channel/\(Self.room)/message/\(message)", method: "POST",
             #"{"type":"\#(type)","value":"\#(value)"}"#)
     }
 
-    // MARK: What both hear and see
+    // MARK: Events and views of both users
 
-    /// Checks what ana's listeners have heard since the last call, what the wire has of her since then, and that the views
-    /// are the same.
+    /// Checks the events that ana's listeners and the PubNub subscription have received since the last call, and that
+    /// all views are equal.
     func expect(
         _ expected: [String], wire: [String] = [], isMember: Bool = true,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -180,7 +180,7 @@ final class ConversationStage: Sendable {
         if isMember { #expect(try await chatView() == view, sourceLocation: sourceLocation) }
     }
 
-    /// What ben's subscription has of ana since the last call; a publish of his own ends the wait.
+    /// The events about ana that ben's subscription has received since the last call. A publish by ben ends the wait.
     private func heardOnWire() async throws -> [String] {
         let names = "\(Self.room),ben,\(Self.threads)"
         if cursor.withLock({ $0 }) == "0" {
@@ -220,7 +220,7 @@ final class ConversationStage: Sendable {
         .joined(separator: " ")
     }
 
-    /// What ana has in ChatKit.
+    /// Ana's view in ChatKit.
     func chatView() async throws -> ConversationView {
         var view = ConversationView()
         for member in try await crew.getMembers().members {
@@ -250,7 +250,7 @@ final class ConversationStage: Sendable {
         return view.sorted()
     }
 
-    /// What ben has by REST.
+    /// Ben's view by REST.
     func restView() async throws -> ConversationView {
         var view = ConversationView()
         let base = "/channels/\(Self.room)"
@@ -283,7 +283,7 @@ final class ConversationStage: Sendable {
         return view.sorted()
     }
 
-    /// What ben has on the wire.
+    /// Ben's view by PubNub.
     func wireView() async throws -> ConversationView {
         var view = ConversationView()
         var mark: String?
@@ -316,7 +316,7 @@ final class ConversationStage: Sendable {
                 let counts = try await wire("/v3/history/sub-key/demo/message-counts/\(channel)?timetoken=\(mark)")
                 view.unread += Int(counts?["channels"]?[channel]?.integer ?? -1)
             }
-            // Message counts hold one's own messages, and those deleted softly, as well.
+            // Message counts include the caller's own messages and soft-deleted ones.
             view.unread -= others.count {
                 !$0.isCounted && (mark == "1" || $0.place > mark)
             }

@@ -2,9 +2,8 @@ import ChatKit
 import ChatModel
 import Testing
 
-/// A conversation of two users: ana's client is ChatKit with a token, ben's is REST with a token or PubNub's wire. After each
-/// step three views are the same: ChatKit's, that of REST and that of the wire (`docs/pubnub-migration.md`, "The same fact on
-/// both sides").
+/// A conversation of two users: ana's client is ChatKit with a token, ben's is REST with a token, or PubNub. After each
+/// step the views of ChatKit, REST and PubNub are equal (`docs/pubnub-migration.md`, "The same fact on both sides").
 @Suite("A conversation through ChatKit", .timeLimit(.minutes(3))) struct ConversationTests {
     @Test("is the same for ChatKit, REST and PubNub's wire after each step, and its listeners hear what the others do")
     func conversation() async throws {
@@ -25,7 +24,7 @@ import Testing
         try await part(stage)
     }
 
-    /// ben invites, ana accepts, both type.
+    /// Ben invites ana, she accepts, and both type.
     private static func meet(_ stage: ConversationStage) async throws {
         try await stage.rest("POST", "/channels/crew.a/invites", #"{"users":["ana"]}"#)
         try await stage.expect(
@@ -45,7 +44,7 @@ import Testing
         try await stage.expect(["typing: "], wire: ["typing false ana"])
     }
 
-    /// Both write and mention each other, and read.
+    /// Both users write, mention each other, and read.
     private static func talk(_ stage: ConversationStage) async throws -> (said: Timetoken, answer: Timetoken) {
         let crew = stage.crew
         let said = try await crew.sendText("hello @ben", usersToMention: ["ben"])
@@ -66,7 +65,7 @@ import Testing
         return (said, answer)
     }
 
-    /// Threads, reactions, edits and a deletion, from each side.
+    /// Threads, reactions, edits and a deletion, by each user.
     private static func discuss(_ said: Timetoken, _ answer: Timetoken, _ stage: ConversationStage) async throws {
         let crew = stage.crew
         let first = try #require(try await crew.getMessage(timetoken: said))
@@ -109,7 +108,7 @@ import Testing
         try await stage.expect(["message.deleted \(wrong)"])
     }
 
-    /// ana is muted, banned and let in again, and leaves.
+    /// Ana is muted, banned and readmitted, and leaves.
     private static func part(_ stage: ConversationStage) async throws {
         let crew = stage.crew
         try await stage.rest("PUT", "/channels/crew.a/restrictions/ana", #"{"mute":true,"reason":"loud"}"#)
@@ -142,7 +141,7 @@ import Testing
         try await crew.leave()
         try await stage.expect([], wire: ["membership delete ana"], isMember: false)
         #expect(try await stage.wireView().members == ["ben joined"])
-        // Nothing else was heard before this.
+        // No other event arrived before this one.
         try await stage.rest("POST", "/channels/crew.a/invites", #"{"users":["ana"]}"#)
         try await stage.expect(
             ["invited to crew.a by ben"], wire: ["membership set ana"], isMember: false)

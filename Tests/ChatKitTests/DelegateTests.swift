@@ -1,7 +1,7 @@
 import ChatKit
 import Testing
 
-/// Writes down what it is told.
+/// Records the callbacks that it receives.
 private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelegate {
     let heard = Heard<String>()
 
@@ -86,7 +86,7 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
             try await chat.addChannelDelegate(first, identifier: "c").ready()
             try await ben.channel("crew").sendText("two")
             #expect(await third.heard.next() == ["received two"])
-            // It was replaced before the first message.
+            // This delegate was replaced before the first message.
             #expect(await first.heard.next() == ["received two"])
         }
     }
@@ -98,7 +98,7 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
             try await ben.channel("crew").sendText("one")
             #expect(await first.heard.next() == ["received one"])
             let second = Scribe()
-            // Nobody waits until it is ready.
+            // Adding a delegate does not wait until it is connected.
             chat.addChannelDelegate(second, identifier: "a")
             try await ben.channel("crew").sendText("two")
             #expect(await second.heard.next() == ["received two"])
@@ -118,7 +118,7 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
     }
 }
 
-/// Writes down where messages come from.
+/// Records the channels of received messages.
 private final class Places: ChannelDelegate {
     let heard = Heard<String>()
 

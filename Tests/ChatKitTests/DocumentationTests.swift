@@ -9,7 +9,7 @@ private let root = URL(filePath: #filePath).deletingLastPathComponent().deleting
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// Code without what depends on where it stands.
+    /// Code without white space, so that its layout does not matter.
     private func bare(_ code: some StringProtocol) -> String { String(code.filter { !$0.isWhitespace }) }
 
     private func examples(in page: String) -> [String] {

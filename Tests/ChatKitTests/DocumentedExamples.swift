@@ -3,7 +3,7 @@ import ChatKitInProcess
 import ChatRemote
 import SQLiteEngine
 
-// The examples of the guide and of the articles, so that they compile. A test holds the texts against this page.
+// The examples of the guide and of the articles, so that they are compiled. A test compares the texts with this file.
 
 func exampleInProcess() async throws {
     let chat = try await Chat(engine: SQLiteEngine(path: "chat.db"), app: "default", user: "ana")

@@ -3,7 +3,7 @@ import ChatKitInProcess
 import ChatRemote
 import SQLiteEngine
 
-// Every call that the guide's table names, used once, so that the table cannot promise what is not there. Never run.
+// Every call in the guide's table, used once, so that the table lists only calls that exist. Never run.
 
 func knownChats() async throws -> Chat {
     _ = try await Chat(url: "http://127.0.0.1:8080", key: "dev", user: "ana")

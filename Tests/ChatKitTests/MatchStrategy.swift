@@ -8,7 +8,7 @@ import SQLiteEngine
 import Testing
 import TestSupport
 
-/// Where a chat does its work: every behaviour of the library is the same in both places.
+/// The place where a chat does its work. Every behaviour of the library is the same in both places.
 enum MatchStrategy: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case inProcess = "in process"
     case gateway = "over a gateway"
@@ -22,7 +22,7 @@ enum MatchStrategy: String, CaseIterable, Sendable, CustomTestStringConvertible 
 
     /// Runs `body` with the backend of that user, and closes it.
     ///
-    /// - Parameter body: gets the gateway's address too, where there is one.
+    /// - Parameter body: Also receives the gateway's address, if there is a gateway.
     func withBackend(
         _ body: @escaping @Sendable (any ChatBackend, _ url: String?) async throws -> Void
     ) async throws {
@@ -52,14 +52,14 @@ enum MatchStrategy: String, CaseIterable, Sendable, CustomTestStringConvertible 
     }
 }
 
-/// Runs a gateway on a port of its own while `body` does; the key of its app `demo` is `dev`.
+/// Runs a gateway on its own port while `body` runs. The key of its app `demo` is `dev`.
 func withGateway(_ body: @escaping @Sendable (_ url: String) async throws -> Void) async throws {
     let folder = try TemporaryFolder()
     var configuration = Configuration()
     configuration.listenPort = 0
     configuration.isDevelopment = true
     configuration.dataDirectory = folder.path
-    // On a machine with much to do nobody's typing is to end by itself between two lines of a test.
+    // On a busy machine, typing must not expire between two lines of a test.
     configuration.limits.typingAge = .seconds(300)
     let (addresses, heard) = AsyncStream.makeStream(of: String.self)
     let failure = Lock<(any Error)?>(nil)
@@ -74,7 +74,7 @@ func withGateway(_ body: @escaping @Sendable (_ url: String) async throws -> Voi
     if let error = failure.withLock({ $0 }) { throw error }
 }
 
-/// What callbacks told, and a way to wait for it.
+/// Collects the values of callbacks and waits for them.
 final class Heard<Value: Sendable>: Sendable {
     private let values: AsyncStream<Value>
     private let told: AsyncStream<Value>.Continuation

@@ -29,7 +29,7 @@ import Testing
     func heardOutside(way: MatchStrategy, type: ChannelType) async throws {
         guard type != .direct else { return }
         try await way.withChat { chat in
-            // One of type `unknown` has no record.
+            // A channel of type `unknown` has no record.
             if type != .unknown { _ = try await chat.createChannel(id: "room.1", type: type) }
             let ben = try await chat.acting(as: "ben")
             let heard = Heard<String>()

@@ -164,7 +164,7 @@ import Testing
         let clock = ManualClock()
         let asked = Observed(0)
         let server = try ScriptedServer { _ in .status(200, #"{"id":"ana"}"#) }
-        // Claims: {"exp":1732416000}; the clock begins 3,655 seconds before.
+        // Claims: {"exp":1732416000}. The clock starts 3,655 seconds before.
         let backend = try GatewayBackend(
             url: server.baseURL, user: "ana", clock: WallClock { Timetoken(clock.ticks) },
             token: { "e30.eyJleHAiOjE3MzI0MTYwMDB9.\(asked.next())" })
@@ -224,7 +224,7 @@ import Testing
 }
 
 extension Observed<Int> {
-    /// Counts one up.
+    /// Increments the counter and returns it.
     fileprivate func next() -> Int {
         update { value in
             value += 1

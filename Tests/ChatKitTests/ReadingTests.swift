@@ -2,7 +2,7 @@ import ChatKit
 import Testing
 
 @Suite("What is read and unread") struct ReadingTests {
-    /// A group of `ana` and `ben`, in which `ben` has written twice.
+    /// Creates a group of `ana` and `ben` in which `ben` has sent two messages.
     private func crew(_ chat: Chat) async throws -> (membership: Membership, first: Timetoken) {
         let ben = try await chat.acting(as: "ben")
         _ = try await chat.createGroupConversation(invitedUsers: [ben.currentUser], channelId: "crew")
@@ -21,7 +21,7 @@ import Testing
             let marked = try await membership.setLastReadMessageTimetoken(first)
             #expect(marked.lastReadMessageTimetoken == first)
             #expect(try await marked.getUnreadMessagesCount() == 1)
-            // A mark goes forward only.
+            // A read mark only moves forward.
             let newest = try #require(try await chat.channel("crew").getHistory().messages.last)
             #expect(try await marked.setLastReadMessage(newest).lastReadMessageTimetoken == newest.timetoken)
             #expect(

@@ -4,7 +4,7 @@ import Locking
 import TestSupport
 import Testing
 
-/// A gateway that can be stopped and started again on its data and port.
+/// A gateway that can be stopped and restarted on the same data and port.
 final class RestartingGateway: Sendable {
     private struct Running: Sendable {
         let stop: AsyncStream<Never>.Continuation
@@ -16,7 +16,7 @@ final class RestartingGateway: Sendable {
 
     init(_ configuration: Configuration) { self.configuration = Lock(configuration) }
 
-    /// - Parameter isAnother: whether it is a gateway that knows nothing of the first one, and not the key `dev` either.
+    /// - Parameter isAnother: True for a gateway that has neither the data of the first one nor the key `dev`.
     func start(isAnother: Bool = false) async throws -> String {
         if isAnother {
             configuration.withLock { configuration in

@@ -5,7 +5,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a gateway is asked for beside the library.
+/// Sends operator requests to a gateway without the library.
 struct Operator {
     let url: String
 
@@ -75,7 +75,7 @@ struct Operator {
                 chat.channel("room.\(number)").onMessageReceived { heard("\(number) \($0.text)") }
             }
             for listener in listeners { try await listener.ready() }
-            // As many names as go into a URL of 6 KiB share a stream.
+            // One stream is shared by as many names as fit into a URL of 6 KiB.
             #expect(try await gateway.streamCount() == 3)
             try await chat.channel("room.999").sendText("hello")
             #expect(await heard.next() == ["999 hello"])
@@ -131,7 +131,7 @@ struct Operator {
             #expect(error?.listener == "channels secret.1; types message.created")
             #expect(error?.message.contains("channels secret.1") == true)
             #expect(error?.request?.path == "/v1/stream")
-            // Wanted at the same time: the gateway refuses both together, and one of them alone.
+            // Both are requested at the same time: the gateway refuses the pair, and one of them alone.
             let both = [chat.channel("secret.2"), chat.channel("room.2")].map {
                 $0.stream.messageReceived().makeAsyncIterator()
             }

@@ -13,7 +13,7 @@ import Testing
 
     private func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
-    /// Runs `body` beside a data directory with some events, whose places are handed in.
+    /// Runs `body` with a data directory that holds some events, and passes it their timetokens.
     private func withData(_ body: ([Timetoken]) async throws -> Void) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -70,7 +70,7 @@ import Testing
                 HistoryRequest(channel: ChannelID("room", in: AppID("app")), limit: 1000)
             ])[0]
             #expect(page.items.map(\.timetoken) == events)
-            // What came between the backup and now is lost, and nothing new comes in between.
+            // Events between the backup and now are lost, and no new ones take their place.
             let room = ChannelSet(app: AppID("app"), names: ["room"])
             let loss = try #require(await engine.log.loss(in: room, types: [.all], after: events[50]))
             #expect(loss.cause == .restore && loss.upTo > events[99])

@@ -16,7 +16,7 @@ import Testing
     private var data: String { folder.appendingPathComponent("data").path }
     private var database: String { data + "/parley.db" }
 
-    /// Runs `body` beside a data directory as a gateway leaves it.
+    /// Runs `body` with a data directory in the state in which a gateway leaves it.
     private func withData(_ body: () async throws -> Void) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    /// For chat.example, until 2030-01-02 03:04:05.
+    /// A certificate for chat.example that is valid until 2030-01-02 03:04:05.
     private static let pem = """
         -----BEGIN CERTIFICATE-----
         MIHtMIGgoAMCAQICFDN/aJKh58Ygc5GJueZ6ds3P9KnQMAUGAytlcDAXMRUwEwYD

@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Whether a text is found in any file of a directory.
+    /// True when any file of a directory contains the text.
     private func holds(_ text: String, _ directory: String) throws -> Bool {
         try FileManager.default.contentsOfDirectory(atPath: directory).contains { name in
             guard let bytes = FileManager.default.contents(atPath: directory + "/" + name) else { return false }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Signals of the process") struct ProcessSignalsTests {
     @Test("are handed out in the order in which they come, and do not end the process")
     func order() async {
-        // Nobody else uses these two, and nothing but the stream decides what they do.
+        // No other code uses these two signals, and only the stream decides their effect.
         let stream = await ProcessSignals.caught([SIGUSR1, SIGUSR2])
         var signals = stream.makeAsyncIterator()
         for signal in [SIGUSR1, SIGUSR2, SIGUSR1] {

@@ -12,7 +12,7 @@ import Testing
     private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
         "parley-types-\(UUID().uuidString)")
 
-    /// Runs `body` with settings that name a folder of schemas, which is empty.
+    /// Runs `body` with settings that name an empty folder of schemas.
     private func withSettings(_ body: (Configuration) async throws -> Void) async throws {
         try FileManager.default.createDirectory(
             at: folder.appendingPathComponent("schemas"), withIntermediateDirectories: true)
@@ -29,7 +29,7 @@ import Testing
         try Data(text.utf8).write(to: folder.appendingPathComponent("schemas").appendingPathComponent(file))
     }
 
-    /// Runs until it listens, reloads after each step, then stops.
+    /// Runs until the gateway listens, reloads after each step, then stops.
     private func run(_ configuration: Configuration, _ steps: [@Sendable () throws -> Void] = []) async throws {
         let (listening, signal) = AsyncStream.makeStream(of: Never.self)
         try await GatewayServer(configuration).run(
@@ -43,7 +43,7 @@ import Testing
             })
     }
 
-    /// The newest version of a type, as it was stored; nil when it was not declared.
+    /// The newest version of a type as stored; nil when the type is not declared.
     private func latestVersion(of type: String, _ configuration: Configuration) async throws -> Int? {
         let path = try DataDirectory(at: configuration.dataDirectory).database
         let engine = try await SQLiteEngine(

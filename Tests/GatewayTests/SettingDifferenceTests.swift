@@ -24,7 +24,7 @@ import Testing
         }
         var later = Configuration()
         try setting.read(&later, other)
-        // Some belong together.
+        // Some settings depend on each other.
         if setting.name == "limits.page_most" { later.limits.pageDefault = 1 }
         #expect(setting.show(later) != setting.show(Configuration()))
         let next = try Configuration().takingOver(later)
@@ -37,13 +37,13 @@ import Testing
         "otlp.headers": "a=b", "otlp.sample_ratio": "0.5", "log_format": "json",
     ]
 
-    /// A number beside the default one, the other truth, or any text.
+    /// Returns a different value: another number, the opposite boolean, or any text.
     private static func another(_ setting: Setting) -> String? {
         let text = setting.show(Configuration())
         if let number = Int(text) {
             return [number + 1, number - 1].map(String.init).first { candidate in
                 var configuration = Configuration()
-                // Refused where it is out of range, which is what is asked.
+                // A value out of range is refused; the caller asks exactly that.
                 return (try? setting.read(&configuration, candidate)) != nil
             }
         }

@@ -7,7 +7,7 @@ import Testing
 @testable import Gateway
 
 @Suite("Traces") struct TraceTests {
-    /// A gateway and a client of it, until the body returns.
+    /// Runs a gateway and a client of it until the body returns.
     private static func serving(
         _ change: (inout Configuration) -> Void, _ body: @escaping @Sendable (String, Client) async throws -> Void
     ) async throws {
@@ -98,7 +98,7 @@ import Testing
                 let delivered = try #require(await hook.requests.wait(count: 1).first)
                 #expect(delivered["traceparent"]?.hasSuffix(isTraced ? "-01" : "-00") == true)
             }
-            // What waited was sent before the gateway stopped.
+            // Waiting spans were sent before the gateway stopped.
             #expect(Self.spans(collector.requests.value).isEmpty != isTraced)
         }
     }

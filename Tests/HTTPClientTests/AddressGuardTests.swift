@@ -66,7 +66,7 @@ import Testing
 }
 
 @Suite("The address guard") struct AddressGuardTests {
-    /// First and last address of every blocked range, and what stands just outside.
+    /// First and last address of every blocked range, and the addresses just outside.
     @Test(
         "blocks a range from its first to its last address and not beyond",
         arguments: [
@@ -198,7 +198,7 @@ import Testing
         #expect(refusal("http://8.8.8.8/", ["10.0.0.0/8"]) == .scheme)
         #expect(refusal("http://10.0.0.1/") == .address)
         #expect(refusal("http://10.0.0.1/", ["10.0.0.0/8"]) == nil)
-        // Whether the name leads to a listed address is known only when it is resolved.
+        // Only resolution shows that the name leads to a listed address.
         #expect(refusal("http://internal.example/", ["10.0.0.0/8"]) == nil)
     }
 

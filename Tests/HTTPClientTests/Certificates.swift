@@ -1,11 +1,11 @@
 import Glibc
 import Testing
 
-/// Certificates made for one test in a folder of its own, each its own authority.
+/// Certificates for one test in its own folder. Each certificate is its own authority.
 final class Certificates: Sendable {
     static let openssl = "/usr/bin/openssl"
     static let python = "/usr/bin/python3"
-    /// What the tests with TLS need besides the client.
+    /// True when the programs that the TLS tests need are installed.
     static let canBeUsed = access(openssl, X_OK) == 0 && access(python, X_OK) == 0
 
     let folder: String
@@ -17,7 +17,7 @@ final class Certificates: Sendable {
     }
 
     deinit {
-        // Nothing but files of this run is in it.
+        // The folder holds only files of this run.
         _ = try? Program([Self.rm, "-r", folder]).wait()
     }
 
@@ -45,7 +45,7 @@ final class Certificates: Sendable {
             certificate: try text(of: certificate), key: try text(of: key), certificatePath: certificate, keyPath: key)
     }
 
-    /// The key in another form, by a subcommand of openssl that takes `-in` and `-out`.
+    /// Converts the key to another form by a subcommand of openssl that takes `-in` and `-out`.
     func converted(_ made: Made, _ command: [String]) throws -> String {
         try run(command + ["-in", made.keyPath, "-out", made.keyPath + ".other"])
         return try text(of: made.keyPath + ".other")
@@ -66,7 +66,7 @@ final class Certificates: Sendable {
     }
 }
 
-/// Another program at work, its output read by us.
+/// A running program whose output the test reads.
 final class Program: @unchecked Sendable {
     // Safe to share: one test uses it at a time.
     private let process: pid_t
@@ -74,7 +74,7 @@ final class Program: @unchecked Sendable {
 
     init(_ command: [String]) throws {
         var ends: [Int32] = [-1, -1]
-        // Not inherited by what other tests start meanwhile.
+        // Programs that other tests start meanwhile do not inherit it.
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         try #require(socketpair(AF_UNIX, type, 0, &ends) == 0)
         var actions = posix_spawn_file_actions_t()
@@ -94,7 +94,7 @@ final class Program: @unchecked Sendable {
 
     deinit { close(output) }
 
-    /// Its next piece of output.
+    /// The next part of its output.
     func read() -> String {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = Glibc.read(output, &bytes, bytes.count)
@@ -113,12 +113,12 @@ final class Program: @unchecked Sendable {
     }
 }
 
-/// A receiver behind TLS that tells in every answer by which connection the request came, and whose certificate it saw.
+/// A TLS receiver. Each response names the connection of the request and the client certificate.
 final class TLSReceiver: Sendable {
     private let program: Program
     let port: Int
 
-    /// - Parameter clients: the certificates it accepts; without any it asks for none.
+    /// - Parameter clients: The certificates that it accepts. Without any, it requests none.
     init(_ server: Certificates.Made, accepting clients: [Certificates.Made]) throws {
         program = try Program(
             [Certificates.python, "-c", Self.script, server.certificatePath, server.keyPath]

@@ -10,7 +10,7 @@ import Testing
         return (String(decoding: result.body, as: UTF8.self), result.failure?.reason)
     }
 
-    /// Were a connection shared, one tenant's requests would go out under the name of another.
+    /// If tenants shared a connection, requests of one would carry the identity of another.
     @Test("is shown on a connection that nobody without it is given")
     func pool() async throws {
         let certificates = try Certificates()
@@ -22,14 +22,14 @@ import Testing
         let asBen = try ClientIdentity(
             certificate: ben.certificate, privateKey: ben.key, authorities: server.certificate)
         try await withClient(testOptions { $0.caFile = server.certificatePath }) { client in
-            // One after the other, so that a kept connection is there to be taken by mistake.
+            // Requests run one after the other, so that a kept connection could be reused by mistake.
             #expect(await answer(client, receiver.url, asAnn).text == "1 ann")
             #expect(await answer(client, receiver.url, asBen).text == "2 ben")
             #expect(await answer(client, receiver.url, asAnn).text == "1 ann")
             #expect(await answer(client, receiver.url, asBen).text == "2 ben")
             #expect(await answer(client, receiver.url, nil).reason != nil)
             #expect(await answer(client, receiver.url, asAnn).text == "1 ann")
-            // Nor may a TLS session be resumed that another one began.
+            // A TLS session of another client must not be resumed either.
             #expect(await answer(client, receiver.url + "last", asAnn).text == "1 ann")
             #expect(await answer(client, receiver.url + "last", asBen).text == "2 ben")
             #expect(await answer(client, receiver.url + "last", asBen).text.hasSuffix(" ben"))
@@ -47,7 +47,7 @@ import Testing
         let mistrusting = try ClientIdentity(authorities: other.certificate)
         try await withClient { client in
             #expect(await answer(client, receiver.url, trusting).text == "1 -")
-            // Not over the connection that stands.
+            // The open connection must not be used.
             #expect(await answer(client, receiver.url, mistrusting).reason == .tls)
             #expect(await answer(client, receiver.url, nil).reason == .tls)
             #expect(await answer(client, receiver.url, trusting).text == "1 -")
@@ -92,7 +92,7 @@ import Testing
         let certificates = try Certificates()
         let made = try certificates.make("ann", kind)
         try ClientIdentity(certificate: made.certificate, privateKey: made.key).check()
-        // Text around a PEM block is what tools print there.
+        // Tools print text around a PEM block.
         try ClientIdentity(certificate: "Subject: ann\n" + made.certificate, privateKey: made.key + "\n").check()
         guard kind != ["ed25519"] else { return }
         let old = try certificates.converted(
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// The first half of a PEM text, with its end.
+    /// The first half of a PEM text, with its end line.
     private func cut(_ pem: String) -> String {
         let lines = pem.split(separator: "\n")
         return ([lines[0], lines[1].dropLast(20), lines[lines.count - 1]]).joined(separator: "\n")

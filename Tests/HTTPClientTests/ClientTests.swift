@@ -181,7 +181,7 @@ import Testing
                         return busy
                     }
                     most.withLock { $0 = [max($0[0], now[index]), max($0[1], now[0] + now[1])] }
-                    // Long enough for every other request to be here too, if nothing held it back.
+                    // Long enough for every other request to arrive, if nothing held it back.
                     _ = peer.hears(withinMilliseconds: 20)
                     busy.withLock { $0[index] -= 1 }
                     peer.write(ok)

@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 @Suite("Requests sent as a group") struct GroupTests {
-    /// What was received, in the order it came.
+    /// The received results, in order of arrival.
     private final class Inbox: Sendable {
         private let results = Observed<[(index: Int, result: OutboundResult)]>()
 
         func receive(_ index: Int, _ result: OutboundResult) { results.append((index, result)) }
 
-        /// The reasons or statuses by index, once there are as many.
+        /// The failure reasons or statuses by index, once `count` have arrived.
         func outcomes(_ count: Int) async -> [Int: String] {
             let results = await results.wait(count: count)
             return Dictionary(
@@ -53,7 +53,7 @@ import Testing
             let (group, inbox) = (client.group(linger: .seconds(3600)), Inbox())
             group.send([OutboundRequest(url: server.url("/quick"))]) { inbox.receive($0, $1) }
             #expect(await inbox.outcomes(1) == [0: "200"])
-            // One is under way for good: the others wait until there are enough of them.
+            // One request never ends. The results of the others wait until there are enough of them.
             let requests = ["/silent"] + Array(repeating: "/quick", count: 64)
             group.send(requests.map { OutboundRequest(url: server.url($0)) }) { inbox.receive($0 + 1, $1) }
             await waiting.wait { $0 >= 1 }

@@ -24,11 +24,11 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    /// What rebinding comes down to: the URL looks good, and the name leads inside at the moment of connecting.
+    /// DNS rebinding: the URL is acceptable, and the name resolves to an internal address when the client connects.
     @Test("no connection is made when a good name leads there")
     func byName() async throws {
         let server = try ScriptedServer(answering: { _ in ok })
-        // With ::1 allowed the name passes the look at the URL; the server stands at 127.0.0.1, which is not.
+        // With ::1 allowed the name passes the check of the URL. The server listens on 127.0.0.1, which is not allowed.
         let options = testOptions { $0.addressGuard = AddressGuard(allowing: [AddressBlock("::1")!]) }
         try await withClient(options) { client in
             for scheme in ["http", "https"] {
@@ -71,14 +71,14 @@ import Testing
                 }
             }
             for host in ["127.0.0.1", "localhost"] { #expect(await send(host).status == 200) }
-            // A list by which the name still passes the look at the URL.
+            // With this list the name still passes the check of the URL.
             options.addressGuard.replace(allowed: [AddressBlock("::1")!])
             for host in ["127.0.0.1", "localhost"] {
                 #expect(await send(host).failure?.reason == .blockedAddress)
             }
             #expect(await send("127.0.0.1").failure?.detail.contains("webhook.allow") == true, "the URL tells")
             #expect(heard.withLock { $0 } == 2 && server.connectionCount == 2)
-            // The connections are not kept for later.
+            // The connections are not kept for reuse.
             options.addressGuard.replace(allowed: [AddressBlock("127.0.0.0/8")!])
             #expect(await send("localhost").status == 200)
             #expect(server.connectionCount == 3)

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    /// An endless body would otherwise be read, and held, until the deadline.
+    /// An endless body would otherwise be read and buffered until the deadline.
     @Test(
         "stops reading a body at its limit and keeps the beginning", arguments: ["", "Content-Length: 10737418240\r\n"])
     func endlessBody(_ length: String) async throws {
@@ -21,7 +21,7 @@ import Testing
         let result = try await send { peer in
             guard peer.readRequest() != nil, peer.write("HTTP/1.1 200 OK\r\n\(length)\r\n") else { return }
             let piece = [UInt8](repeating: 0x61, count: 65536)
-            // Ten megabytes are beyond what the sockets in between hold; the client closes before.
+            // Ten megabytes exceed what the sockets hold; the client closes before.
             while offered.withLock({ $0 }) < 64 << 20, peer.write(piece) { offered.withLock { $0 += piece.count } }
         }
         #expect(result.failure == nil && result.status == 200)
@@ -43,7 +43,7 @@ import Testing
         #expect(result.truncated == (length > 16384))
     }
 
-    /// Each interim answer is small; a row of them without end is not.
+    /// Each interim response is small, but there could be any number of them.
     @Test(
         "stops reading a header at its limit",
         arguments: ["X-More: \(String(repeating: "a", count: 90))\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "X: a\r\n"])
@@ -59,7 +59,7 @@ import Testing
         #expect(result.status == nil && result.body.isEmpty)
     }
 
-    /// A receiver that sends a byte now and then never lets an idle timeout strike.
+    /// A receiver that sends a byte now and then never reaches an idle timeout.
     @Test("ends a transfer at its deadline though bytes keep coming")
     func dripFeed() async throws {
         let result = try await send(testOptions { $0.totalTimeout = .milliseconds(300) }) { peer in
@@ -88,14 +88,14 @@ import Testing
         try await withClient { client in
             let request = OutboundRequest(url: server.url(), totalTimeout: .milliseconds(100))
             #expect(await client.send(request).failure?.reason == .timeout)
-            // A deadline of nothing is not "no deadline".
+            // A deadline of zero does not mean "no deadline".
             let none = OutboundRequest(url: server.url(), totalTimeout: .zero)
             let reason = await client.send(none).failure?.reason
             #expect(reason == .timeout || reason == .connectTimeout)
         }
     }
 
-    /// libcurl undoes a transfer coding it knows, asked for or not, and some need a hundred megabytes to do so.
+    /// libcurl decodes transfer codings that it knows even when not requested. Some need a hundred megabytes.
     @Test(
         "takes no transfer coding but chunks",
         arguments: ["gzip", "gzip, chunked", "zstd", "chunked, br", "identity", ""])
@@ -134,7 +134,7 @@ import Testing
         #expect(result.failure?.reason == .responseInvalid && result.status == nil && result.body.isEmpty)
     }
 
-    /// The rest of a body on a connection that is used again would be the next request.
+    /// On a reused connection, the rest of a body would be read as the next request.
     @Test("takes an answer that comes before the body was sent", arguments: [200, 413], [false, true])
     func earlyAnswer(_ status: Int, _ readsOn: Bool) async throws {
         let large = [UInt8](repeating: 0x61, count: 16 << 20)
@@ -146,11 +146,11 @@ import Testing
                 guard peer.write(answer) else { return }
                 var missing = head.headLength + head.contentLength - begin.count
                 if missing > 0, !readsOn { return peer.waitForEndUnread() }
-                // No more than that: the next request may be there already.
+                // Read no further: the next request may already have arrived.
                 while missing > 0, let more = peer.read(most: missing) { missing -= more.count }
             }
         }
-        // Whoever stops reading keeps the body from being sent, unless the answer says that it is not wanted.
+        // A receiver that stops reading blocks the body, unless its response says that the body is not needed.
         let isKept = status == 200 && !readsOn
         try await withClient(testOptions { $0.totalTimeout = isKept ? .seconds(2) : .seconds(60) }) { client in
             let result = await client.send(OutboundRequest(method: "POST", url: server.url("/large"), body: large))
@@ -174,7 +174,7 @@ import Testing
     @Test("ends a handshake at the deadline for connecting though bytes keep coming")
     func dripFeedHandshake() async throws {
         let server = try ScriptedServer.perConnection { peer in
-            // A handshake record of 16 KiB that never gets complete.
+            // A handshake record of 16 KiB that is never completed.
             guard peer.read() != nil, peer.write([0x16, 3, 3, 0x40, 0]) else { return }
             while peer.write([2]), !peer.hears(withinMilliseconds: 5) {}
         }
@@ -259,7 +259,7 @@ import Testing
         #expect(result.failure?.reason == .connectTimeout)
     }
 
-    /// Handles are used again: what the transfer before left in one must not colour the next.
+    /// Handles are reused. State of the previous transfer must not affect the next result.
     @Test("is not mixed up with what went well before")
     func afterSuccess() async throws {
         let server = try ScriptedServer.perConnection { peer in
@@ -300,7 +300,8 @@ import Testing
 
     @Test("with the name is told apart")
     func dns() async throws {
-        // RFC 6761, 6.4: never resolves. Without any name server the lookup runs into its deadline, which is the same.
+        // RFC 6761, 6.4: this name never resolves. Without a name server the lookup reaches its deadline, with the same
+        // result.
         let options = testOptions {
             $0.addressGuard = .disabled
             $0.connectTimeout = .seconds(1)

@@ -39,7 +39,7 @@ import Testing
         let next = try #require(started)
         #expect(next.0.name == "2")
         #expect(hostLimits.next() == nil)
-        // A newcomer does not overtake.
+        // A later request does not overtake.
         hostLimits.release(next.1)
         #expect(!starts(hostLimits.admit(Item("4"), to: "a")))
         #expect(hostLimits.next()?.0.name == "3")
@@ -115,7 +115,7 @@ import Testing
             }
             let perHost = Dictionary(grouping: active, by: \.0).values.map(\.count).max() ?? 0
             #expect(active.count <= 5 && perHost <= 2, "seed \(seed)")
-            // Nobody waits beside a free place.
+            // No request waits while a slot is free.
             let full = Set(Dictionary(grouping: active, by: \.0).filter { $0.value.count == 2 }.keys)
             #expect(active.count == 5 || waiting.allSatisfy { full.contains($0.0.name) }, "seed \(seed)")
         }

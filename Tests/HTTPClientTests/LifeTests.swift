@@ -97,7 +97,8 @@ import Testing
         try await withClient(options) { client in
             let first = Task { await client.send(OutboundRequest(url: server.url())) }
             await started.wait { $0 >= 1 }
-            // Of ten, three may wait and seven are refused; those that wait end when the first ones' ending is certain.
+            // Of ten requests, three may wait and seven are refused. The waiting ones end once the first ones are
+            // certain to end.
             await withTaskGroup(of: OutboundFailure.Reason?.self) { group in
                 for _ in 0..<10 {
                     group.addTask { await client.send(OutboundRequest(url: server.url())).failure?.reason }

@@ -21,7 +21,7 @@ import Testing
         let head = head
         let server = try ScriptedServer.perConnection { peer in
             guard peer.readRequest() != nil, peer.write(head) else { return }
-            // Each piece goes out only after the client asked for it by making another request.
+            // Each part is sent only after the client has asked for it by another request.
             for number in 1...3 {
                 gate.waitBlocking { $0 >= number }
                 peer.write("2\r\n\(number)\n\r\n")
@@ -46,7 +46,7 @@ import Testing
 
     @Test("is whole, also when the reader is slow and the sender fast")
     func backPressure() async throws {
-        // A length that is no multiple of any buffer's, so that a piece lost or doubled shifts all that follows.
+        // The length is no multiple of any buffer size, so that a lost or repeated part shifts everything after it.
         let block = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 / 7) }
         let count = 128
         let stuck = Observed(0)
@@ -54,7 +54,7 @@ import Testing
         let server = try ScriptedServer.perConnection { peer in
             let head = "HTTP/1.1 200 OK\r\nContent-Length: \(block.count * count)\r\n\r\n"
             guard peer.readRequest() != nil, peer.write(head) else { return }
-            // As much as goes without anyone reading, then the rest.
+            // Send as much as fits without a reader, then the rest.
             var sent = 0
             while sent < block.count * count, let more = peer.offer(Array(block[(sent % block.count)...])) {
                 sent += more
@@ -70,7 +70,7 @@ import Testing
         try await withClient { client in
             let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .seconds(10))
             await stuck.wait { $0 >= 1 }
-            // The rest is in the sockets and the 64 KiB of the stream.
+            // The rest is in the sockets and in the stream's 64 KiB.
             #expect(offered.withLock { $0 } < block.count * count)
             let all = try await collect(stream)
             #expect(all.count == block.count * count)
@@ -129,7 +129,7 @@ import Testing
         }
         try await withClient { client in
             let stream = try await client.stream(OutboundRequest(url: server.url()), idleTimeout: .milliseconds(600))
-            // Another stream's silence lasts twice as long as this one may; it marks the time.
+            // The idle limit of the other stream is twice as long; its end marks the time.
             let silent = try ScriptedServer.perConnection { $0.waitForEnd() }
             _ = await client.send(OutboundRequest(url: silent.url(), totalTimeout: .milliseconds(1500)))
             #expect(try await collect(stream).count == 8_000_000)

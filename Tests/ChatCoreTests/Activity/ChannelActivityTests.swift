@@ -7,13 +7,13 @@ import Testing
 
 @testable import ChatCore
 
-/// Keeps what a feed hands it.
+/// Records the events that a feed passes to it.
 private final class ActivitySink: FeedSink {
     private let events = Lock<[Event]>([])
     func take(_ events: [Event]) { self.events.withLock { $0 += events } }
     var all: [Event] { events.withLock { $0 } }
 
-    /// The texts of the last messages that were told, and the counts, in their order.
+    /// The texts of the last messages that were announced, and the counts, in their order.
     var told: [String] {
         all.map { event in
             let root = event.json
@@ -36,14 +36,14 @@ extension Room {
         return (sink, selection)
     }
 
-    /// Waits until the sink was told so many events, after what is due was told.
+    /// Waits until the sink has received `count` events, after all due events were sent.
     fileprivate func told(_ count: Int, _ sink: ActivitySink) async -> [String] {
         await service.activity.tell()
         await waitUntil { sink.all.count >= count }
         return sink.told
     }
 
-    /// An event behind everything that was told: nothing else will come before it.
+    /// Appends an event after everything that was sent, so that no earlier event can still arrive.
     fileprivate func settled() async throws {
         await service.activity.tell()
         let end = try await service.engine.log.watermark(of: ChatFixture.app)
@@ -195,7 +195,7 @@ extension Room {
             room.advance(.seconds(1))
             try await room.settled()
             await waitUntil { room.service.activity.channelsHeld == 0 }
-            // It may come back: what is said meanwhile can be caught up with.
+            // The sink may come back, so the events in between can be caught up with.
             await room.service.hub.detach(sink, from: selection)
             #expect(room.service.activity.hasFollowers)
             room.service.activity.change { $0.forgetEnded(now: .now + ActivityFollowers.grace) }
@@ -246,7 +246,7 @@ extension Room {
             }
             for _ in 0..<2 { try await room.say("hello", in: "crew", by: "ana") }
             try await room.say("hello", in: "work", by: "ana")
-            // Some of it may have been told in between, and the rest comes a second later.
+            // Some counts may have been sent in between; the rest follow a second later.
             await waitUntil {
                 room.advance(.seconds(1))
                 await room.service.unread.tellChanges()

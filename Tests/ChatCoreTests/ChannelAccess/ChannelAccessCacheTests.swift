@@ -88,7 +88,7 @@ import Testing
             #expect(
                 error?.message
                     == "user 'mallory' is banned from channel 'crew' until 2024-11-24T01:40:05.678901Z (spam)")
-            // Elsewhere, and nobody in particular.
+            // A message on another channel, by an unrelated user.
             try await room.say("hi", in: "other", by: "mallory")
             try await room.say("hi", in: "crew", by: nil)
         }
@@ -193,7 +193,7 @@ import Testing
             #expect(try await room.chat(of: "ana").event(said.timetoken).timetoken == said.timetoken)
             #expect(try await room.chat(of: "ben").presentChannels(of: "ana").isEmpty)
             #expect(try await room.chat(of: "ana").presentChannels(of: "ana") == ["crew"])
-            // An invitation may be looked at: by whom, to what.
+            // An invited user may see who invited them, and to which channel.
             #expect(try await room.chat(of: "ben").channelView("crew")?.channel.id == "crew")
             #expect(
                 try await room.chat(of: "ben").channels(RecordList(limit: 9)).items.map(\.channel.id) == [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChatCore
 
-/// What comes to a credential of one user that listens or reads as nobody in particular.
+/// Tests of a single user's credential that listens or reads without naming a user.
 @Suite("A user's own credential") struct UserCredentialTests {
     private func slug(_ body: () async throws -> Void) async -> String? {
         do {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// Channels and types of all that a selection brings from the beginning.
+    /// The channels and types of all events that a selection returns from the beginning.
     private func heard(_ room: Room, by user: String, _ channels: [String]) async throws -> [String] {
         let chat = room.chat(of: user)
         let selection = try chat.selection(channels: channels)

@@ -229,7 +229,7 @@ import Testing
                 try await chat.makeChannel(name, .public)
             }
             try await chat.acting(as: "ana").makeChannel("crew", by: nil)
-            // Who deletes one leaves what was said there, which is not for the next one to read.
+            // Deleting a channel leaves the messages of its previous life, which the next owner must not read.
             try await chat.acting(as: "ana").delete(channel: "crew")
             try await expect(slug: "name_in_use") { try await chat.acting(as: "eve").makeChannel("crew", by: nil) }
         }

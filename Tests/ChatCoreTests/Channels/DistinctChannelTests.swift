@@ -79,7 +79,7 @@ extension ChatAccess {
             }
             let last = try await chat.makeDistinct(["ben"])
             #expect(last.isNew)
-            // What does not change who is a member changes nothing of this.
+            // A change that leaves the set of members as it is does not affect distinctness.
             let id = last.record.channel.id
             _ = try await chat.acceptInvite(of: "ben", to: id, by: "ben")
             _ = try await chat.appoint("ben", in: id, .operator)

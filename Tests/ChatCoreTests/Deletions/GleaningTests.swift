@@ -10,7 +10,7 @@ import Testing
         try await room.service.engine.directory.list(RecordQuery(kind, in: ChatFixture.app, limit: 100)).items
     }
 
-    /// A message that is edited, reacted to by five, and has an action.
+    /// Sends a message that is edited, has reactions of five users, and has an action.
     private func message(_ room: Room, in channel: String = "crew") async throws -> Timetoken {
         let sent = try await room.say("one", in: channel, by: "ana").timetoken
         _ = try await room.chat.edit(sent, in: channel, to: .text(JSONText(string: "two")), by: "ana")

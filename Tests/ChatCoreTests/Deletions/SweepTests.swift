@@ -9,7 +9,7 @@ import Testing
 @Suite("What a deleted channel leaves") struct SweepTests {
     private static let mallory = RestrictionRequest(isBan: true)
 
-    /// A chat in which nothing is swept but by the test.
+    /// A chat in which only the test starts a sweep.
     private func withIdleChat(
         path: String = ":memory:", _ body: (ChatAccess) async throws -> Void
     ) async throws {
@@ -29,7 +29,7 @@ import Testing
         await engine.close()
     }
 
-    /// A channel of eight, and one who is banned from it.
+    /// Creates a channel with eight members and one banned user.
     private func establish(_ chat: ChatAccess) async throws {
         try await chat.makeChannel("crew", .group, users: (0..<7).map { "user\($0)" }, by: nil)
         _ = try await chat.restrict("mallory", in: "crew", Self.mallory)

@@ -4,8 +4,8 @@ import JSON
 import JSONSchema
 import Testing
 
-/// The table of `events.md` 3, every name written out: `k` is kept in history, `e` is ephemeral. The last two rows are
-/// types that stand elsewhere: the custom event without a type, and the sample that a webhook is tried out with.
+/// The table of built-in types with every name written out: `k` is kept in history, `e` is ephemeral. The last two rows
+/// are types from outside the table: the custom event without a type, and the sample event for trying a webhook.
 private let table = """
     k message.created message.updated message.deleted
     e signal.sent

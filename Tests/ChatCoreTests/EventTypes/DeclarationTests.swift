@@ -10,7 +10,7 @@ private func file(_ name: String, _ text: String) throws -> EventTypeDeclaration
 
 private let paid = #"{"description":"Paid.","mode":"warn","schema":\#(orderSchema),"examples":[{"amount":1}]}"#
 
-/// Runs `body` and returns what is wrong with a file.
+/// Runs `body` and returns the fault that it reports about a file.
 private func complaint(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async throws -> DeclarationError {

@@ -79,7 +79,7 @@ import Testing
                 for index in 1...20 {
                     let chat = index.isMultiple(of: 2) ? here : there
                     group.addTask {
-                        // Others were first eight times: as a client is asked to, it asks again.
+                        // Other writers may have won eight times. The error asks the client to retry, so the test does.
                         while true {
                             do throws(ChatError) {
                                 return try await chat.addVersion(proposal(#"{"maxProperties":\#(index)}"#), to: "t")
@@ -172,7 +172,7 @@ import Testing
             #expect(try await chat.promoteCandidate(of: "t").isNew)
             #expect(try await types.directory.revision() == revision + 1)
             try await expect(.notFound) { _ = try chat.candidateReport(of: "t") }
-            // Its node did not know yet that it had ended.
+            // The node of the call has not yet learned that the candidate has ended.
             #expect(try await !chat.add(proposal(#"{"maximum":1}"#), to: "t", ending: first).isNew)
             _ = try await chat.setCandidate(json(#"{"maximum":3}"#), for: "t")
             #expect(try await chat.add(proposal(#"{"maximum":2}"#), to: "t", ending: first).version.number == 2)
@@ -194,7 +194,7 @@ import Testing
             try await chat.emit(orderPaid("1", type: "t"))
             #expect(try await chat.setCandidate(json("true"), for: "t").report.accepted == 0)
             try await expect(.forbidden) { _ = try await chat.with(.read).setCandidate(json("{}"), for: "t") }
-            // What others sent shows in it.
+            // The draft shows events of other senders.
             for scopes in [Scopes.emit, .read] {
                 try await expect(.forbidden) { _ = try chat.with(scopes).candidateReport(of: "t") }
             }
@@ -261,7 +261,7 @@ import Testing
 extension ChatAccess {
     fileprivate func isRefused(_ data: String) async -> Bool { (try? await admit(orderPaid(data))) == nil }
 
-    /// Waits for what another node, or the follower, brings about.
+    /// Waits for an effect of another node or of the follower.
     fileprivate func until(_ condition: (ChatAccess) async throws -> Bool) async {
         await waitUntil { (try? await condition(self)) ?? false }
     }

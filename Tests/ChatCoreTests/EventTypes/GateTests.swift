@@ -119,7 +119,7 @@ import Testing
     func exhausted(_ mode: EventType.Mode) async throws {
         try await withTypes { types, chat in
             _ = try await chat.declare("t", settings(mode))
-            // Backtracks for ever: a reference to what a nested repetition has found.
+            // This pattern backtracks exponentially: a back-reference to the match of a nested repetition.
             _ = try await chat.addVersion(proposal(#"{"pattern":"^(?:(a+)+)+\\1c$"}"#), to: "t")
             let emission = orderPaid("\"" + String(repeating: "a", count: 2000) + "\"", type: "t")
             guard mode == .enforce else {
@@ -241,7 +241,7 @@ import Testing
     }
 }
 
-/// As `withChat`, but nothing is told unless the test says so.
+/// Runs like `withChat`, but sends no reports unless the test asks for them.
 private func withTypes(_ body: @Sendable (EventTypes, ChatAccess) async throws -> Void) async throws {
     let engine = try await SQLiteEngine(
         SQLiteEngineSettings(path: ":memory:", limits: Limits(), clock: .system, logger: ChatFixture.quiet))

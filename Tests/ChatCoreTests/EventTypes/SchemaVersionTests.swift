@@ -219,12 +219,12 @@ import Testing
         var limits = Limits()
         limits.schemaMemoryBytes = 3 * 1024 * 1024
         try await withChat(limits: limits) { chat in
-            // Some 1.6 MB each, by their texts.
+            // Each schema takes about 1.6 MB, measured by its text.
             let large = #"{"description":"\#(String(repeating: "x", count: 50_000))"}"#
             _ = try await chat.declare("a", settings(rule: "none"))
             _ = try await chat.declare("b", settings(rule: "none"))
             _ = try await chat.addVersion(proposal(large), to: "a")
-            // A new version takes the place of the one before.
+            // A new version replaces the previous one.
             _ = try await chat.addVersion(proposal(large + " "), to: "a")
             let second = try await refusal { _ = try await chat.addVersion(proposal(large), to: "b") }
             #expect(second.slug == "schema_memory_full")

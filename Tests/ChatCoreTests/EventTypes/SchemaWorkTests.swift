@@ -6,7 +6,7 @@ import Testing
 
 @testable import ChatCore
 
-/// A kilobyte that takes all steps there are: a pattern that backtracks, for each member of a list.
+/// A kilobyte that uses up every available step: a backtracking pattern for each member of a list.
 private let dear = ##"{"items":{"pattern":"^(?:(a+)+)+\\1c$"}}"##
 private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
 

@@ -29,7 +29,7 @@ func orderPaid(_ data: String, type: String = "order.paid") -> Emission {
     Emission(channel: "orders.eu", type: type, data: json(data))
 }
 
-/// Runs `body` with a chat over an engine of its own, as its app's admin sees it.
+/// Runs `body` with a chat over its own engine, with the rights of the app's admin.
 func withChat(
     path: String = ":memory:", limits: Limits = Limits(), _ body: @Sendable (ChatAccess) async throws -> Void
 ) async throws {
@@ -50,7 +50,7 @@ extension ChatAccess {
         _ = try await addVersion(proposal(orderSchema), to: "order.paid")
     }
 
-    /// What is kept on a channel, oldest first.
+    /// The stored events of a channel, oldest first.
     func kept(on channel: String) async throws -> [Event] {
         try await log.history([HistoryRequest(channel: self.channel(channel), limit: 1000)])[0].items
     }
@@ -68,7 +68,7 @@ func refusal(
     return try #require(nil, "nothing was thrown", sourceLocation: sourceLocation)
 }
 
-/// Expects a refusal with that code. (A closure inside `#expect` itself may end up being another one of its function.)
+/// Expects a refusal with this code. (A closure inside `#expect` can resolve to a different overload.)
 func expect(
     _ code: ChatError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async throws {

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Something that keeps the workshop busy until its door is opened.
+    /// Keeps the queue busy until the returned latch is opened.
     private func occupy(_ group: inout ThrowingTaskGroup<Void, any Error>) async throws -> Latch {
         let door = Latch()
         group.addTask { [compileQueue] in

@@ -6,13 +6,13 @@ import Testing
 @testable import ChatCore
 
 extension ChatAccess {
-    /// The app as a user's own credential sees it.
+    /// The app with the rights of a user's own credential.
     func acting(as user: String) -> ChatAccess {
         service.chat(
             for: Caller(app: app, credential: "key_\(user)", scopes: [.emit, .read], user: user), cause: "req_1")
     }
 
-    /// Makes a channel by its first operator, `ana` unless said otherwise.
+    /// Creates a channel by its first operator, which is `ana` by default.
     @discardableResult func makeChannel(
         _ id: String = "crew", _ kind: ChannelKind = .group, users: [String] = [], by user: String? = "ana"
     ) async throws -> ChannelView {
@@ -35,8 +35,8 @@ extension ChatAccess {
         return try await directory.list(query).items.compactMap(MembershipRecord.init)
     }
 
-    /// Every event on the channels for native readers, those that are not kept too, in their order. Without a channel: of the
-    /// whole app.
+    /// Every event on the channels for native readers, including those that are not kept, in order. Without a channel:
+    /// every event of the app.
     func events(on channels: String..., after: Timetoken = .zero) async throws -> [Event] {
         let patterns = channels.isEmpty ? [.all] : channels.compactMap { NamePattern($0) }
         let set = ChannelSet(app: app, patterns: patterns)
@@ -50,7 +50,7 @@ extension ChatAccess {
         }
     }
 
-    /// The types of what has happened since, in their order.
+    /// The types of the events since a position, in order.
     func happened(on channels: String..., after: Timetoken) async throws -> [String] {
         try await events(after: after).filter { channels.isEmpty || channels.contains($0.channel.name) }.map(\.type)
     }
@@ -60,7 +60,7 @@ extension ChatAccess {
     }
 }
 
-/// Expects a refusal with that short name.
+/// Expects a refusal with this short name.
 func expect(
     slug: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async throws {
@@ -68,7 +68,7 @@ func expect(
     #expect(error.slug == slug, "\(error)", sourceLocation: sourceLocation)
 }
 
-/// Holds the data of events against the schemas of their types.
+/// Validates the data of events against the schemas of their types.
 func expectValid(_ events: [Event], sourceLocation: SourceLocation = #_sourceLocation) throws {
     #expect(!events.isEmpty, sourceLocation: sourceLocation)
     for event in events {

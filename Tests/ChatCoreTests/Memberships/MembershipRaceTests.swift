@@ -5,7 +5,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("Memberships under contention") struct MembershipRaceTests {
-    /// Two hundred at once; every user twice, so that half of them come too late.
+    /// Runs two hundred calls at once. Every user calls twice, so half of the calls come too late.
     private func race(
         _ users: [String], _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {

@@ -25,7 +25,7 @@ import Testing
             #expect(try await mod.deleteMetadata(of: "room", by: nil) == [])
             #expect(try await chat.metadata(of: "room").texts.isEmpty)
             let told = try await chat.told()
-            // Each with the channel behind it.
+            // Each text is paired with its channel.
             let texts = told.map { event in
                 "\(event.type.dropFirst("channel.metadata.".count)) \(event.data.description.split(separator: #","channel":"#)[0])"
             }

@@ -6,7 +6,8 @@ import Testing
 @testable import ChatCore
 
 @Suite("The text of a message that is marked as deleted", .timeLimit(.minutes(2))) struct DeletedTextTests {
-    /// A message of ana's that says `secret`, mentions ben, was edited and reported, and is marked as deleted by somebody.
+    /// A message by ana that says `secret`, mentions ben, was edited and reported, and is marked as deleted by another
+    /// user.
     private static func with(
         deletedBy user: String, _ body: @escaping @Sendable (ChatAccess, Timetoken) async throws -> Void
     ) async throws {

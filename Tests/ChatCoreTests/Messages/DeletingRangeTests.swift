@@ -20,7 +20,7 @@ extension ChatAccess {
             after: Timetoken(timetoken.rawValue - 1), before: Timetoken(timetoken.rawValue + 1), in: "room")
     }
 
-    /// Everything that is stored of a channel's events and of messages, as text.
+    /// Everything that is stored about a channel's events and about messages, as text.
     fileprivate func everythingStored(_ channels: String...) async throws -> String {
         var text = ""
         for channel in channels { for event in try await kept(on: channel) { text += event.data.description } }
@@ -95,7 +95,7 @@ extension ChatAccess {
             let told = try await chat.told().suffix(3)
             #expect(told.map(\.type) == ["channel.events_deleted", "thread.updated", "channel.updated"], "\(before)")
             #expect(told.dropFirst().first?.value?["thread"]?["reply_count"]?.integer == 1)
-            // The message replied to and its reply go together.
+            // A message and its reply are removed together.
             _ = try await chat.deleteEvents(after: .zero, before: .distantFuture, in: "room")
             #expect(try await chat.kept(on: "room").map(\.type) == ["channel.events_deleted"])
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import ChatCore
 
 extension ChatAccess {
-    /// The app as a user's own credential.
+    /// The app with the rights of a user's own credential.
     func of(_ user: String, device: String? = nil) -> ChatAccess {
         service.chat(
             for: Caller(app: app, credential: "key_\(user)", scopes: [.emit, .read], user: user), device: device,
@@ -24,7 +24,7 @@ extension ChatAccess {
         return try await emit(.message(channel: channel, data: data, user: named, meta: nil)).event.timetoken
     }
 
-    /// Makes a channel's record.
+    /// Creates a channel's record.
     func make(_ id: String, _ kind: ChannelKind, operators: [String] = []) async throws {
         var record = ChannelRecord(id: id, kind: kind)
         record.operators = operators
@@ -39,7 +39,7 @@ extension ChatAccess {
         _ = try await directory.write(changes)
     }
 
-    /// What was told on a channel beside messages, each held against the schema of its type.
+    /// The events of a channel other than messages, each validated against the schema of its type.
     func told(on channel: String = "room") async throws -> [Event] {
         let events = try await kept(on: channel).filter { $0.type != BuiltInTypes.messageCreated }
         for event in events {
@@ -56,7 +56,7 @@ extension Event {
     var value: JSONValue? { try? JSONDocument(data).root }
 }
 
-/// Runs a piece of work so many times at once.
+/// Runs `body` `count` times concurrently.
 func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) async throws -> Void) async throws {
     try await withThrowingTaskGroup { group in
         for number in 0..<count { group.addTask { try await body(number) } }

@@ -78,7 +78,7 @@ import Testing
             #expect(try await room.chat.unread(of: "ben", in: "work") == 1)
             var unread = try await room.chat.unread(of: "ben")
             #expect(unread.total == 2 && unread.byCustomType == ["work": 1])
-            // Held now: what follows is added, not counted.
+            // The count is now in memory: later messages are added to it without another count.
             for number in 0..<3 { try await room.say("\(number)", in: "work", by: "ana") }
             try await room.say("own", in: "work", by: "ben")
             unread = try await room.chat.unread(of: "ben")

@@ -12,7 +12,7 @@ import Testing
 
     private func types(_ events: [Event]) -> [String] { events.map(\.type) }
 
-    /// Every event of a channel, passing ones too, as the catalogue would have it.
+    /// Every event of a channel, ephemeral ones included, each validated against the catalogue.
     private func told(_ room: Room, on channel: String = "crew", since: Timetoken = .zero) async throws -> [Event] {
         let channels = ChannelSet(app: ChatFixture.app, names: [channel])
         let events = try await room.service.engine.log.events(in: channels, after: since, limit: 1000).items

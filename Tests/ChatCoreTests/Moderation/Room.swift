@@ -8,7 +8,7 @@ import Testing
 
 @testable import ChatCore
 
-/// An app with rooms to moderate, whose time a test decides.
+/// An app with channels to moderate, on a clock that the test controls.
 struct Room: Sendable {
     let service: ChatService
     let clock: ManualClock
@@ -16,13 +16,13 @@ struct Room: Sendable {
     /// The app as its admin sees it.
     var chat: ChatAccess { service.chat(for: ChatFixture.owner) }
 
-    /// The app as a credential of one user sees it.
+    /// The app with the rights of one user's credential.
     func chat(of user: String) -> ChatAccess {
         service.chat(
             for: Caller(app: ChatFixture.app, credential: "token_\(user)", scopes: [.emit, .read], user: user))
     }
 
-    /// Whether the user's own credential hears the channel.
+    /// True when the user's own credential may read the channel.
     func mayHear(_ user: String, in channel: String) async throws -> Bool {
         try await chat(of: user).obstacle(to: .audienceSnapshot, of: user, in: channel) == nil
     }
@@ -37,7 +37,7 @@ struct Room: Sendable {
         try await house.run { try await body(Room(service: house.service, clock: clock)) }
     }
 
-    /// Calls `body` with the path of a store, which is gone afterwards.
+    /// Calls `body` with the path of a store that is deleted afterwards.
     static func inFile(_ body: (String) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         try await body(folder.database)
@@ -45,7 +45,7 @@ struct Room: Sendable {
 
     func advance(_ duration: Duration) { clock.advance(by: duration) }
 
-    /// Writes records as they are, in the way every verb does.
+    /// Writes records as they are, by the same path as every operation.
     func put(_ channel: ChannelRecord) async throws {
         try await put(channel.body, ChannelRecord.key(channel.id, in: ChatFixture.app))
     }
@@ -72,7 +72,7 @@ struct Room: Sendable {
         _ = try await service.decide([key]) { _ in Decision((), changes: [RecordChange(key, body: nil)]) }
     }
 
-    /// A channel with these joined members.
+    /// Creates a channel with these joined members.
     func establish(
         _ id: String, _ kind: ChannelKind = .group, members: [String] = [], operators: [String] = [],
         customType: String? = nil

@@ -37,7 +37,7 @@ import Testing
             let deed = try #require(try await room.chat.message(said, in: "crew").record.deletion?.at)
             _ = try await room.chat.undo(deed, to: said, in: "crew", by: nil)
             #expect(try await room.chat.unread(of: "ben").total == 1)
-            // Counted from the log anew, where the deletion still stands.
+            // The count is read from the log again, where the deletion still stands.
             _ = try await room.chat.mark(.read, "ben", in: "crew", at: Timetoken(said.rawValue - 1))
             #expect(try await room.chat.unread(of: "ben").total == 1)
         }
@@ -51,7 +51,7 @@ import Testing
             try await atOnce(60) { number async throws in
                 if number % 3 == 0 { try await room.say("\(number)", in: "crew", by: "ana") }
                 _ = try await room.chat.unread(of: "ben")
-                // Becomes stale: whoever counts has to begin anew.
+                // Makes the count stale, so that a running count has to start over.
                 if number % 7 == 0 {
                     await room.service.unread.makeStale(ChannelID("crew", in: ChatFixture.app), for: [user("ben")])
                 }

@@ -7,7 +7,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("A ban while somebody comes in") struct BanRaceTests {
-    /// Has `come` look at where the user stands, bans the user meanwhile, and lets `come` go on.
+    /// Lets `come` read the user's access, bans the user meanwhile, and lets `come` continue.
     private func race(_ come: @escaping @Sendable (ChatAccess) async throws(ChatError) -> Void) async throws {
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: ":memory:", clock: .system, logger: ChatFixture.quiet))

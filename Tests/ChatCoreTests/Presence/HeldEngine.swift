@@ -1,7 +1,7 @@
 import ChatModel
 import TestSupport
 
-/// An engine that keeps one answer about a record back, read as it was, until a test lets it go.
+/// An engine that holds one read of a record back until the test releases it.
 struct HeldEngine: Engine {
     let real: any Engine
     let held: HeldDirectory
@@ -21,7 +21,7 @@ struct HeldEngine: Engine {
 struct HeldDirectory: Directory {
     let real: any Directory
     let kind: RecordKind
-    /// Who has an answer in hand, and who may go on.
+    /// The keys whose reads have been answered, and those that may be returned.
     let reached = Observed<[RecordKey]>()
     let released = Latch()
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ChatCore
 
-/// A chat whose clocks stand still, to see who comes and goes.
+/// A chat on stopped clocks, for tests of arrivals and departures.
 struct PresenceHouse: Sendable {
     let house: ChatFixture
     let clock: ManualClock
@@ -27,11 +27,11 @@ struct PresenceHouse: Sendable {
     }
 
     var tracker: PresenceTracker { house.service.presence }
-    /// As an operator of the app.
+    /// The app with the rights of its operator.
     var chat: ChatAccess { chat(ChatFixture.owner) }
     func chat(_ caller: Caller) -> ChatAccess { house.service.chat(for: caller, device: "desk", cause: "req_1") }
 
-    /// As the user's own credential.
+    /// The app with the rights of the user's own credential.
     func chat(of user: String) -> ChatAccess {
         chat(Caller(app: ChatFixture.app, credential: "key_\(user)", scopes: [.emit, .read], user: user))
     }
@@ -39,14 +39,14 @@ struct PresenceHouse: Sendable {
     func user(_ name: String) -> UserID { UserID(name, in: ChatFixture.app) }
     func channel(_ name: String) -> ChannelID { ChannelID(name, in: ChatFixture.app) }
 
-    /// Time goes by after everything that was wished so far is done, and the tracker notices.
+    /// Completes all requests made so far, advances the clock and lets the tracker run.
     func pass(_ duration: Duration) async throws {
         try await tracker.beat()
         clock.advance(by: duration)
         try await tracker.beat()
     }
 
-    /// What is in the log, after everything that was wished so far is done; each held against the schema of its type.
+    /// The events in the log after all requests so far have completed, each validated against the schema of its type.
     func events(_ pattern: NamePattern = .all) async throws -> [Event] {
         try await tracker.beat()
         let channels = ChannelSet(app: ChatFixture.app, isAll: true)
@@ -60,7 +60,7 @@ struct PresenceHouse: Sendable {
         return events.filter { pattern.matches($0.type) }
     }
 
-    /// The types in order, without the subject.
+    /// The event types in order, without the subject.
     func story(_ pattern: NamePattern = .all) async throws -> [String] {
         try await events(pattern).map { event in
             let user = try JSONDocument(event.data).root["user"]?["id"]?.string ?? ""
@@ -68,7 +68,7 @@ struct PresenceHouse: Sendable {
         }
     }
 
-    /// Makes a record without the verbs that usually do.
+    /// Writes a record without the operations that usually create it.
     func write(_ change: RecordChange) async throws {
         _ = try await house.service.decide([]) { _ throws(ChatError) in Decision((), changes: [change]) }
     }
@@ -91,7 +91,7 @@ struct PresenceHouse: Sendable {
                 RestrictionRecord.key(user, channel, in: ChatFixture.app), body: record.body, parent: channel))
     }
 
-    /// Expects the call to be refused like this.
+    /// Expects the call to fail with this error.
     func refusal(
         _ code: ChatError.Code, _ slug: String?, location: SourceLocation = #_sourceLocation,
         _ body: () async throws -> Void

@@ -64,7 +64,7 @@ private let presence = NamePattern.below("presence.")
             }
             try await house.pass(.seconds(9))
             house.tracker.closed(HolderID("dee"))
-            // Told with the others, although there are only two again: nobody has heard of the third yet.
+            // Announced with the others although only two are left: the third has not been announced yet.
             house.tracker.closed(HolderID("ben"))
             #expect(try await house.story(presence) == ["presence.joined ana", "presence.joined ben"])
             try await house.pass(.seconds(1))

@@ -65,7 +65,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
             await house.refusal(.forbidden, "not_a_member") {
                 _ = try await house.chat(of: "ana").appear("ana", on: "crew")
             }
-            // A service may speak for somebody who is none.
+            // A service may act for a user who is no member.
             #expect(try await house.chat.appear("ana", on: "crew"))
             var caller = ChatFixture.owner
             caller.scopes = [.emit, .read]

@@ -12,7 +12,7 @@ import Testing
         return list
     }
 
-    /// Ana on floor 1, Andy on 2, Ben on 3 and away.
+    /// Users: Ana on floor 1, Andy on floor 2, Ben on floor 3 and away.
     private func withUsers(_ body: @Sendable (ChatAccess) async throws -> Void) async throws {
         try await withChat { chat in
             for (index, name) in ["Ana", "Andy", "Ben"].enumerated() {

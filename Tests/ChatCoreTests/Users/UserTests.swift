@@ -67,7 +67,7 @@ import Testing
             #expect(events.map(\.type) == ["user.created", "user.updated", "user.updated", "user.deleted"])
             #expect(events.allSatisfy { $0.draft.audience == .subscribers && $0.draft.user == "ana" })
             let changes = events[1].json?["changes"]?.elements?.map { $0["key"]?.string }
-            // The address is private, so no event tells of it.
+            // The address is private, so no event contains it.
             #expect(changes == ["auto_accepts_invites"])
             try expectValid(events)
         }

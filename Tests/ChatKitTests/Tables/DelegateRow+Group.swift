@@ -4,7 +4,8 @@ extension DelegateRow {
     private static let joined: Set<Ear> = [.phone, .tablet, .ben]
     private static let members: Set<Ear> = [.phone, .tablet, .ben, .cleo, .dora]
 
-    /// Of groups: who has joined is told, and who is invited where it says so. `ana` made the crew, `ben` has joined.
+    /// Rows for groups. Joins are announced; invitations only where the row says so. `ana` created the crew, and `ben`
+    /// has joined.
     static let group: [DelegateRow] =
         messages("crew", everybody: joined)
         + [

@@ -1,9 +1,9 @@
 import ChatKit
 import Testing
 
-/// A callback of a delegate: how it comes about, and the devices whose delegates are called. All others are not.
+/// A callback of a delegate: its cause, and the devices whose delegates receive it. No other device does.
 struct DelegateRow: Sendable, CustomTestStringConvertible {
-    /// `o` of open channels, `g` of groups, `u` of users, with a number each.
+    /// `o` for open channels, `g` for groups or `u` for users, followed by a number.
     let id: String
     let callback: String
     let calls: Set<Ear>
@@ -31,9 +31,9 @@ struct DelegateRow: Sendable, CustomTestStringConvertible {
         ]
 }
 
-/// What open channels and groups have in common.
+/// Rows that open channels and groups have in common.
 extension DelegateRow {
-    /// The first three of each: of messages, which `ana` sends on her phone.
+    /// The first three rows of each: messages that `ana` sends on her phone.
     static func messages(_ channel: String, everybody: Set<Ear>) -> [DelegateRow] {
         let kind = channel == "lobby" ? "o" : "g"
         let others = everybody.subtracting([.phone])
@@ -50,7 +50,7 @@ extension DelegateRow {
         ]
     }
 
-    /// Of the channel's record and values.
+    /// Rows for the channel's record and values.
     static func record(_ name: String, changed: Set<Ear>, everybody: Set<Ear>) -> [DelegateRow] {
         let ids = name == "lobby" ? ["o5"] + (7...14).map { "o\($0)" } : ["g6"] + (8...15).map { "g\($0)" }
         let hasMetaData: EventRow.Act = { try await $0.chat(.phone).channel(name).createMetaData(["k": "a"]) }
@@ -87,11 +87,11 @@ extension DelegateRow {
 extension DelegateRow {
     private static let inside: Set<Ear> = [.phone, .tablet, .ben]
 
-    /// Of open channels: who is inside is told. `ana` made the lobby and is inside, and so is `ben`.
+    /// Rows for open channels, whose participants are announced. `ana` created the lobby; she and `ben` are inside.
     static let open: [DelegateRow] =
         messages("lobby", everybody: inside) + [
             DelegateRow("o4", "didReceiveMention lobby", calls: [.phone, .tablet, .ben]) { stage in
-                // Includes the device that sent it, and leaves out who is not inside.
+                // Includes the sending device and excludes users who are not inside.
                 try await stage.lobby().sendText("all here?", usersToMention: ["ana", "ben", "eve"])
             },
             DelegateRow("o6", "channelWasDeleted lobby open", calls: inside) { try await $0.lobby().delete() },

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// What becomes of a connection that breaks; in one's own process there is none.
+    /// The states of a connection that breaks. A chat in the program's own process has no connection.
     enum ConnectionRow: String, CaseIterable, CustomTestStringConvertible {
         case c1 = "didStartReconnection"
         case c2 = "didSucceedReconnection"

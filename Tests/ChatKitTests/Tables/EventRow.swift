@@ -1,16 +1,16 @@
 import ChatKit
 import Testing
 
-/// A type of the catalogue: how it comes about, and which devices hear it. All others do not.
+/// A type of the catalogue: its cause, and the devices that receive it. No other device does.
 struct EventRow: Sendable, CustomTestStringConvertible {
     typealias Act = @Sendable (Stage) async throws -> Void
 
     let type: String
     let hears: Set<Ear>
-    /// On which channel; nil: on any.
+    /// The channel of the event; nil for any channel.
     var channel: String?
     var ways = MatchStrategy.allCases
-    /// What has been done before anybody listens.
+    /// Preparation before any device listens.
     var before: Act = { _ in }
     let cause: Act
 
@@ -53,7 +53,7 @@ extension EventRow {
         },
         EventRow("presence.timed_out", hears: [.phone, .tablet, .ben]) { try await $0.crew(.ben).appear(for: 2) },
         EventRow("presence.interval", hears: [.phone, .tablet, .ben]) { stage in
-            // Above the number of single announcements, comings and goings are told together.
+            // Above the limit for single announcements, arrivals and departures are announced together.
             let backend = try #require(stage.backends[.phone])
             for number in 0..<22 {
                 try await backend.acting(as: "u\(number)").appear(in: "crew", for: nil, state: nil)
@@ -63,7 +63,7 @@ extension EventRow {
 
     private static let isPresent: Act = { try await $0.crew(.ben).appear() }
 
-    /// In one's own process there is no connection that could break.
+    /// A chat in the program's own process has no connection that could break.
     static let connections: [EventRow] = [
         EventRow("connection.opened", on: "ana", hears: [.phone, .tablet], ways: [.gateway]) { stage in
             _ = await Listening.device(of: try stage.anotherDevice())

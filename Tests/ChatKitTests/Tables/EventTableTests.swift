@@ -7,7 +7,7 @@ import Testing
 import enum ChatCore.BuiltInCatalogue
 
 @Suite("The table of events", .timeLimit(.minutes(5))) struct EventTableTests {
-    /// Types that no call of the library causes, and why.
+    /// Types that no call of the library causes, with the reason.
     private static let exempt = [
         "webhook.": "what the gateway reports of itself on `$system`", "source.": "likewise", "schema.": "likewise",
         "key.": "likewise", "stream.": "likewise", "system.": "likewise",

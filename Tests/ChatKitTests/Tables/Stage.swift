@@ -4,15 +4,15 @@ import JSON
 import TestSupport
 import Testing
 
-/// A device that listens, by whose it is.
+/// A listening device, named after its user.
 enum Ear: String, CaseIterable, Sendable {
-    /// Of `ana`, who has made the channels and does what happens, on her phone.
+    /// Devices of `ana`, who created the channels and acts on her phone.
     case phone, tablet
-    /// Has joined `crew`, and is inside `lobby`.
+    /// A member of `crew` who is inside `lobby`.
     case ben
-    /// Invited to `crew`.
+    /// Users who are invited to `crew`.
     case cleo, dora
-    /// Strangers. `zoe` has no record.
+    /// Unrelated users. `zoe` has no record.
     case eve, zoe
 
     var user: String {
@@ -23,7 +23,7 @@ enum Ear: String, CaseIterable, Sendable {
     }
 }
 
-/// Where the tables of events play: a group `crew`, an open channel `lobby`, and people with devices.
+/// The setting of the event tables: a group `crew`, an open channel `lobby`, and users with devices.
 struct Stage: Sendable {
     let backends: [Ear: any ChatBackend]
     /// The gateway's address, where there is one.
@@ -67,13 +67,13 @@ struct Stage: Sendable {
     func crew(_ ear: Ear = .phone) throws -> Channel { try chat(ear).channel("crew") }
     func lobby(_ ear: Ear = .phone) throws -> Channel { try chat(ear).channel("lobby") }
 
-    /// A message that is there.
+    /// Sends a message and returns it.
     func message(_ text: String = "hi", in channel: Channel, by ear: Ear = .phone) async throws -> Message {
         let timetoken = try await chat(ear).channel(channel.id).sendText(text)
         return try #require(try await channel.getMessage(timetoken: timetoken))
     }
 
-    /// A webhook for the events of a type; nil in one's own process, where there are none.
+    /// A webhook for the events of a type; nil in the program's own process, which has no webhooks.
     func webhook(for type: String) async throws -> ScriptedServer? {
         guard let url else { return nil }
         let receiver = try ScriptedServer()
@@ -89,11 +89,11 @@ struct Stage: Sendable {
         return receiver
     }
 
-    /// What everybody hears, after everything that has happened.
+    /// Sends an event that every device receives, after all earlier events.
     func fence() async throws { try await gus.channel("fence").sendText("fence") }
 }
 
-/// What comes of a followed selection.
+/// Collects the events of a selection.
 final class Listening: Sendable {
     private let events: AsyncStream<Event>
     private let connected: AsyncStream<Never>
@@ -105,14 +105,14 @@ final class Listening: Sendable {
         self.events = events
         self.connected = connected
         task = Task {
-            // What is over is over: whoever waits for an event misses it then.
+            // After the end of the sequence, a waiting reader receives no event.
             try? await Self.follow(backend, selection, told, isConnected)
             isConnected.finish()
             told.finish()
         }
     }
 
-    /// As a device of the backend's user hears it.
+    /// Listens as a device of the backend's user.
     static func device(of backend: any ChatBackend) async -> Listening {
         var selection = EventSelection()
         selection.isDevice = true
@@ -121,7 +121,7 @@ final class Listening: Sendable {
         return listening
     }
 
-    /// Everything there is.
+    /// Listens to all events.
     static func all(of backend: any ChatBackend) async -> Listening {
         var selection = EventSelection()
         selection.hasPresence = true
@@ -143,13 +143,13 @@ final class Listening: Sendable {
         }
     }
 
-    /// Waits for an event; nil when following is over.
+    /// Waits for a matching event; nil when the sequence has ended.
     func first(_ isWanted: (Event) -> Bool) async -> Event? {
         for await event in events where isWanted(event) { return event }
         return nil
     }
 
-    /// Whether an event comes before the fence.
+    /// True when a matching event arrives before the fence.
     func hears(_ isWanted: (Event) -> Bool) async -> Bool {
         let event = await first { isWanted($0) || $0.channel.name == "fence" }
         return event.map(isWanted) ?? false

@@ -1,6 +1,6 @@
 import ChatKit
 
-/// Writes down which callback came for which channel: `userDidJoin crew`.
+/// Records the callbacks with their channels: `userDidJoin crew`.
 final class Witness: ChannelDelegate, UserEventDelegate, ConnectionDelegate {
     let heard = Heard<String>()
 
@@ -12,7 +12,7 @@ final class Witness: ChannelDelegate, UserEventDelegate, ConnectionDelegate {
         return false
     }
 
-    /// Whether a callback comes before the fence.
+    /// True when a callback arrives before the fence.
     func meetsBeforeFence(_ callback: String) async -> Bool {
         while let next = await heard.next().first, next != "didReceiveMessage fence" {
             if next == callback { return true }
