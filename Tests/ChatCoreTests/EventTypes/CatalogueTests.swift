@@ -162,14 +162,14 @@ private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array
         #expect(names.isEmpty == (BuiltInCatalogue.named(name)?.acceptsAnything ?? true))
     }
 
-    /// Visits every member that a schema describes, at any depth.
+    /// Calls `visit` for every member that a schema describes, at any depth.
     private func walk(_ schema: JSONValue, _ visit: (_ name: String, _ schema: JSONValue) -> Void) {
         for (name, property) in schema["properties"]?.members ?? [] { visit(name, property) }
         for (_, inner) in schema.members ?? [] where inner.kind == .object { walk(inner, visit) }
         for (_, inner) in schema.members ?? [] { for element in inner.elements ?? [] { walk(element, visit) } }
     }
 
-    /// Every member has a description, its own or that of the definition it refers to.
+    /// Expects a description for every member, either its own or that of the definition it refers to.
     private func expectDescriptions(in schema: JSONValue, of root: JSONValue) {
         for (name, member) in schema["properties"]?.members ?? [] {
             let definition = member["$ref"]?.string.flatMap { root["$defs"]?[String($0.dropFirst("#/$defs/".count))] }

@@ -13,7 +13,7 @@ struct Room: Sendable {
     let service: ChatService
     let clock: ManualClock
 
-    /// The app as its admin sees it.
+    /// The app with the rights of its admin.
     var chat: ChatAccess { service.chat(for: ChatFixture.owner) }
 
     /// The app with the rights of one user's credential.

@@ -26,7 +26,7 @@ enum Ear: String, CaseIterable, Sendable {
 /// The setting of the event tables: a group `crew`, an open channel `lobby`, and users with devices.
 struct Stage: Sendable {
     let backends: [Ear: any ChatBackend]
-    /// The gateway's address, where there is one.
+    /// The gateway's address, if there is a gateway.
     private let url: String?
     private let chats: [Ear: Chat]
     private let gus: Chat
