@@ -158,7 +158,7 @@ import Testing
                 return wire.send(body)
             }
             #expect(sent < size)
-            // What lies in the pump; the rest is in the kernel and still with the client.
+            // The rest of the body is in the kernel and with the client.
             #expect(await server.server.metrics.bodyBytesReceived <= 256 * 1024)
             gate.open()
             try await blocking {
@@ -236,7 +236,8 @@ import Testing
                 let third = try server.wire()
                 #expect(try third.ask("POST", "/hold", body: body).text == "100000")
             }
-            // Given back once the connection is through with the answer, which its reader may have had before.
+            // Memory is released when the connection has finished the response, which the reader may have received
+            // earlier.
             await waitUntil { await server.server.metrics.bodyBytesInFlight == 0 }
         }
     }
@@ -320,7 +321,7 @@ import Testing
     }
 }
 
-/// Asks on a connection of its own.
+/// Sends a request on its own connection.
 private func ask(
     _ server: Fixture, _ method: String, _ target: String, _ headers: [String], body: [UInt8]
 ) throws -> Wire.Answer {

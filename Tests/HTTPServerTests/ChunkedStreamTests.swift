@@ -8,7 +8,7 @@ private let chunked: Broadcast.Options = {
     return options
 }()
 
-/// What is left of the body: its chunks, and whether the body was ended as one that is whole.
+/// The rest of the body: its chunks, and whether the body ended as a complete one.
 private func remainder(_ wire: Wire) throws -> (chunks: [[UInt8]], isWhole: Bool) {
     var chunks: [[UInt8]] = []
     do {
@@ -81,7 +81,7 @@ private func remainder(_ wire: Wire) throws -> (chunks: [[UInt8]], isWhole: Bool
                 let from = count
                 await stage.server.onLoop { [broadcast = stage.broadcast] in
                     broadcast.append(frame(from))
-                    // Moves what is unsent from the log to the backlog and goes on in the log.
+                    // Moves the unsent part from the log to the backlog, then continues in the log.
                     if round % 2 == 0 { connection.send(frame(from + 1)) } else { broadcast.append(frame(from + 1)) }
                 }
                 count += 2

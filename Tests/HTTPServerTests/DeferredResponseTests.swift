@@ -3,7 +3,7 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// A server whose `/late` is answered when the test says so.
+/// A server that answers `/late` when the test says so.
 private struct Waiting: Sendable {
     let server: Fixture
     let replies: Observed<[DeferredResponse]>
@@ -11,7 +11,7 @@ private struct Waiting: Sendable {
 
     func hasOpened(_ count: Int) -> Bool { replies.waitBlocking { $0.count == count } }
 
-    /// Waits until so many clients are on sockets of their own.
+    /// Waits until `count` connections have been taken over from the HTTP library.
     func hasParked(_ count: Int) async -> Bool {
         await waitUntil { await server.server.metrics.parked == count }
     }
@@ -309,7 +309,7 @@ private func withWaiting(
             let wire = try waiting.server.wire()
             wire.request("GET", "/slow", version: version)
             entered.waitBlocking { $0 == 1 }
-            // A turn later the request is suspended: only then is its task told of the end.
+            // The request is suspended one turn later. Only then does its task learn of the end.
             await waiting.server.onLoop {}
             wire.closeWriting()
             left.waitBlocking { $0 == 1 }
@@ -372,7 +372,7 @@ private func withWaiting(
             #expect(await waiting.hasParked(2))
             #expect(try waiting.server.wire().ask("GET", "/hello").status == 503)
             await waiting.complete(0, .text("late"))
-            // Whichever of the two it was waits for its next request now, and gives way.
+            // Either of the two now waits for its next request, and is closed in favour of a new connection.
             #expect(await waiting.hasParked(1))
             #expect(try waiting.server.wire().ask("GET", "/hello").status == 200)
         }

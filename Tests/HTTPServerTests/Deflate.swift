@@ -1,4 +1,5 @@
-/// A zlib stream (RFC 1950) of `repeats` times 258 zeros and one: thirteen bits for each 258, the classic bomb.
+/// A zlib stream (RFC 1950) of `repeats` times 258 zeros plus one: thirteen bits for each 258, a classic decompression
+/// bomb.
 func deflatedZeros(repeats: Int) -> [UInt8] {
     var bits = BitWriter()
     bits.append(1, count: 1)  // last block
@@ -18,7 +19,7 @@ private struct BitWriter {
     private(set) var bytes: [UInt8] = []
     private var used = 8
 
-    /// Least significant bit first.
+    /// Appends the least significant bit first.
     mutating func append(_ value: Int, count: Int) {
         for index in 0..<count {
             if used == 8 {
@@ -30,7 +31,7 @@ private struct BitWriter {
         }
     }
 
-    /// Huffman codes go most significant bit first.
+    /// Appends the most significant bit first, as Huffman codes require.
     mutating func appendCode(_ code: Int, count: Int) {
         for index in (0..<count).reversed() { append(code >> index & 1, count: 1) }
     }

@@ -33,7 +33,7 @@ import Testing
 
     struct Gone: Error { let secret: String }
 
-    /// `0 1 2 …`, each its own piece.
+    /// Yields `0 1 2 …`, each number as its own chunk.
     struct Counting: AsyncSequence, Sendable {
         typealias Element = [UInt8]
         let count: Int
@@ -239,7 +239,7 @@ import Testing
             let wire = try server.wire(receiveBuffer: 4096)
             wire.request("GET", "/endless")
             _ = try wire.take(100_000)
-            // What the kernel's buffers hold, and no more: the rest of "endless" is never made.
+            // Only as much as the kernel's buffers hold: the rest of "endless" is never produced.
             var last = -1
             while last != made.value {
                 last = made.value

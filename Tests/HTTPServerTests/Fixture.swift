@@ -12,7 +12,7 @@ struct Fixture: Sendable {
     let log: LogRecorder
     let port: UInt16
 
-    /// Connects.
+    /// Connects to the server.
     func wire(receiveBuffer: Int32? = nil) throws -> Wire {
         try Wire(port: port, receiveBuffer: receiveBuffer)
     }
@@ -24,7 +24,7 @@ struct Fixture: Sendable {
         }
     }
 
-    /// A broadcast made on the loop.
+    /// Creates a broadcast on the loop.
     func broadcast(_ options: Broadcast.Options = Broadcast.Options()) async -> Broadcast {
         await onLoop { [loop] in Broadcast(loop: loop, options: options) }
     }
@@ -67,7 +67,7 @@ func withAsyncServer<Value: Sendable>(
     return try result.get()
 }
 
-/// Keeps what is logged.
+/// Records log messages.
 struct LogRecorder: LogHandler {
     private let lines = Observed<[String]>([])
     var metadata: Logger.Metadata = [:]
@@ -86,8 +86,8 @@ struct LogRecorder: LogHandler {
     }
 }
 
-/// How many connections to this port the server's side still holds, however they ended: the kernel keeps them as
-/// established or waiting to be closed until the last descriptor is.
+/// The number of connections to this port that the server still holds. The kernel lists them as established or waiting
+/// to be closed until the last descriptor is closed.
 func heldConnections(port: UInt16) -> Int {
     guard let file = fopen("/proc/net/tcp", "r") else { return -1 }
     defer { fclose(file) }
@@ -105,6 +105,6 @@ func heldConnections(port: UInt16) -> Int {
 }
 
 extension Logger {
-    /// For servers whose words nobody reads.
+    /// A logger for servers whose messages no test reads.
     static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
 }

@@ -13,8 +13,8 @@ import Testing
         }
     }
 
-    /// What was open: without a check each of these would be served, cut at different places by the next server in
-    /// line, or dropped without a word.
+    /// Ambiguous requests. Without a check each would be served, be split at another place by the next server, or be
+    /// dropped silently.
     @Test(
         "is answered with a problem and the connection closed",
         arguments: [
@@ -186,7 +186,7 @@ import Testing
             for start in ["GET /hello HTTP/1.1\r\nHost: x\r\n", "GET /hel"] {
                 let wire = try server.wire()
                 wire.send(start)
-                // The pauses only keep the drip from being a flood; the server decides when it is over.
+                // The pauses only slow the client down. The server decides when to close.
                 while wire.send("X") == 1 { usleep(10_000) }
                 let answer = try server.wire().ask("GET", "/hello")
                 #expect(answer.text == "hello")
@@ -254,7 +254,7 @@ import Testing
                 wire.request("GET", "/large")
                 _ = try wire.head()
             }
-            // Reads nothing until the server has given up: then what is in flight arrives, and the end.
+            // Reads nothing until the server has given up. Then the bytes in flight arrive, followed by the end.
             await waitUntil { await server.server.metrics.connections == 0 }
             #expect(await server.server.metrics.timedOut == 1)
             try await blocking {
@@ -316,7 +316,7 @@ import Testing
             #expect(try server.wire().answer().status == 503)
             first.close()
             second.close()
-            // The places are free as soon as the server has seen the ends.
+            // The slots are free as soon as the server has noticed the closed connections.
             var status = 503
             for _ in 0..<500 where status == 503 {
                 let wire = try server.wire()

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// A millisecond of work, and again.
+    /// Works for a millisecond and reschedules itself.
     private static func goOn(_ loop: Loop, _ count: Observed<Int>) {
         let end = ContinuousClock.now + .milliseconds(1)
         while ContinuousClock.now < end {}

@@ -3,8 +3,8 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// That a machine which says nothing is noticed in the end is the kernel's doing (`test_vanished_clients.py` pulls a cable);
-/// here it is asked what it was told.
+/// The kernel detects a machine that has vanished (`test_vanished_clients.py` unplugs a cable). These tests read back
+/// the socket options that the server has set.
 @Suite("A client whose machine may go without a word", .timeLimit(.minutes(2))) struct SilenceTests {
     private static func option(_ wire: Wire, _ level: Int32, _ option: Int32) -> Int32? {
         guard let descriptor = peer(of: wire) else { return nil }
@@ -13,7 +13,7 @@ import Testing
         return getsockopt(descriptor, level, option, &value, &size) == 0 ? value : nil
     }
 
-    /// The server's end of a connection, which is in this process too.
+    /// The server's end of a connection, which is in this process as well.
     private static func peer(of wire: Wire) -> Int32? {
         guard let own = port(wire.descriptor, getsockname) else { return nil }
         return (3..<4096).first { $0 != wire.descriptor && port($0, getpeername) == own }

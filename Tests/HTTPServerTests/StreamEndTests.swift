@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite("The end of a stream", .timeLimit(.minutes(2))) struct StreamEndTests {
-    /// A client that has stopped reading, and something on its way to it that its socket does not take.
+    /// A client that has stopped reading, with data pending that its socket does not accept.
     private func stuck(_ stage: Stage) async throws -> StreamConnection {
         let (_, connection) = try await stage.open(receiveBuffer: 4096)
         let isStuck = await stage.server.onLoop {
@@ -101,7 +101,7 @@ import Testing
             let sizes = await server.onLoop { [logs] in
                 logs[0].reserve(1 << 20)
                 let alone = logs[0].allocatedBytes
-                // What a log must have to send at all it gets in any case, and no more.
+                // The log always gets the minimum that it needs for sending, and no more.
                 logs[1].reserve(1 << 20)
                 logs[1].append(frame(1, size: 8_000))
                 return [alone, logs[1].allocatedBytes, budget.usedBytes]

@@ -4,13 +4,13 @@ import Logging
 import TestSupport
 import Testing
 
-/// A server whose `/stream` joins a broadcast.
+/// A server whose `/stream` subscribes to a broadcast.
 struct Stage: Sendable {
     let server: Fixture
     let broadcast: Broadcast
     let connections: Observed<[StreamConnection]>
     let reasons: Observed<[StreamConnection.CloseReason]>
-    /// Keeps clients connected that a test does not name.
+    /// Holds clients open that a test does not name.
     let clients = Observed<[Wire]>([])
 
     func append(_ frame: [UInt8]) async {
@@ -19,8 +19,8 @@ struct Stage: Sendable {
 
     func append(_ text: String) async { await append(Array(text.utf8)) }
 
-    /// Opens a stream, reads its header and `ready`, and returns both ends. What follows is plain bytes, as clients of
-    /// HTTP/1.0 get it, unless the log is in chunks.
+    /// Opens a stream, reads its header and `ready`, and returns both ends. The rest is plain bytes, as for HTTP/1.0
+    /// clients, unless the log is in chunks.
     func open(receiveBuffer: Int32? = nil) async throws -> (wire: Wire, connection: StreamConnection) {
         let before = connections.value.count
         let wire = try await blocking { [server, isChunked = broadcast.isChunked] in
@@ -75,7 +75,7 @@ func frame(_ number: Int, size: Int = 20) -> [UInt8] {
     return Array((text + String(repeating: "x", count: max(0, size - text.utf8.count - 2)) + "\n\n").utf8)
 }
 
-/// The numbers of the frames in a stream's bytes; fails on anything between them.
+/// The numbers of the frames in a stream's bytes. Records a failure for any bytes between them.
 func numbers(_ bytes: [UInt8]) throws -> [Int] {
     try String(decoding: bytes, as: UTF8.self).split(separator: "\n\n").map { block in
         let words = block.split(separator: " ")
@@ -147,7 +147,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
             for wire in wires { _ = try await blocking { try wire.read(through: "data: 1 ") } }
             let after = await stage.server.server.metrics.streamTraffic
             #expect(after.sendCalls - before.sendCalls == 20)
-            // Nobody is behind, so the log need not grow for anybody.
+            // No reader lags, so the log need not grow.
             await stage.server.onLoop { [broadcast = stage.broadcast] in
                 #expect(broadcast.allocatedBytes == 4096)
             }
@@ -338,7 +338,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
             #expect(lagged.value == 1)
             #expect(try await reading.value == Array(0..<count) + [-1])
             let rest = try await blocking { try slow.rest() }
-            // A block that was begun and not finished is thrown away by every client at the end of the stream.
+            // At the end of the stream, a client discards an incomplete block.
             let whole = String(decoding: rest, as: UTF8.self).split(separator: "\n\n", omittingEmptySubsequences: false)
             let seen = try numbers(Array(whole.dropLast().joined(separator: "\n\n").utf8))
             #expect(seen == Array(0..<seen.count))
@@ -353,7 +353,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         try await withStage(log: Self.small) { stage in
             let (wire, _) = try await stage.open()
             let reading = Task { try await blocking { try numbers(wire.read(through: "data: -1 end\n\n")) } }
-            // Eight times the log in one go, but no more than a socket takes while its reader is at work.
+            // Eight times the log at once, but no more than a socket accepts while its client reads.
             await stage.server.onLoop { [broadcast = stage.broadcast] in
                 for number in 0..<500 { broadcast.append(frame(number, size: 1000)) }
             }
@@ -418,7 +418,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
                     sent.update { $0 += 1 }
                 }
             }
-            // The kernel's buffers are full and the producer waits, long before all is made.
+            // The kernel's buffers are full and the producer waits, long before everything is produced.
             await waitUntil { await stage.server.onLoop { connection.lag } > 10_000 }
             #expect(sent.value < 150)
             let seen = try await blocking { try numbers(wire.take(150 * 100 * 1000)) }

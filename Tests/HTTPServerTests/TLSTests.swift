@@ -3,7 +3,7 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// A certificate for 127.0.0.1, made for this run in a folder of its own.
+/// A certificate for 127.0.0.1, made for this run in its own folder.
 private final class Certificate: Sendable {
     let folder: String
     var certificate: String { folder + "/cert.pem" }
@@ -31,7 +31,7 @@ private final class Certificate: Sendable {
     enum Failure: Error { case folder, openssl }
 }
 
-/// `openssl` at work.
+/// A running `openssl` process.
 private final class Program: @unchecked Sendable {
     // Safe to share: one test uses it at a time.
     static let path = "/usr/bin/openssl"
@@ -75,7 +75,7 @@ private final class Program: @unchecked Sendable {
     }
 }
 
-/// A wire through TLS: `openssl s_client` between us and the server.
+/// A connection through TLS: `openssl s_client` runs between the test and the server.
 private final class EncryptedWire: @unchecked Sendable {
     // Safe to share: one test uses it at a time.
     let wire: Wire
@@ -174,7 +174,7 @@ private final class EncryptedWire: @unchecked Sendable {
 
             let other = try Certificate()
             try copy(other.key, to: certificate.key)
-            // Half of the pair is new: they do not belong together.
+            // Only half of the pair is new, so certificate and key do not match.
             await #expect(throws: ServerError.self) { try await server.server.reloadCertificate() }
             try copy(other.certificate, to: certificate.certificate)
             try await server.server.reloadCertificate()
@@ -229,7 +229,7 @@ private final class EncryptedWire: @unchecked Sendable {
         let connections = Observed<[StreamConnection]>([])
         let reasons = Observed<[StreamConnection.CloseReason]>([])
         let broadcasts = Observed<[Broadcast]>([])
-        // The last one stays until the server has said good-bye to it.
+        // The last client stays until the server has closed its connection.
         let held = Observed<[EncryptedWire]>([])
         try await withTLS { router, _ in
             router.add(.get, "/stream") { _ in

@@ -1,7 +1,7 @@
 import Glibc
 import Locking
 
-/// A client that says exactly the bytes it is told to, over a real socket. Every wait ends after five seconds.
+/// A client that sends exactly the given bytes over a real socket. Every wait ends after five seconds.
 final class Wire: @unchecked Sendable {
     // Safe to share: one test uses it at a time.
 
@@ -28,9 +28,9 @@ final class Wire: @unchecked Sendable {
     private var buffer: [UInt8] = []
     private var isClosed = false
 
-    /// - Parameter receiveBuffer: a small one makes a reader that is easily too slow.
+    /// - Parameter receiveBuffer: A small value makes the reader easily too slow.
     init(port: UInt16, receiveBuffer: Int32? = nil, seconds: Int = 5) throws {
-        // Not for the programs other tests start: they would keep the connection open.
+        // Not inherited by programs of other tests, which would keep the connection open.
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | 0o2000000 /* SOCK_CLOEXEC */, 0)
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
@@ -52,7 +52,7 @@ final class Wire: @unchecked Sendable {
         }
     }
 
-    /// Takes a connected descriptor over.
+    /// Takes over a connected descriptor.
     init(descriptor: Int32, seconds: Int = 5) {
         self.descriptor = descriptor
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
@@ -68,12 +68,12 @@ final class Wire: @unchecked Sendable {
         Glibc.close(descriptor)
     }
 
-    /// Says that nothing more will come, and still listens.
+    /// Closes the sending direction; reading continues.
     func closeWriting() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Closes with a reset instead of a farewell.
+    /// Closes with a reset instead of an orderly shutdown.
     func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -85,7 +85,7 @@ final class Wire: @unchecked Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// Returns how much was taken before the other side closed or stood still.
+    /// Returns the number of bytes that were accepted before the other side closed or stopped reading.
     @discardableResult
     func send(_ bytes: some Collection<UInt8>) -> Int {
         let bytes = Array(bytes)
@@ -103,7 +103,7 @@ final class Wire: @unchecked Sendable {
     @discardableResult
     func send(_ text: String) -> Int { send(text.utf8) }
 
-    /// A request with a `Host`.
+    /// A request with a `Host` field.
     func request(
         _ method: String, _ target: String, _ headers: [String] = [], body: [UInt8] = [], version: String = "1.1"
     ) {
@@ -112,13 +112,13 @@ final class Wire: @unchecked Sendable {
         send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + body)
     }
 
-    /// Asks and reads the answer.
+    /// Sends a request and reads the response.
     func ask(_ method: String, _ target: String, _ headers: [String] = [], body: [UInt8] = []) throws -> Answer {
         request(method, target, headers, body: body)
         return try answer(isHead: method == "HEAD")
     }
 
-    /// Reads one answer, with its body as the header announces it.
+    /// Reads one response, with a body of the length that its header declares.
     func answer(isHead: Bool = false) throws -> Answer {
         var answer = try head()
         if isHead || answer.status == 204 || answer.status == 304 || answer.status < 200 { return answer }
@@ -132,7 +132,7 @@ final class Wire: @unchecked Sendable {
         return answer
     }
 
-    /// Reads the header of an answer and leaves what follows.
+    /// Reads the header of a response and leaves the rest.
     func head() throws -> Answer {
         let text = String(decoding: try read(through: "\r\n\r\n"), as: UTF8.self)
         let lines = text.split(separator: "\r\n")
@@ -154,7 +154,7 @@ final class Wire: @unchecked Sendable {
         return body
     }
 
-    /// The next chunk of a chunked body; nil for the one that ends it.
+    /// The next chunk of a chunked body; nil for the chunk that ends it.
     func chunk() throws -> [UInt8]? {
         let line = String(decoding: try read(through: "\r\n").dropLast(2), as: UTF8.self)
         guard let size = Int(line, radix: 16) else { throw Failure.unreadable(line) }
@@ -195,14 +195,14 @@ final class Wire: @unchecked Sendable {
         return Array(buffer[..<count])
     }
 
-    /// Everything until the other side closes.
+    /// Reads everything until the other side closes.
     func rest() throws -> [UInt8] {
         while try fill() {}
         defer { buffer = [] }
         return buffer
     }
 
-    /// False when the other side has closed, in whatever way.
+    /// Reads more bytes. False when the other side has closed, in any way.
     private func fill() throws -> Bool {
         var piece = [UInt8](repeating: 0, count: 64 * 1024)
         let count = recv(descriptor, &piece, piece.count, 0)
@@ -215,7 +215,7 @@ final class Wire: @unchecked Sendable {
     }
 }
 
-/// Runs blocking code on a thread of its own, so that tests that wait do not take the pool's threads.
+/// Runs blocking code on its own thread, so that waiting tests do not occupy the threads of the pool.
 func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         let hasStarted = startThread(name: "wire") { continuation.resume(with: Result { try body() }) }

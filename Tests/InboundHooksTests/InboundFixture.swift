@@ -8,7 +8,7 @@ import Testing
 
 @testable import InboundHooks
 
-/// Chat with inbound hooks, as a gateway has it.
+/// A chat with inbound hooks, as in a gateway.
 struct InboundFixture: Sendable {
     static let app = ChatFixture.app
     static let owner = ChatFixture.owner
@@ -17,7 +17,7 @@ struct InboundFixture: Sendable {
 
     private let chat: ChatFixture
     let inbound: InboundService
-    /// Moved on by tests.
+    /// Advanced by tests.
     let clock: ManualClock
 
     var engine: SQLiteEngine { chat.engine }
@@ -25,7 +25,7 @@ struct InboundFixture: Sendable {
     var registry: SourceRegistry { inbound.registry }
     var gate: PostReceiver { inbound.gate }
 
-    /// Starts a fixture, runs `body` when everything is ready, and stops it again.
+    /// Starts a fixture, runs `body` once everything is ready, and stops it.
     static func with(
         limits: Limits = Limits(), path: String = ":memory:",
         _ body: @escaping @Sendable (InboundFixture) async throws -> Void
@@ -55,13 +55,13 @@ extension InboundFixture {
         try await registry.put(id, try JSONDocument(Array(document.utf8)), isPatch: true, by: Self.owner).source
     }
 
-    /// What of a shown source can be written.
+    /// The writable members of a source as it is shown.
     static func writable(_ shown: JSONText) -> String {
         let members = (shown.rawMembers() ?? []).filter { SourceSettings.members.contains($0.name) }
         return "{" + members.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",") + "}"
     }
 
-    /// A source that takes the body as it is.
+    /// Creates a source that accepts the body unchanged.
     @discardableResult
     func put(_ id: String, scheme: String, secret: String) async throws -> Source {
         try await put(
@@ -70,7 +70,7 @@ extension InboundFixture {
         )
     }
 
-    /// Everything kept on a channel, oldest first.
+    /// The stored events of a channel, oldest first.
     func events(on channel: String) async throws -> [Event] {
         try await engine.log.history([HistoryRequest(channel: ChannelID(channel, in: Self.app), limit: 1000)])[0]
             .items

@@ -5,7 +5,7 @@ import JSON
 import Testing
 
 @Suite("A mapping of several events") struct MappingFormsTests {
-    /// What a post becomes: `channel type data`, each.
+    /// The events that a post produces, each as `channel type data`.
     private static func events(
         _ mapping: String, _ post: InboundPost, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> [String] {
@@ -66,7 +66,7 @@ import Testing
         }
         #expect(try await Self.events(one, InboundPost(text: list(500))).count == 500)
         #expect(try await failing(one, list(501)).code == .tooLarge)
-        // 100 KiB for each element is more than data may have; 60 KiB twenty times more than a batch.
+        // One element of 100 KiB exceeds the limit for data. Twenty elements of 60 KiB exceed the limit for a batch.
         let text = "\"" + String(repeating: "x", count: 60 * 1024) + "\""
         let copies =
             #"{"each":"body/n","as":"i","channel":"a","type":"t","data":{"$":"body/text"}}"#
@@ -143,7 +143,7 @@ import Testing
             // GitHub's and Slack's forms.
             (#"{"$":"body/ref"}"#, "payload=%7B%22ref%22%3A1.50%7D", "1.50"),
             (#"{"$":"body/payload"}"#, "payload=none", #""none""#),
-            // What curl says of JSON that nobody said anything about.
+            // curl's default content type for a JSON body.
             (#"{"$":"body/a"}"#, #"{"a":1.0}"#, "1.0"), (#"{"$":"form/{a"}"#, "%7Ba=1", #""1""#),
         ])
     func forms(template: String, body: String, expected: String) async throws {
@@ -208,7 +208,8 @@ import Testing
         #expect(events.map(\.event.channel.name) == ["orders", "orders", "orders", "orders"])
         #expect(events.map(\.event.type) == Array(repeating: "order.paid", count: 4))
         #expect(events.map(\.event.data.description) == Array(repeating: #"{"n":1.50}"#, count: 4))
-        // The pair of source and id tells a repeat: the first of the batch and the binary one are the structured one.
+        // The pair of source and id identifies a repeat: the first of the batch and the binary one repeat the
+        // structured one.
         #expect(events.map(\.isDuplicate) == [false, true, false, true])
     }
 

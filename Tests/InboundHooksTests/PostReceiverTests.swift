@@ -9,7 +9,7 @@ import Signing
 import TestSupport
 import Testing
 
-/// Runs what it is given one after the other, as the loop of a gateway does.
+/// Runs jobs one after the other, like the loop of a gateway.
 private final class OneThread: TaskExecutor {
     let queue = DispatchQueue(label: "one-thread")
 
@@ -20,7 +20,7 @@ private final class OneThread: TaskExecutor {
 }
 
 @Suite("A post to a source") struct PostReceiverTests {
-    /// The shared body of the vectors in `conventions.md`.
+    /// The body that the signature vectors share.
     static let body =
         #"{"type":"message.created","timestamp":"2023-11-14T22:13:20.000Z","data":{"channel":"general","user":"u_1","text":"héllo"}}"#
 
@@ -42,7 +42,7 @@ private final class OneThread: TaskExecutor {
             try await fixture.put(
                 "s", #"{"scheme":"none","mapping":{"channel":"in","type":"t","data":{"$":"body/a"}}}"#)
             let loop = OneThread()
-            // A mapping that fails is over before anything else is waited for.
+            // A failing mapping ends before any other wait begins.
             let post = InboundPost(text: "nonsense")
             loop.queue.suspend()
             let accepted = Task(executorPreference: loop) { try? await fixture.gate.accept(post, for: "s") }
@@ -131,7 +131,7 @@ private final class OneThread: TaskExecutor {
             var altered = Self.github(Self.push)
             altered.body[5] ^= 1
             posts.append(altered)
-            // A body that is no JSON and has no signature must not be told from one that is.
+            // An unsigned body that is not JSON must not be distinguishable from one that is.
             posts.append(InboundPost(text: "{"))
             for post in posts {
                 let error = try await failure { _ = try await fixture.gate.accept(post, for: "s") }
@@ -367,7 +367,7 @@ private final class OneThread: TaskExecutor {
                 Self.github(Self.push, secret: "other"), for: "s", by: InboundFixture.owner)
             #expect(!bad.isVerified)
             #expect(bad.rejection == "no signature matches")
-            // What the mapping gives is shown all the same: the owner may have only the body at hand.
+            // The mapping's result is shown anyway: the owner may have only the body at hand.
             #expect(bad.outcomes.count == 1)
             let empty = try await fixture.gate.test(Self.github("{}"), for: "s", by: InboundFixture.owner)
             #expect(empty.outcomes.isEmpty)

@@ -76,7 +76,7 @@ import Testing
         try await Self.with { fixture in
             let text = #"{"b":"\#(String(repeating: "x", count: 40_000))"}"#
             _ = try? await fixture.gate.accept(PostReceiverTests.github(text), for: "s")
-            // What is taken does not push it out.
+            // Accepted requests do not displace it.
             for number in 0..<200 {
                 _ = try await fixture.gate.accept(
                     PostReceiverTests.github(#"{"a":1}"#, delivery: "n-\(number)"), for: "s")
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// Waits until so many requests are in the directory.
+    /// Waits until the directory holds `count` requests.
     private static func stored(_ count: Int, in fixture: InboundFixture) async throws -> [Record] {
         var found: [Record] = []
         try await waitUntil {
@@ -138,7 +138,7 @@ import Testing
             try await fixture.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
             let receipt = try await fixture.gate.replay(request.id, of: "s", url: nil, by: InboundFixture.owner)
             #expect(receipt.events.map(\.isDuplicate) == [false])
-            // The sender's own repeat is the same delivery.
+            // A repeat by the sender is the same delivery.
             let again = try await fixture.gate.accept(PostReceiverTests.github(text), for: "s")
             #expect(again.events.map(\.isDuplicate) == [true])
         }
@@ -177,7 +177,7 @@ import Testing
             try await fixture.registry.delete("deleted", by: InboundFixture.owner)
             _ = try await Self.stored(3, in: fixture)
         }
-        // As a crash leaves it between the removal of a source and that of its posts.
+        // The state after a crash between the removal of a source and that of its posts.
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, logger: ChatFixture.quiet))
         let keys = ["orphaned", "renewed"].map { RecordKey(.source, $0, in: InboundFixture.app) }
         let renewed = try #require(try await engine.directory.read(keys[1])?.body.description)
@@ -266,7 +266,7 @@ import Testing
             #expect(
                 try await fixture.gate.replay(id, of: "s", url: nil, by: InboundFixture.owner).events.map(\.isDuplicate)
                     == [true])
-            // The sender's own repeat is the same delivery.
+            // A repeat by the sender is the same delivery.
             #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
             let requests = try await fixture.gate.requests(of: "s", by: InboundFixture.owner)
             #expect(requests.compactMap(\.replayOf).count == 2)
@@ -289,7 +289,7 @@ import Testing
         }
     }
 
-    /// May manage, but not all that the source emits.
+    /// A caller with `manage` who does not reach everything that the source emits.
     private static func narrow() throws -> Caller {
         Caller(
             app: InboundFixture.app, credential: "key_n", scopes: [.manage],
@@ -351,14 +351,14 @@ import Testing
         for number in 1...5 { log.add(request(UInt64(number), isKnown: true), of: one) }
         for number in 6...50 { log.add(request(UInt64(number), isKnown: false), of: one) }
         #expect(log.requests(of: one).map(\.id) == ["50", "49", "5", "4", "3"])
-        // More than the source's bytes: the oldest give way.
+        // Exceeds the byte limit of the source: the oldest requests are dropped.
         for number in 51...53 { log.add(request(UInt64(number), isKnown: true, bytes: 8000), of: one) }
         #expect(log.requests(of: one).map(\.id) == ["53", "52"])
-        // More than all together: again the oldest, whosesoever.
+        // Exceeds the byte limit of all sources: again the oldest are dropped, of any source.
         for number in 54...55 { log.add(request(UInt64(number), isKnown: true, bytes: 8000), of: two) }
         #expect(log.requests(of: one).map(\.id) == ["53"])
         #expect(log.requests(of: two).map(\.id) == ["55", "54"])
-        // What was turned away has its own room, with bounds of its own.
+        // Rejected requests have limits of their own.
         for number in 56...59 { log.add(request(UInt64(number), isKnown: true, .rejected), of: two) }
         #expect(log.requests(of: two).map(\.id) == ["59", "58", "55", "54"])
         for number in 60...61 { log.add(request(UInt64(number), isKnown: true, bytes: 12_000, .failed), of: two) }
@@ -378,13 +378,13 @@ import Testing
     func versions() async throws {
         try await InboundFixture.with { fixture in
             for number in 1...25 { try await fixture.put("s", Self.document(number)) }
-            // The same again is no new one.
+            // An unchanged mapping adds no version.
             try await fixture.put("s", Self.document(25))
             let versions = try await fixture.registry.mappings(of: "s", by: InboundFixture.owner)
             #expect(versions.map(\.version) == Array((6...25).reversed()))
             #expect(versions.map(\.mapping.description)[0].contains("c25"))
             #expect(versions[0].credential == InboundFixture.owner.credential)
-            // Back to an older one.
+            // Returns to an older mapping.
             try await fixture.put("s", #"{"scheme":"none","mapping":\#(versions[19].mapping)}"#)
             #expect(try await fixture.registry.source("s", by: InboundFixture.owner).mappingVersion == 26)
         }
@@ -460,7 +460,7 @@ import Testing
             }
             #expect(try ask("vt")?.body == "42")
             #expect(try ask("other")?.status == 403)
-            // Left out, it stays.
+            // A mapping that is left out stays.
             try await fixture.put(
                 "s",
                 #"{"scheme":"github","handshake":"meta","mapping":{"channel":"a","type":"t","data":{}}}"#)
@@ -485,7 +485,7 @@ import Testing
                 return try answer.flatMap { try JSONDocument(Array($0.body.utf8)).root["response_token"]?.string }
             }
             #expect(try signature(of: #"{"a":1}"#) == nil)
-            // JSON too, and signed; what X posts are objects.
+            // This body is signed JSON as well; X posts objects.
             let stolen = try #require(try signature(of: "12345"))
             let error = try await failure {
                 _ = try await fixture.gate.accept(InboundPost([("X-Sig", stolen)], text: "12345"), for: "x")

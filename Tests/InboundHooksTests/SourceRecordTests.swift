@@ -26,7 +26,7 @@ import Testing
             #expect(opened.settings.options == source.settings.options)
             #expect(opened.settings.handshake == .meta)
             #expect(Source(record, try Vault([Secret(Array(repeating: 8, count: 32))])) == nil)
-            // Sealed for one source, it is none of another's.
+            // A secret that is encrypted for one source is not valid for another.
             let moved = Record(
                 key: RecordKey(.source, "other", in: InboundFixture.app), body: body, etag: "1",
                 updated: InboundFixture.start)
@@ -38,7 +38,7 @@ import Testing
     func options() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put("s", Self.document)
-            // The vector of `conventions.md` 2.
+            // A published signature vector.
             let post = InboundPost(
                 [
                     ("X-Sig", "sha256=4da269e6bb016264bcf658ff8212bae83229bfde45b774cb6d147ce9669fd0f6"),
@@ -49,7 +49,7 @@ import Testing
             let shown = try await fixture.registry.source("s", by: InboundFixture.owner).printed().description
             #expect(shown.contains(#""timestamp_header":"X-Time""#))
             for hidden in ["topsecret", "asked", "verify_token"] { #expect(!shown.contains(hidden)) }
-            // The settings that are shown can be put back, and keep the secrets. The document's token is never shown.
+            // The displayed settings can be sent back and keep the secrets. The document's token is never displayed.
             try await fixture.put("s", InboundFixture.writable(JSONText(trusted: Array(shown.utf8))))
             #expect(try await fixture.gate.accept(post, for: "s").events.map(\.isDuplicate) == [true])
         }

@@ -23,7 +23,7 @@ import Testing
             #expect(shown["scheme"]?.string == "github")
             #expect(shown["mapping"]?["channel"]?.string == "in")
 
-            // The settings as they were shown, sent back.
+            // The displayed settings, sent back.
             let again = try await fixture.put("s", InboundFixture.writable(put.printed()))
             #expect(again.settings.secretCount == 1)
             _ = try await fixture.gate.accept(PostReceiverTests.github("{}"), for: "s")
@@ -233,7 +233,7 @@ import Testing
             try await fixture.put("b", Self.plain)
             try await fixture.put("a", Self.plain)
             #expect(try await failure { try await fixture.put("c", Self.plain) }.slug == "too_many_sources")
-            // One that is there may still be changed.
+            // An existing source can still be changed.
             try await fixture.put("a", Self.plain)
             let first = try await fixture.registry.list(RecordList(limit: 1), by: InboundFixture.owner)
             #expect(first.items.map(\.id) == ["a"])

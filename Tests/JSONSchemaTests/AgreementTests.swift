@@ -3,8 +3,8 @@ import JSONSchema
 import TestSupport
 import Testing
 
-/// Random schemas and values: the plan by both ways of reading, and the walk over the rules that makes reports, are three
-/// evaluators that must say the same.
+/// Random schemas and values. Three evaluators must agree: the plan by each of its two readers, and the walk over the
+/// rules that makes reports.
 @Suite("Plan and report") struct AgreementTests {
     @Test("agree on random schemas and values", arguments: [UInt64](1...4))
     func agree(_ seed: UInt64) throws {
@@ -26,7 +26,7 @@ import Testing
     }
 }
 
-/// Draws schemas that touch each other's keywords, over few names and small values, so that many pairs match.
+/// Generates schemas whose keywords interact, over few names and small values, so that many pairs match.
 private struct SchemaDice {
     var random: SeededGenerator
 
@@ -109,7 +109,7 @@ private struct SchemaDice {
         }
     }
 
-    /// Branches that one member tells apart.
+    /// Alternatives that one member distinguishes.
     private mutating func alternatives(_ depth: Int) -> String {
         let branches = ["a", "abcdefgh"].map { tag in
             "{\"properties\":{\"a\":{\"const\":\"\(tag)\"},\"b\":\(schema(depth: depth + 1))},\"required\":[\"a\"]}"
@@ -119,7 +119,7 @@ private struct SchemaDice {
 }
 
 extension String {
-    /// Parts that others refer to refer to nothing: they could end up referring to themselves.
+    /// Removes references inside referenced parts, which could otherwise refer to themselves.
     fileprivate var replacingReferences: String {
         var rest = self[...]
         var text = ""

@@ -3,8 +3,8 @@ import JSON
 import JSONSchema
 import Testing
 
-/// Counting means exchanging a function of the Swift runtime, which is safe only while nobody else runs Swift code: so the
-/// counts stand in a process of their own, started by `AllocationTests`.
+/// Counting replaces a function of the Swift runtime, which is safe only while no other Swift code runs. The counts
+/// therefore run in a separate process, which `AllocationTests` starts.
 private let countsHere = getenv("COUNT_OBJECTS") != nil
 
 @Suite("A verdict on a valid value") struct AllocationTests {
@@ -74,7 +74,8 @@ struct ObjectCountTests {
     @inline(never) private func keep(_ value: [Int]) { withExtendedLifetime(value) {} }
 }
 
-/// Counts the objects the calling thread makes, through the pointer the Swift runtime offers to instruments.
+/// Counts the objects that the calling thread allocates, through the pointer that the Swift runtime offers to
+/// instruments.
 private enum ObjectCount {
     private typealias Allocate = @convention(c) (UnsafeRawPointer?, Int, Int) -> UnsafeMutableRawPointer?
 

@@ -1,7 +1,7 @@
 import JSON
 import JSONSchema
 
-/// Compiles a schema written in a test. The time a debug build takes on a loaded machine says nothing, so it is not bounded.
+/// Compiles a test's schema without a time limit: compile time in a debug build on a busy machine is no measure.
 func compiled(
     _ text: String, _ change: (inout SchemaOptions) -> Void = { _ in }
 ) throws -> Schema {
@@ -24,7 +24,7 @@ extension Schema {
     func violations(on text: String) throws -> [Violation] { report(on: try document(text).root).violations }
 }
 
-/// Why a schema is refused; nil when it is not.
+/// The error of an invalid schema; nil for a valid one.
 func refusal(of text: String, _ change: (inout SchemaOptions) -> Void = { _ in }) throws -> SchemaError? {
     do {
         _ = try compiled(text, change)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JSONSchema
 
-/// A schema whose verdict and reasons take as long as they may: each branch asks for the next one twice.
+/// A schema whose verdict and reasons use the whole budget: each branch evaluates the next one twice.
 private let branching: String = {
     let definitions = (0..<30).map {
         "\"d\($0)\":{\"anyOf\":[{\"$ref\":\"#/$defs/d\($0 + 1)\"},{\"$ref\":\"#/$defs/d\($0 + 1)\"}]}"

@@ -3,7 +3,8 @@ import JSON
 import JSONSchema
 import Testing
 
-/// Shapes that make a careless validator slow, deep or wrong. Each ends: in a verdict, a refusal or a budget.
+/// Schemas and values that would make a careless validator slow, deep or wrong. Each check ends in a verdict, a refusal
+/// or an exhausted budget.
 @Suite("A hostile schema or value") struct HardeningTests {
     @Test("cannot double the work at every level: anyOf over references")
     func exponential() throws {
@@ -54,7 +55,7 @@ import Testing
         if let schema { #expect(try schema.verdict(on: text) != .valid) }
     }
 
-    /// What follows the costly part is a refusal of another kind: it shows whether the clock was looked at in between.
+    /// The expensive part is followed by an error of another kind, which shows whether the time was checked in between.
     private func refusalInTime(of text: String) throws -> String? {
         try refusal(of: text) { $0.limits.compileMilliseconds = 100 }?.problems.first?.detail
     }
@@ -172,7 +173,7 @@ import Testing
 
     @Test("fits into the stack of a small thread, however deep schema and value are nested")
     func stack() throws {
-        // In place: 40 levels of alternatives for each level of the value.
+        // The same position: 40 levels of alternatives for each level of the value.
         var inner = ##"{"items":{"$ref":"#"},"type":"array"}"##
         for _ in 0..<40 { inner = "{\"anyOf\":[{\"const\":0},{\"not\":{\"not\":\(inner)}}]}" }
         let schema = try compiled(inner) { $0.limits.schemaDepth = 1000 }
@@ -210,7 +211,7 @@ import Testing
     }
 }
 
-/// Runs work on a thread with a small stack and gives its answer.
+/// Runs work on a thread with a small stack and returns its result.
 private func onSmallStack<Answer>(_ work: @escaping () -> Answer) -> Answer? {
     let box = SmallStackJob()
     var answer: Answer?
@@ -225,7 +226,7 @@ private func onSmallStack<Answer>(_ work: @escaping () -> Answer) -> Answer? {
 private final class SmallStackJob {
     var work: (() -> Void)?
 
-    /// What the product promises; a debug build's frames are several times larger.
+    /// The stack size that the product promises. Stack frames of a debug build are several times larger.
     private static var stackBytes: Int {
         #if DEBUG
             2048 * 1024

@@ -58,7 +58,8 @@ import Testing
 
     @Test("are the bytes of its parts' places and identifiers")
     func placeBytes() throws {
-        // /properties/abc, and the same with /not; /$defs/d, and its identifier with the one around it.
+        // The counted places are /properties/abc, the same with /not, /$defs/d, and its identifier with the surrounding
+        // one.
         let schema = #"{"properties":{"abc":{"not":true}},"$id":"http://h/","$defs":{"d":{"$id":"d"}}}"#
         #expect(try isRefused(schema) { $0.placeBytes = 60 })
         #expect(try refusal(of: schema) { $0.limits.placeBytes = 200 } == nil)
@@ -66,7 +67,7 @@ import Testing
 
     @Test("are the bindings of its dynamic references")
     func bindings() throws {
-        // Each of ten resources may or may not be entered before the reference: 2^10 bindings.
+        // Each of ten resources may be entered before the reference or not: 2^10 bindings.
         var defs = (0..<10).map { number in
             """
             "r\(number)":{"$id":"r\(number)","$dynamicAnchor":"a\(number)","anyOf":[{"$ref":"s\(number + 1)"}]},
@@ -129,7 +130,7 @@ import Testing
         #expect(schema.verdict(on: part, bytes: value.utf8.count, scratch: &scratch) == .invalid)
         #expect(schema.verdict(on: part, bytes: 9, scratch: &scratch) == .exhausted(.steps))
         #expect(schema.report(on: part, bytes: value.utf8.count).violations.count == 50)
-        // Two for each byte: not enough for fifty elements.
+        // The budget is two steps for each byte, which is not enough for fifty elements.
         #expect((1..<20).contains(schema.report(on: part, bytes: 9).violations.count))
     }
 

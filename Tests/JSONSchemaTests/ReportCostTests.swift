@@ -3,9 +3,9 @@ import Testing
 
 @testable import JSONSchema
 
-/// Reports are made where requests are answered, so what they cost is counted: in steps, and in names compared.
+/// Reports are made on the thread that answers requests. The tests count their cost in steps and in compared names.
 @Suite("The cost of a report") struct ReportCostTests {
-    /// What is left when everything the rules say has been gathered.
+    /// The remaining budget after all violations have been collected.
     private func collect(
         _ schema: String, _ value: String, limit: Int = 50
     ) throws -> (ViolationCollector, ViolationCollector.Outcome) {

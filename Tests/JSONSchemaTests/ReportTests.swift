@@ -133,7 +133,7 @@ import Testing
     func known() throws {
         let schema = try compiled(#"{"type":"string"}"#)
         #expect(schema.reasons(on: try document("1").root).violations.map(\.keyword) == ["type"])
-        // Told that a valid value is invalid it must believe it.
+        // Given a verdict of "invalid" for a valid value, the report must accept it.
         let report = schema.reasons(on: try document(#""x""#).root)
         #expect(report.violations.map(\.pointer) == ["#"])
         #expect(report.isTruncated)

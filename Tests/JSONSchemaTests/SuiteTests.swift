@@ -3,7 +3,7 @@ import Glibc
 import JSONSchema
 import Testing
 
-/// The folders of the official suite for one dialect, and how many tests they hold.
+/// The folders of the official suite for one dialect, and the number of their tests.
 private struct SuiteSet: CustomTestStringConvertible, Sendable {
     let dialect: Dialect
     let folder: String
@@ -40,9 +40,9 @@ private struct SuiteSet: CustomTestStringConvertible, Sendable {
             for access in [NodeAccessChoice.public, .layout] {
                 var options = SchemaOptions(
                     dialect: set.dialect, formats: set.formats, library: library, access: access)
-                // The optional content tests of draft-07 ask for it; everywhere else it must stay an annotation.
+                // The optional content tests of draft-07 assert content. Elsewhere it must stay an annotation.
                 options.assertsContent = set.folder == "draft7/optional"
-                // In a debug build, on a loaded machine.
+                // Allows for a debug build on a busy machine.
                 options.limits.compileMilliseconds = 10_000
                 var run = SuiteRun(options: options)
                 for file in SuiteFolder.files(in: root + "/tests/" + set.folder) {
@@ -62,7 +62,7 @@ private struct SuiteSet: CustomTestStringConvertible, Sendable {
     }
 }
 
-/// Where the official test suite's data lies: `JSON_SCHEMA_TEST_SUITE`, or `shared` beside the checkout.
+/// The folder of the official test suite: `JSON_SCHEMA_TEST_SUITE`, or `shared` beside the checkout.
 enum SuiteFolder {
     static let path: String? = {
         let near = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")

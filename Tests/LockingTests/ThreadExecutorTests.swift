@@ -23,7 +23,7 @@ import Testing
         #expect(await counter.increment() == 1001)
     }
 
-    /// The task holds the actor, and the actor the executor; nobody else does.
+    /// Only the task holds the actor, and only the actor holds the executor.
     private func lastJob() throws -> Task<Int, Never> {
         let counter = Counter(on: try #require(ThreadExecutor(name: "test")))
         return Task { await counter.increment() }

@@ -14,7 +14,7 @@ import Webhooks
 
 @testable import NativeAPI
 
-/// The native API over a store in memory, called without a socket; with an admin key of the first app.
+/// The native API over a store in memory, called without a socket, with an admin key of the first app.
 struct APIFixture: Sendable {
     let service: ChatService
     let loop: Loop
@@ -24,7 +24,7 @@ struct APIFixture: Sendable {
     let app: AppRecord
     let adminKey: String
 
-    /// Runs `body` with everything started, and stops it all.
+    /// Starts all parts, runs `body` and stops them.
     static func run(
         limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
         publicURL: String = "https://gw.example",
@@ -60,7 +60,7 @@ struct APIFixture: Sendable {
     }
 }
 
-/// One answer, its body parsed when it is JSON.
+/// One response, with its body parsed if it is JSON.
 struct Answer: Sendable {
     var status: Int
     var headers: [(name: String, value: String)]
@@ -79,7 +79,7 @@ struct Answer: Sendable {
 }
 
 extension APIFixture {
-    /// Sends a request as the holder of a key; nil sends none.
+    /// Sends a request with a key; nil sends none.
     func call(
         _ method: HTTPMethod, _ target: String, _ body: String = "", key: String?,
         headers: [(name: String, value: String)] = [], from address: RemoteAddress = .loopback
@@ -103,18 +103,18 @@ extension APIFixture {
             }
         return Answer(
             status: response.status, headers: response.headers, bytes: bytes,
-            // Text answers are no JSON; their tests look at the bytes.
+            // Text responses are not JSON; their tests read the bytes.
             json: try? JSONDocument(bytes).root)
     }
 
-    /// Sends a request as the admin.
+    /// Sends a request with the admin's key.
     func call(
         _ method: HTTPMethod, _ target: String, _ body: String = "", headers: [(name: String, value: String)] = []
     ) async -> Answer {
         await call(method, target, body, key: adminKey, headers: headers)
     }
 
-    /// Makes a key and gives its text.
+    /// Creates a key and returns its text.
     func key(
         _ scopes: Scopes, channels: [String] = ["*"], types: [String] = ["*"], expires: Timetoken? = nil
     ) async throws -> String {
@@ -125,12 +125,12 @@ extension APIFixture {
         ).text
     }
 
-    /// The list of a webhook's deliveries, once there is one: the planner works beside the requests.
+    /// The list of a webhook's deliveries, once it has one: the planner runs beside the requests.
     func firstDelivery(of webhook: String) async -> Answer {
         await answer(to: "/v1/deliveries?subscriber=\(webhook)") { $0["data"]?.count != 0 }
     }
 
-    /// Asks the admin's question again until the answer is the wanted one, and returns the last one.
+    /// Repeats an admin's request until the response is the wanted one, and returns the last response.
     func answer(
         to target: String, sourceLocation: SourceLocation = #_sourceLocation, when isWanted: (Answer) -> Bool
     ) async -> Answer {
@@ -149,7 +149,7 @@ extension APIFixture {
     }
 }
 
-/// `PATCH` of records as RFC 7396 has it; the table of that standard is in `JSONMergingTests`.
+/// `PATCH` of records by RFC 7396. `JSONMergingTests` holds that standard's table.
 @Suite("Merge patches of records", .timeLimit(.minutes(2))) struct MergePatchTests {
     @Test(
         "merge custom values at every depth in a PATCH, and replace them in a PUT",
@@ -194,7 +194,7 @@ extension Answer {
 }
 
 @Suite("The same mistake") struct SameMistakeTests {
-    /// A route, and a request it accepts but for one member that it needs, if there is one.
+    /// A route, and a request that is valid except for one required member, if there is one.
     private static let routes: [(method: HTTPMethod, path: String, needs: String?)] = [
         (.post, "/v1/channels/a/messages", "{}"), (.post, "/v1/channels/a/events", "{}"),
         (.post, "/v1/channels/a/signals", "{}"), (.post, "/v1/channels/a/fire", "{}"),
@@ -232,7 +232,7 @@ extension Answer {
                     #expect(await api.call(route.method, route.path, body).code == "member_missing", "\(route.path)")
                 }
                 let query = await api.call(route.method, route.path + "?no_such_parameter=1", "{}")
-                // An emit looks at its event first, so either mistake may be told.
+                // An emit validates its event first, so either error may be reported.
                 let codes = route.needs == nil ? ["unknown_parameter"] : ["unknown_parameter", "member_missing"]
                 #expect(codes.contains(query.code ?? ""), "\(route.path)")
             }

@@ -7,7 +7,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("The AsyncAPI document") struct AsyncAPITests {
-    /// Follows `#/…` through the document.
+    /// Resolves `#/…` in the document.
     private static func resolve(_ reference: String?, in document: JSONValue?) -> JSONValue? {
         guard let reference, reference.hasPrefix("#"), let pointer = JSONPointer(reference.dropFirst()) else {
             return nil
@@ -71,7 +71,7 @@ import Testing
             let all = Self.references(in: root)
             #expect(all.contains(place) && all.contains(place + "/$defs/node"))
             for reference in all { #expect(Self.resolve(reference, in: root) != nil, "\(reference)") }
-            // With it the references would be relative to it, and not to the document.
+            // With an `$id`, references would be relative to it instead of to the document.
             #expect(Self.resolve(place, in: root)?["$id"] == nil)
         }
     }

@@ -14,7 +14,7 @@ import Testing
         return try #require(answer.json?["ticket"]?.string)
     }
 
-    /// Makes a channel private and says something there, in one commit: nothing comes quicker behind the change.
+    /// Makes a channel private and sends a message in the same commit, so that no event can follow sooner.
     private func close(_ name: String, members: [String] = [], _ gateway: StreamHarness) async throws {
         let channel = ChannelID(name, in: StreamHarness.app)
         var told = EventDraft(

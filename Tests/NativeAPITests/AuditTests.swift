@@ -67,7 +67,7 @@ import Testing
             #expect(first["actor"]?.isNull == true && first["code"]?.string == "credential_invalid")
             #expect(api.service.audit.lostEntries == 10)
             #expect(!(await api.call(.get, "/v1/audit?action=sign_in")).text.contains("parley_guessed"))
-            // What a caller tries is noted all the same.
+            // Attempts of a caller are recorded as well.
             let reader = try await api.key([.read])
             #expect(await api.call(.post, "/v1/keys", #"{"scopes":["admin"]}"#, key: reader).status == 403)
             #expect(Self.actions(await Self.entries(api, "?result=refused&limit=1")) == ["key.create"])

@@ -97,7 +97,7 @@ import Testing
             #expect(same["expires_at"]?.string == "2100-01-31T12:00:00.000000Z")
             let longer = #"{"scopes":["read"],"expires_at":"2100-01-31T12:00:01Z"}"#
             #expect(await api.call(.post, "/v1/keys", longer, key: key).status == 403)
-            // What an app's secret signs, and what its keys of the PubNub wire open, has no end.
+            // Tokens signed with an app's secret, and the keys of PubNub's wire, do not expire.
             let app = await api.call(.get, "/v1/apps/default")
             #expect(app["secret_key"]?.string != nil)
             let shown = await api.call(.get, "/v1/apps/default", key: key)
@@ -105,7 +105,7 @@ import Testing
             for name in ["secret_key", "publish_key", "subscribe_key"] { #expect(shown[name] == nil, "\(name)") }
             #expect(await api.call(.post, "/v1/apps/default/rotate-secret", key: key).status == 403)
             #expect(await api.call(.get, "/v1/apps/default")["secret_key"]?.string == app["secret_key"]?.string)
-            // An app's admin key never ends.
+            // An app's admin key never expires.
             #expect(await api.call(.post, "/v1/apps", #"{"name":"x"}"#, key: key).status == 403)
         }
     }

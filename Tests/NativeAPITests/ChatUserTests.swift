@@ -103,7 +103,8 @@ import Testing
             #expect(await api.call(.put, "/v1/users/ana", #"{"nam":"A"}"#).code == "unknown_member")
             #expect(await api.call(.put, "/v1/users/ana", #"{"custom":[1]}"#).code == "wrong_type")
             #expect(await api.call(.put, "/v1/users/ana", #"{"metadata":{"a":1}}"#).code == "wrong_type")
-            // Who acts is a member where there is a body, a query parameter where there is none; and a user's name.
+            // The acting user is a member of the body, or a query parameter where there is no body. The value is a
+            // user's name.
             #expect(await api.call(.put, "/v1/users/ana?by=x", #"{"by":"y"}"#).code == "unknown_parameter")
             let actor = await api.call(.put, "/v1/users/ana", #"{"by":"a,b"}"#)
             #expect(actor.code == "bad_member" && actor["errors"]?[0]?["pointer"]?.string == "#/by")
@@ -116,12 +117,12 @@ import Testing
 }
 
 extension APIFixture {
-    /// The types of what is kept on a channel, oldest first.
+    /// The types of a channel's stored events, oldest first.
     func types(on channel: String) async -> [String] {
         await call(.get, "/v1/channels/\(channel)/events")["data"]?.elements?.compactMap { $0["type"]?.string } ?? []
     }
 
-    /// A key with these scopes alone.
+    /// Creates a key with these scopes only.
     func key(scopes: String) async throws -> String {
         let made = await call(.post, "/v1/keys", #"{"scopes":[\#(scopes)]}"#)
         return try #require(made["key"]?.string)

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Records that are replaced or changed, and how.
+    /// Records with requests that replace or change them.
     static let records: [(path: String, method: HTTPMethod, first: String, second: String)] = [
         ("/v1/users/ana", .put, #"{"name":"A"}"#, #"{"name":"B"}"#),
         ("/v1/users/ana", .patch, #"{"name":"A"}"#, #"{"name":"B"}"#),
@@ -77,10 +77,10 @@ import Testing
                 await api.call(.delete, path, key: api.adminKey, headers: [("If-Match", tag)]).status == 412
                     || path.hasPrefix("/v1/apps/"))
             let now = try #require(await api.call(.get, path).header("ETag"))
-            // Where the body says more than the record, a full stop divides the version from the body's digest.
+            // If the body contains more than the record, a full stop divides the version from the body's digest.
             #expect(now != tag && one.header("ETag")?.dropLast() == now.dropLast().prefix { $0 != "." })
             #expect(await api.call(.get, path, headers: [("If-None-Match", now)]).status == 304)
-            // As the member `etag` says it, without quotes.
+            // The member `etag` has the value without quotes.
             #expect(
                 await api.call(method, path, first, headers: [("If-Match", "0" + now.filter { $0 != "\"" })]).status
                     == 412)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// Writes that would make a record, or leave it at that there is none.
+    /// Requests that would create a record, or leave a missing one missing.
     static let ofNothing: [(method: HTTPMethod, path: String, body: String)] = [
         (.put, "/v1/users/eve", #"{"name":"E"}"#), (.delete, "/v1/users/eve", ""),
         (.put, "/v1/channels/hall", #"{"kind":"group"}"#), (.delete, "/v1/channels/hall", ""),
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    /// The answer's header, which ends it; as much as came before the end of the connection.
+    /// The response, which is only a header; the bytes received so far if the connection ended before.
     private func ask(_ connection: ByteConnection, _ target: String, _ tag: String) async throws -> String {
         let lines = ["GET \(target) HTTP/1.1", "Host: x", "Authorization: Bearer dev", "If-None-Match: \(tag)", "", ""]
         try connection.send(Array(lines.joined(separator: "\r\n").utf8))

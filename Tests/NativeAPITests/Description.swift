@@ -8,7 +8,7 @@ import YAML
     import Foundation
 #endif
 
-/// `openapi.yaml` as tests look at it, with a light check of answers: types, required and undeclared members, enums.
+/// `openapi.yaml` for tests, with a light check of responses: types, required and undeclared members, enums.
 struct Description {
     struct Operation {
         var method: String
@@ -79,7 +79,7 @@ struct Description {
 // MARK: - Checking answers
 
 extension Description {
-    /// What of an answer the description does not allow.
+    /// The differences between a response and the description.
     func check(_ answer: Answer, to method: String, _ path: String) -> [String] {
         guard let operation = operations.first(where: { $0.method == method && $0.path == path }) else {
             return ["no such operation"]
@@ -127,7 +127,7 @@ extension Description {
         for name in parts.flatMap({ $0["required"]?.sequence?.compactMap(\.string) ?? [] }) where value[name] == nil {
             problems.append("\(place)/\(name) is missing")
         }
-        // A schema that names no members welcomes any.
+        // A schema without named members allows any.
         for (name, member) in value.members ?? [] {
             if let node = properties[name] ?? schema["additionalProperties"].flatMap({ $0.mapping == nil ? nil : $0 }) {
                 problems += check(member, node, at: "\(place)/\(name)")
@@ -138,7 +138,7 @@ extension Description {
         return problems
     }
 
-    /// A schema and all that it is made of.
+    /// A schema and all schemas that it combines.
     private func flattened(_ schema: YAMLNode) -> [YAMLNode] {
         [schema] + (schema["allOf"]?.sequence ?? []).flatMap { flattened(resolved($0)) }
     }

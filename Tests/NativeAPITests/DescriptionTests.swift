@@ -58,7 +58,7 @@ import YAML
         }
     }
 
-    /// One exchange for (nearly) every operation; ids of what was made are put into later requests.
+    /// One exchange for (nearly) every operation. Later requests contain the ids that earlier ones created.
     private struct Exchange {
         var method: HTTPMethod
         var target: String

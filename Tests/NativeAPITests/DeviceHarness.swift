@@ -6,9 +6,9 @@ import Testing
 @testable import ChatCore
 @testable import NativeAPI
 
-/// What tests of devices do: records and events as the chat's verbs would write them, without the verbs.
+/// Writes records and events for tests of devices as the chat's operations would, without those operations.
 extension StreamHarness {
-    /// As the chat's verbs write: it counts for the gateway when this returns.
+    /// Writes like the chat's operations: the change is in effect when this returns.
     private func write(_ change: RecordChange) async throws {
         _ = try await service.decide([change.key]) { _ in Decision((), changes: [change]) }
     }
@@ -48,7 +48,7 @@ extension StreamHarness {
         return try await service.engine.log.append([draft], claim: nil).events[0].event.timetoken
     }
 
-    /// A change of who belongs where, which its subject hears of, too.
+    /// A membership change, which its subject receives as well.
     @discardableResult
     func change(
         _ type: String, _ user: String, in channel: String, _ rule: AudienceRule = .joinedAndSubjects, n: Int = 0
@@ -58,7 +58,7 @@ extension StreamHarness {
             data: #"{"user":{"id":"\#(user)"},"restriction":{"user":"\#(user)"},"n":\#(n)}"#)
     }
 
-    /// Something that all the users hear on their own channels, so that a test knows that nothing else will come.
+    /// Sends an event to every user's own channel, so that a test knows that nothing else will arrive.
     func end(_ users: [String]) async throws {
         for user in users { try await tell(user, 999, for: .rule(.user, subjects: [user])) }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("The session of a device", .timeLimit(.minutes(2))) struct DeviceSessionTests {
-    /// The next `count` states of sessions, as another device of the user hears of them.
+    /// The next `count` session states that another device of the user receives.
     private func states(_ reader: EventStreamReader, _ count: Int) async -> [EventStreamParser.Event] {
         var events: [EventStreamParser.Event] = []
         while events.count < count, let event = await reader.next() {

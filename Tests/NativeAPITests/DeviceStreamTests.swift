@@ -8,7 +8,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("A device's stream", .timeLimit(.minutes(2))) struct DeviceStreamTests {
-    /// Who hears an event on `room` by jo's phone with this audience, whose subject is sue.
+    /// The receivers of an event on `room` from jo's phone with this audience and the subject sue.
     private static let table: [(Audience, Set<String>)] = [
         (.subscribers, ["phone", "laptop", "jim", "pat"]),
         (.webhooks, []),
@@ -73,7 +73,7 @@ import Testing
             try await say(2, by: "ben")
             try await say(3, by: "cleo")
             #expect(await open.numbers(2) == [1, 3])
-            // What is known from the store, and of what is caught up, as it is now.
+            // The state is read from the store. Events that are caught up show the current state.
             let (later, _, _) = try await gateway.openReady(
                 "user=ana&device=desk&type=message.created&cursor=\(begin)")
             #expect(await later.numbers(1) == [3])
@@ -300,7 +300,7 @@ import Testing
             for (n, channel) in ["team.all.now", "team.all.x", "team.x", "x"].enumerated() {
                 try await gateway.emit(channel, n)
             }
-            // By its name it hears what by a pattern it would not.
+            // A channel selected by name delivers events that a pattern leaves out.
             try await gateway.tell("team.all.now", 4, for: .insiders)
             try await gateway.tell("team.all.x", 5, for: .insiders)
             try await gateway.emit("x", 6)
@@ -335,7 +335,7 @@ import Testing
                 }
                 told.append(count)
             }
-            // The first has the first number, and once what was held back; the second all, from the log.
+            // The first stream receives the first count and one held-back count; the second receives all from the log.
             #expect(told == [2, 3, 0])
         }
     }

@@ -104,7 +104,7 @@ import Testing
             #expect(await dryRun(2, key: api.adminKey)["results"]?.count == 2)
             let refused = await dryRun(3, key: api.adminKey)
             #expect(refused.status == 413 && refused.code == "too_many_events")
-            // Who may not list webhooks is told of none.
+            // A caller without the right to list webhooks sees none.
             let sender = try await api.key([.emit])
             #expect(await dryRun(3, key: sender).status == 200)
         }

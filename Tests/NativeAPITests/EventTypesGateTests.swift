@@ -6,11 +6,12 @@ import Testing
 
 @testable import NativeAPI
 
-/// One gate stands behind every way in: what a schema refuses is refused on each, and nothing of it is stored.
+/// Every interface uses the same validator: an event that a schema rejects is refused by each, and nothing of it is
+/// stored.
 @Suite("The gate of the event types") struct EventTypesGateTests {
     private static let mapping = #"{"channel":"shop","type":"order.paid","data":{"$":"body"}}"#
 
-    /// A way in by which `order.paid` reaches the channel `shop`.
+    /// An interface by which `order.paid` reaches the channel `shop`.
     private struct MatchStrategy: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let target: String
@@ -122,7 +123,7 @@ import Testing
             let stored = await api.emit(#"{"amount":"1","currency":"EUR"}"#)
             #expect(stored.status == 201)
             #expect(await api.history("shop")[0]["schema"] == nil)
-            // Told after the sender has its answer.
+            // The report is sent after the sender's response.
             await waitUntil { await !api.history("$system").isEmpty }
             let reports = await api.history("$system")
             let report = try #require(reports.first)
@@ -139,7 +140,7 @@ import Testing
             let refused = await api.emit(#"{"amount":12345678901234567890}"#)
             #expect(refused.status == 400 && refused.code == "number_out_of_range")
             #expect(await api.emit(#"{"amount":12345678901234567890}"#, type: "free").status == 201)
-            // The number goes out as it came in, beyond what this test's parser takes.
+            // The number is returned unchanged, beyond the range of this test's parser.
             #expect(await api.call(.get, "/v1/channels/shop/events/count")["count"]?.integer == 1)
             #expect(await api.call(.get, "/v1/channels/shop/events").text.contains("12345678901234567890"))
         }

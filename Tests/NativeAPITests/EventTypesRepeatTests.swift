@@ -5,7 +5,7 @@ import Testing
 
 @testable import NativeAPI
 
-/// A request that was answered is answered alike when it is repeated, whatever has been declared in between.
+/// A repeated request gets the first response, whatever was declared in between.
 @Suite("A repeat after a change of the schema") struct EventTypesRepeatTests {
     private static let key: [(name: String, value: String)] = [("Idempotency-Key", "k")]
     private static let free = #""compatibility":"none""#
@@ -47,7 +47,7 @@ import Testing
             let second = await api.call(.post, "/v1/events/batch", body, headers: Self.key)
             #expect(second.status == 200 && second.text == first.text, "\(second.text) after \(first.text)")
             #expect(second.header("Idempotency-Replayed") == "true")
-            // What was refused then is not accepted because it would be now.
+            // An event that was refused is not accepted by a repeat, even if the new schema accepts it.
             #expect(await api.addVersion(#"{"type":"object"}"#, Self.free).status == 201)
             let third = await api.call(.post, "/v1/events/batch", body, headers: Self.key)
             #expect(third.text == first.text, "\(third.text)")

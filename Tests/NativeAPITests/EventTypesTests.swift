@@ -44,7 +44,7 @@ import Testing
             let refused = await api.addVersion(narrower)
             #expect(refused.status == 409 && refused.code == "incompatible_schema")
             #expect(refused["errors"]?[0]?["pointer"]?.string?.hasPrefix("#/") == true)
-            // The witness is what the refusal says it is.
+            // The witness has the property that the refusal states.
             let witness = try #require(refused.raw("witness"))
             #expect(await api.emit(witness.description).status == 201)
             let tried = await api.call(
@@ -104,12 +104,12 @@ import Testing
             let current = try #require(await api.call(.get, "/v1/event-types/t").header("ETag"))
             #expect(await api.call(.delete, "/v1/event-types/t", headers: [("If-Match", current)]).status == 204)
             #expect(await api.call(.get, "/v1/event-types/t").status == 404)
-            // Events name versions, so those stay.
+            // Events refer to versions, so versions are kept.
             #expect(await api.call(.get, "/v1/event-types/t/versions/1").status == 200)
             #expect(await api.call(.put, "/v1/event-types/t", "{}")["latest_version"]?.integer == 1)
             let own = await api.call(.get, "/v1/event-types/message.created")
             let ownTag = try #require(own.header("ETag"))
-            // Made of what is shown: a release may change that.
+            // The tag is computed from the response body, because a release may change the built-in type.
             #expect(ownTag == EntityTag.of(own.bytes))
             let known = await api.call(
                 .get, "/v1/event-types/message.created", headers: [("If-None-Match", ownTag)])

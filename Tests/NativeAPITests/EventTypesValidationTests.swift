@@ -95,7 +95,7 @@ import Testing
             #expect(set.status == 201 && set["accepted"]?.integer == 0)
             #expect(await api.emit("{}").status == 201)
             #expect(await api.emit(#"{"shop":1}"#).status == 201)
-            // Looked at after the sender has its answer.
+            // The candidate is evaluated after the sender's response.
             let report = await api.answer(to: path) { $0["accepted"]?.integer != 0 && $0["refused"]?.integer != 0 }
             #expect(report["accepted"]?.integer == 1 && report["refused"]?.integer == 1)
             let sample = try #require(report["samples"]?[0])

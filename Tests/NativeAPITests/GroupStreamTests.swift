@@ -118,7 +118,7 @@ import Testing
             try await group("crew", ["a"], gateway)
             let (reader, _, _) = try await gateway.openReady("group=crew")
             reads.hold()
-            // As a stream does that begins while its group changes: this lookup is not the watch's own.
+            // Simulates a stream that begins while its group changes; this lookup is not the watch's own.
             let early = Task { [streams = gateway.streams] in await streams.followAllGroups() }
             await gateway.until { _ in reads.waitingCount == 1 }
             let held = reads.takeWaiting()
@@ -209,7 +209,7 @@ import Testing
             _ = try await gateway.call("POST", "/v1/channels/a/events", #"{"type":"wave","data":{"n":1}}"#)
             let next = try await gateway.call(
                 "GET", "/v1/poll?channel=a&user=ana&device=phone&presence=true&cursor=\(cursor)")
-            // What comes behind it may be that the user is present now.
+            // The next element may be the user's presence.
             #expect(next.json?["data"]?[0]?["type"]?.string == "wave")
             #expect(await watcher.next()?.type == "presence.joined")
             #expect(try await gateway.call("GET", "/v1/channels/a/presence").json?["data"]?.count == 1)

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Input nobody should send: a clear refusal, and nothing stored.
+/// Invalid input gets a clear error, and nothing is stored.
 @Suite("Hardening", .serialized) struct HardeningTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String
@@ -174,7 +174,7 @@ import Testing
             let unknown = await api.call(.get, "/v1/nothing", key: nil)
             #expect(unknown.status == 404 && unknown.code == "not_found")
             #expect(unknown["error"] == nil && unknown["message"] == nil && unknown["service"] == nil)
-            // Outside the native API, for clients of any language: PubNub's read these.
+            // Paths outside the native API answer in a form for all clients, including those of PubNub.
             let foreign = await api.call(.get, "/nothing", key: nil)
             #expect(foreign.status == 404 && foreign["error"]?.boolean == true)
             #expect(foreign["message"]?.string == "Not found: '/nothing'")

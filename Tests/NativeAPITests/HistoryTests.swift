@@ -9,7 +9,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("Reading history") struct HistoryTests {
-    /// Fills a channel with the numbers 0..<count.
+    /// Emits the numbers 0..<count on a channel.
     private static func fill(_ api: APIFixture, _ channel: String, _ count: Int) async {
         let events = (0..<count).map {
             #"{"channel":"\#(channel)","type":"t.\#($0 % 2)","user":"u\#($0 % 3)","data":\#($0)}"#
@@ -62,7 +62,7 @@ import Testing
                 last = page
                 guard let next = page["next_cursor"]?.string else { break }
                 #expect(page["has_more"]?.boolean == true)
-                // The link is the same walk, whatever the client keeps of the body.
+                // The link continues the same walk, even if the client ignores the body.
                 let link = try #require(page.header("Link")?.split(separator: ",").first)
                 #expect(link.contains("cursor=\(next)") && link.hasSuffix(#"rel="next""#))
                 target = "/v1/channels/a/events?order=\(order)&limit=3&cursor=\(next)"
@@ -372,7 +372,7 @@ import Testing
             func page(_ channel: String, _ query: String) async -> Answer {
                 await api.call(.get, "/v1/channels/\(channel)/events?\(query)&cursor=\(cursor)")
             }
-            // The limit may change from page to page, and the spelling with it.
+            // The limit and its spelling may change from page to page.
             #expect(await page("a", "limit=3&type=x.*&type=cust%6Fm")["data"]?.count == 2)
             for (channel, query) in [
                 ("b", "type=custom&type=x.*"), ("a", "type=custom"), ("a", "limit=2"),

@@ -133,11 +133,11 @@ import Testing
             return .empty()
         }
         #expect(first.status == 204)
-        // Over, so the next one runs.
+        // The first request has ended, so the next one runs.
         #expect(try await claims.run(key, .anyChannel, request, caller) { _ in .empty() }.status == 204)
     }
 
-    /// Requests that make something, or count, and what to look at to see how often they did.
+    /// Requests that create or count something, and the path that shows how often they did.
     static let makings: [(HTTPMethod, String, String, look: String)] = [
         (.post, "/v1/channels", #"{"kind":"group","name":"new"}"#, "/v1/channels"),
         (.post, "/v1/channels/room/invites", #"{"users":["ben"]}"#, "/v1/channels/room/members"),
@@ -206,16 +206,18 @@ import Testing
         }
     }
 
-    /// Operations that neither honor a key nor refuse it: they store nothing, or their sender is no client of this API.
+    /// Operations that neither honor nor refuse a key, because they store nothing or their sender is no client of this
+    /// API.
     static let unkeyed: Set<String> = [
         "POST /v1/history", "POST /v1/events/validate", "POST /v1/event-types/{type}/validate",
         "POST /v1/event-types/{type}/infer", "POST /v1/webhooks/{id}/preview", "POST /v1/sources/{id}/test",
-        // Its answer holds events, and no copy of them may outlive a hard delete; a lost one comes again after its deadline.
+        // The response holds events, which a hard delete must remove, so no copy is stored. Items of a lost response
+        // come again after their deadline.
         "POST /v1/subscriptions/{id}/pull",
-        // A provider's deliveries are recognised by what the scheme of the source says.
+        // A provider's deliveries are identified by the source's scheme.
         "POST /in/{source}", "POST /in/{app}/{source}",
     ]
-    /// Honored as well, and tested elsewhere: it needs an open stream.
+    /// Operations that honor a key but need an open stream; another test covers them.
     static let ofStreams: Set<String> = ["PATCH /v1/streams/{id}"]
     /// Honored by the commit of the webhook's record; a receiver that answers is needed.
     static let ofReceivers: Set<String> = ["POST /v1/webhooks/{id}/verify"]

@@ -8,7 +8,7 @@ import Testing
 @testable import LongPolling
 @testable import NativeAPI
 
-/// A client that keeps its connection and polls on it.
+/// A client that polls on one kept connection.
 private final class Poller: Sendable {
     private let connection: ByteConnection
 
@@ -19,7 +19,7 @@ private final class Poller: Sendable {
         try connection.send(Array(text.utf8))
     }
 
-    /// The next answer, with the length it says.
+    /// The next response, read by its declared length.
     func answer() async -> PollAnswer {
         var text = ""
         while true {
@@ -32,7 +32,7 @@ private final class Poller: Sendable {
     func close() { connection.close() }
 }
 
-/// What came of a poll.
+/// The result of a poll.
 private struct PollAnswer {
     let status: Int
     let json: JSONValue?
@@ -58,7 +58,7 @@ private struct PollAnswer {
     }
 }
 
-/// Speaks to nobody.
+/// A formatter that prints nothing.
 private struct SilentVoice: PollFormatter {
     func shows(_ event: Event) -> Bool { true }
     func isInForce(_ order: PollRequest) -> Bool { true }
@@ -122,7 +122,7 @@ private struct SilentVoice: PollFormatter {
             for emission in two { _ = try await gateway.chat.emit(emission) }
             var answers: [[Int64]] = []
             for poller in pollers { answers.append(await poller.answer().numbers) }
-            // Each was answered with the first events of its own that reached it.
+            // Each poll was answered with the first matching events that reached it.
             #expect(answers[1] == [1])
             #expect(answers[3] == [2])
             #expect(answers[0].first == 1 && answers[2].first == 1)
@@ -299,13 +299,14 @@ private struct SilentVoice: PollFormatter {
             for second: Int64 in 1...3 {
                 #expect(ended(after: second) == (1...second).map { "user\($0)" }, "seed \(random.seed)")
             }
-            // Who has gone is not among them; who has come again is, and others of the same key are not.
+            // The credential's check excludes polls that have left, includes those that came back, and leaves out
+            // others of the same key.
             for owner in all { owners.leave(owner, from: .loopback) }
             #expect(ended(after: 3) == [])
             let again = owners.enter(token(150, ends: 150), from: .loopback)
             #expect(ended(after: 149) == [])
             #expect(ended(after: 1000) == ["user150"])
-            // Of many that come and go nothing is left behind.
+            // Many polls that come and go leave no entry behind.
             for n in 0..<5000 { owners.leave(owners.enter(token(n, ends: 3600), from: .loopback), from: .loopback) }
             #expect(owners.expiryCount < 200)
             #expect(owners.change(again.key, expires: now.adding(.seconds(5))))

@@ -1,7 +1,7 @@
 import JSON
 import TestSupport
 
-/// A client that keeps its connection and polls on it.
+/// A client that polls on one kept connection.
 final class WirePoller: Sendable {
     private let connection: ByteConnection
 
@@ -14,7 +14,7 @@ final class WirePoller: Sendable {
         try connection.send(Array(text.utf8))
     }
 
-    /// The next answer, with the length it says.
+    /// The next response, read by its declared length.
     func answer() async -> Batch {
         var text = ""
         while true {
@@ -32,7 +32,7 @@ final class WirePoller: Sendable {
     func close() { connection.close() }
 }
 
-/// What came of a poll.
+/// The result of a poll.
 struct Batch {
     let status: Int
     let text: String

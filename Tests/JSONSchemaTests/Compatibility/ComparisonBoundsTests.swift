@@ -3,13 +3,13 @@ import Testing
 
 @testable import JSONSchema
 
-/// Two versions that are hard on the comparison.
+/// Two versions that are expensive to compare.
 private struct Hostile: Sendable, CustomTestStringConvertible {
     let what: String
     let old: String
     let new: String
 
-    /// Whether neither version accepts anything.
+    /// True when neither version accepts any value.
     let isNothing: Bool
 
     var testDescription: String { what }
@@ -77,7 +77,8 @@ private let hostile = [
         let new = try Schema(
             try JSONDocument(Array(hostile.new.utf8), limits: JSONLimits(depth: 200)), options: options)
         let comparison = SmallStack.run { SchemaComparison(old: old, new: new, mode: .full) }
-        // Each becomes wider in one respect and narrower in another; only what accepts nothing at all is compatible.
+        // Each version widens one keyword and narrows another, so the verdict is "yes" only if neither accepts
+        // anything.
         #expect(try #require(comparison).verdict != .yes || hostile.isNothing)
     }
 

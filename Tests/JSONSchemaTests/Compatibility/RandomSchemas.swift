@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Draws schemas and values that have something to do with each other: few names, few numbers, few strings.
+/// Generates schemas and values that are related: few names, few numbers, few strings.
 struct RandomSchemas {
     var draw: SeededGenerator
 
@@ -37,7 +37,7 @@ struct RandomSchemas {
 
     // MARK: - Schemas
 
-    /// A schema as its members: name and text.
+    /// A schema as a list of members with name and text.
     struct Draft {
         var members: [(name: String, text: String)]
 
@@ -61,7 +61,7 @@ struct RandomSchemas {
     mutating func draft(depth: Int) -> Draft {
         var keywords: Set<String> = []
         var draft = Draft(members: [])
-        // Keywords that speak of one type meet too rarely when all are drawn from.
+        // Keywords of one type rarely meet when all keywords are candidates.
         let related = chance(40) ? pick(Self.related) : depth > 0 ? Self.flat + Self.nested : Self.flat
         for _ in 0..<number(1...4) {
             let keyword = pick(depth > 0 ? related : related.filter(Self.flat.contains))
@@ -113,7 +113,7 @@ struct RandomSchemas {
         case "prefixItems", "allOf", "anyOf", "oneOf": return schemas(number(1...3), depth)
         case "additionalProperties", "unevaluatedProperties", "unevaluatedItems":
             return chance(50) ? "false" : schema(depth: depth - 1)
-        // Only below a member or an element may a schema lead back to its root.
+        // A reference to the root is valid only below a member or an element.
         case "$ref": return "\"#/$defs/d\(number(0...1))\""
         default: return schema(depth: depth - 1)
         }
@@ -125,7 +125,8 @@ struct RandomSchemas {
 
     // MARK: - Versions
 
-    /// Two versions of one schema: the second has some keywords changed, dropped or added, at the top or a level below.
+    /// Generates two versions of one schema. The second changes, drops or adds some keywords, at the top or a level
+    /// below.
     mutating func versions() -> (old: String, new: String) {
         let definitions = "\"d0\":{\"properties\":{\"a\":{\"$ref\":\"#/$defs/d0\"},\"b\":\(draft(depth: 0).text)}}"
         func whole(_ draft: Draft, _ other: String) -> String {

@@ -19,7 +19,7 @@ private func answer(
     }
 }
 
-/// A change, and the answers backward and forward.
+/// A change with the expected answers backward and forward.
 private struct Row: Sendable, CustomTestStringConvertible {
     let what: String
     let old: String
@@ -72,7 +72,7 @@ private let table = [
     Row(
         "title and order", #"{"title":"x","minimum":1,"maximum":5}"#,
         #"{"maximum":5.0,"minimum":1.0,"description":"y","examples":[2]}"#, .yes, .yes),
-    // Beyond the table.
+    // More rows than the documented table has.
     Row("const is an enum of one", #"{"const":"a"}"#, #"{"enum":["a"]}"#, .yes, .yes),
     Row(
         "integers in a range are an enum", #"{"type":"integer","minimum":1,"exclusiveMaximum":4}"#,
@@ -141,7 +141,7 @@ private let table = [
     private func rows(_ row: Row) throws {
         #expect(try answer(row.old, row.new, .backward) == row.backward)
         #expect(try answer(row.old, row.new, .forward) == row.forward)
-        // Turned around, each direction is the other one.
+        // With old and new swapped, each direction becomes the other one.
         #expect(try answer(row.new, row.old, .backward) == row.forward)
         #expect(try answer(row.new, row.old, .forward) == row.backward)
         #expect(try answer(row.old, row.old, .full) == .yes)
@@ -179,7 +179,7 @@ private let table = [
         #expect(comparison.verdict == .yes)
         let change = try #require(comparison.changes.first)
         #expect(change.pointer == "#/properties/b" && change.breaks.isEmpty && change.undecided.isEmpty)
-        // What the old version says of the member still counts, and so does a demand for it.
+        // The old version's rule for the member still applies, as does its being required.
         #expect(try answer(new, new.replacing("integer", with: "string"), .backward, isLenient: true) == .no)
         #expect(
             try answer(old, #"{"type":"object","properties":{"b":true},"required":["b"]}"#, .backward, isLenient: true)

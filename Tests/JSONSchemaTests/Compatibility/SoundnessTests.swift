@@ -4,15 +4,15 @@ import Testing
 @testable import JSONSchema
 
 @Suite("A comparison of random versions") struct SoundnessTests {
-    /// Says yes only where no value contradicts, and no only with a witness. Also says something often enough for the
-    /// first two to mean anything.
+    /// The comparison answers yes only if no value contradicts it, and no only with a witness. It also answers often
+    /// enough for both checks to be meaningful.
     @Test("is never contradicted", arguments: [1, 2, 3, 4] as [UInt64])
     func soundness(seed: UInt64) throws {
         var random = RandomSchemas(seed: seed)
         var counts = (yes: 0, no: 0, unknown: 0)
         for _ in 0..<Self.rounds {
             let texts = random.versions()
-            // Some of what is drawn is no schema: a reference in a circle, or to where nothing stands.
+            // Some generated texts are no schema: they have a circular reference, or one without a target.
             guard let old = try? schema(texts.old), let new = try? schema(texts.new) else { continue }
             let values = try (0..<40).map { _ in try JSONDocument(Array(random.value().utf8)) }
             for mode in [SchemaComparison.Mode.backward, .forward] {

@@ -64,7 +64,7 @@ private func tree(_ text: String) throws -> JSONDocument { try JSONDocument(Arra
         #expect(try uniqueness(of: items + [twins[index]]) == .repeated(count, of: index))
     }
 
-    /// Comparing each with each would be five thousand million comparisons, minutes where this takes a blink.
+    /// Pairwise comparison would need five thousand million comparisons, which takes minutes instead of milliseconds.
     @Test("is linear, also for values that differ in a few bits", .timeLimit(.minutes(2)))
     func linear() throws {
         #expect(try uniqueness(of: (0..<100_000).map { "\($0)" }) == .unique)

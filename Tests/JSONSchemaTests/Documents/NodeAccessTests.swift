@@ -58,7 +58,7 @@ import Testing
     }
 
     private func found<Access: NodeAccess>(_ name: String, in object: Node, by access: Access.Type) -> Int64? {
-        // The terminator lends the empty name an address.
+        // The terminator gives the empty name an address.
         (Array(name.utf8) + [0]).withUnsafeBufferPointer { bytes in
             bytes.baseAddress.flatMap { Access.member(of: object, named: $0, length: bytes.count - 1) }
                 .map(Access.integer)
@@ -92,7 +92,7 @@ import Testing
     }
 }
 
-/// A library whose strings keep their length elsewhere; everything else is as it should be.
+/// A layout whose strings store their length at another offset. Everything else is correct.
 private enum Skewed: NodeAccess {
     static func length(ofString string: Node) -> Int { LayoutAccess.length(ofString: string) ^ 1 }
 

@@ -11,7 +11,7 @@ private let reals: [Double] =
     [0, -0.0, 0.5, 1, 1.5, 2, 2.5, 0x1p53, 0x1p53 + 2, 0x1p62, 0x1p63, 0x1p64, 1e300, Double.leastNonzeroMagnitude]
     .flatMap { [$0, -$0, $0.nextUp, $0.nextDown] }
 
-/// The order of an integer and a double, found in 128 bits.
+/// The order of an integer and a double, computed in 128 bits.
 private func exactOrder(_ integer: Int64, _ real: Double) -> Int {
     if real.magnitude >= 0x1p100 { return real > 0 ? -1 : 1 }
     let whole = Int128(real)
@@ -86,7 +86,7 @@ private func exactOrder(_ integer: Int64, _ real: Double) -> Int {
             (1e308, 0.123456789, false), (12_391_239_123, 1e-8, true), (1e300, 1e300, true), (1e300, 7e299, false),
             (0x1p70, 0x1p70, true), (0x1p70, 1024, true), (0x1p70, 3, false), (3e22, 3, true), (0.3, 1e-300, true),
             (1.5, 1e300, false), (-4.5, 1.5, true), (-0.0, 0.1, true), (0x1p63, 0x1p63, true),
-            // More digits than a double's integers hold: the exact path.
+            // More digits than a double represents exactly as an integer, so the exact path runs.
             (30_000_000_000_000.37, 0.01, true), (30_000_000_000_000.37, 0.1, false), (123_456_789.125, 1e-9, true),
             (4_503_599_627_370_495.5, 0.5, true), (2.5e-300, 5e-301, true), (2.5e-300, 2e-301, false),
         ] as [(Double, Double, Bool)])
@@ -109,7 +109,7 @@ private func exactOrder(_ integer: Int64, _ real: Double) -> Int {
     @Test("is above zero", arguments: [.integer(0), .integer(-1), .real(0), .real(-0.5)] as [Number])
     func positive(number: Number) { #expect(Divisor(number) == nil) }
 
-    /// Fifteen digits are what a double keeps of any decimal, so the exact answer is that of the texts.
+    /// A double keeps fifteen digits of any decimal, so the exact answer is that of the texts.
     @Test("agrees with exact rationals", arguments: [1, 2, 3])
     func rationals(seed: UInt64) throws {
         var draw = SeededGenerator(seed: seed)

@@ -11,7 +11,7 @@ import Testing
         "a{+b:3,c*}%41", "/a~0b~1/0", "12#", "क्‍ष.tiếng",
     ].map { Array($0.utf8) }
 
-    /// A stretch of a valid text with some bytes changed, put in, or taken out; often not UTF-8 any more.
+    /// A part of a valid text with bytes changed, inserted or removed. It is often not valid UTF-8.
     private static func mutant(using random: inout SeededGenerator) -> [UInt8] {
         var bytes = seeds.randomElement(using: &random) ?? []
         if Int.random(in: 0..<4, using: &random) == 0 { bytes += seeds.randomElement(using: &random) ?? [] }
@@ -26,7 +26,7 @@ import Testing
         return bytes
     }
 
-    /// What one format accepts, the other does too.
+    /// Pairs of formats of which the second accepts everything that the first accepts.
     private static let inclusions: [(Format, Format)] = [
         (.uri, .uriReference), (.iri, .iriReference), (.uri, .iri), (.uriReference, .iriReference), (.email, .idnEmail),
         (.hostname, .plainHostname), (.plainHostname, .uriReference), (.ipv4, .plainHostname), (.uuid, .plainHostname),
@@ -55,7 +55,7 @@ import Testing
     func prefixes(_ format: Format) {
         for seed in Self.seeds {
             for count in 0...seed.count {
-                // A fresh allocation of exactly this size, so that a sanitiser would see a step too far.
+                // A new allocation of exactly this size, so that a sanitizer detects a read past the end.
                 let text = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: count)
                 defer { text.deallocate() }
                 _ = text.initialize(from: seed[..<count])

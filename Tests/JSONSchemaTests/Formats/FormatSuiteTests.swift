@@ -4,12 +4,12 @@ import Testing
 
 @testable import JSONSchema
 
-/// Tells a format's verdict on a text, or on bytes that are no text.
+/// Returns the format's verdict on a text, or on bytes that may not be text.
 func accepts(_ format: Format, _ text: String) -> Bool { accepts(format, Array(text.utf8)) }
 
 func accepts(_ format: Format, _ bytes: [UInt8]) -> Bool { bytes.withUnsafeBufferPointer { format.accepts($0) } }
 
-/// The published test suite: where the environment says, else beside the checkout.
+/// The published test suite: the folder that the environment names, otherwise the one beside the checkout.
 private let suiteFolder: URL? = {
     let named = ProcessInfo.processInfo.environment["JSON_SCHEMA_TEST_SUITE"].map { URL(filePath: $0) }
     var checkout = URL(filePath: #filePath).resolvingSymlinksInPath()
@@ -33,11 +33,11 @@ struct FormatSuiteTests {
         for file in files.sorted(by: { $0.path < $1.path }) where file.pathExtension == "json" {
             strings += try run(file, in: dialect)
         }
-        // The smallest folder, draft-04's, holds some 170 of them.
+        // The smallest folder, draft-04's, holds about 170 of them.
         #expect(strings > 150)
     }
 
-    /// Answers how many strings were checked; a format leaves other values alone, which is not its own doing.
+    /// Returns the number of checked strings. Values of other types are left out: every format accepts them.
     private func run(_ file: URL, in dialect: Dialect) throws -> Int {
         let document = try JSONDocument(Array(try Data(contentsOf: file)))
         var strings = 0

@@ -112,7 +112,7 @@ import Testing
         }
         #expect(accepts(.email, "\(label)a@b"))
         #expect(!accepts(.email, "\(label)aa@b"))
-        // The A-label of 57 times ü has 63 octets.
+        // The A-label of 57 times "ü" has 63 octets.
         #expect(accepts(.idnHostname, String(repeating: "ü", count: 57)))
         #expect(!accepts(.idnHostname, String(repeating: "ü", count: 58)))
     }

@@ -107,7 +107,7 @@ import Testing
             let draft = SchemaInference.draft(of: [document.root], options: InferenceOptions(closesObjects: true))
             var options = SchemaOptions()
             options.limits.membersPerObject = 10_000
-            // Without optimisation compiling takes many times as long.
+            // Without optimisation, compiling takes many times longer.
             options.limits.compileMilliseconds = 20_000
             let schema = try Schema(try JSONDocument(draft.bytes, limits: JSONLimits(depth: 200)), options: options)
             var scratch = Scratch()

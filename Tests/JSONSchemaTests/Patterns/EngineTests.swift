@@ -6,7 +6,7 @@ import Testing
 @Suite("The engines of a pattern") struct EngineTests {
     @Test("give the same answers", arguments: MatchingTests.examples, Pattern.Matcher.allCases)
     func agreement(_ example: PatternExample, engine: Pattern.Matcher) throws {
-        // Not every engine serves every pattern; the one that is chosen without being asked for is tested elsewhere.
+        // Not every engine supports every pattern. Another test covers the engine that is chosen by default.
         guard let pattern = try? Pattern(example.pattern, engine: engine) else { return }
         #expect(pattern.engine == engine)
         example.check(pattern)
@@ -65,7 +65,7 @@ import Testing
                 [0xC3], [0xF0, 0x9F], [0x80, 0x80, 0x80], [0xFF], [0xF7, 0xBF, 0xBF, 0xBF], [0x61, 0xE4, 0xB8],
             ] {
                 var steps = 1_000
-                // Any answer will do; the address sanitizer listens.
+                // Any verdict is correct here; the address sanitizer detects reads past the end.
                 let verdict = bytes.map { UInt8($0) }.withUnsafeBufferPointer { pattern.matches($0, steps: &steps) }
                 #expect(verdict != .exhausted)
             }
@@ -73,7 +73,7 @@ import Testing
     }
 }
 
-/// Random patterns without lookaround and references, and texts that they have a chance to match.
+/// Generates random patterns without lookaround and references, and texts that may match them.
 private struct PatternDraw {
     private var random: SeededGenerator
 

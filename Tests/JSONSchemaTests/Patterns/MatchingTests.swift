@@ -2,7 +2,7 @@ import Testing
 
 @testable import JSONSchema
 
-/// What a pattern does to texts that should match and texts that should not.
+/// A pattern with texts that it must match and texts that it must not match.
 struct PatternExample: Sendable, CustomTestStringConvertible {
     let pattern: String
     let matches: [String]
@@ -24,7 +24,7 @@ struct PatternExample: Sendable, CustomTestStringConvertible {
 
 @Suite("A pattern") struct MatchingTests {
     static let examples = [
-        // Where ECMA-262 and the usual engines part.
+        // Differences between ECMA-262 and common engines.
         PatternExample("^abc$", ["abc"], not: ["abc\n", "xabc", "ab", "ABC"]),
         PatternExample(
             "^\\s$", [" ", "\t", "\u{B}", "\u{A0}", "\u{FEFF}", "\u{2028}", "\u{2003}"], not: ["\u{1}", "\u{2013}"]),

@@ -73,7 +73,7 @@ import Testing
     func nesting(_ depth: Int) {
         let source = String(repeating: "(?:(", count: depth / 2) + "a" + String(repeating: ")*b)+", count: depth / 2)
         let refusal = onSmallStack { Pattern.refusal(source)?.message }
-        // The lesser depth may still be too large once written out, but not too deep.
+        // The smaller depth may still be too large once expanded, but not too deep.
         #expect((refusal == "groups are nested too deeply") == (depth / 2 * 2 > 100), "\(depth)")
     }
 
@@ -103,7 +103,7 @@ private final class Job {
     init(_ run: @escaping () -> Void) { self.run = run }
 }
 
-/// Runs something on a thread with a stack of 512 KiB, the least the program ever has.
+/// Runs work on a thread with a stack of 512 KiB, the smallest that the program uses.
 private func onSmallStack<Result>(_ body: @escaping () -> Result?) -> Result? {
     var result: Result?
     let job = Job { result = body() }

@@ -1,10 +1,10 @@
 @testable import JSONSchema
 
-/// Patterns and texts as strings, which the engine itself never sees.
+/// Patterns and texts as strings, a form that the engine itself never handles.
 extension Pattern {
     convenience init(_ text: String, limits: PatternLimits = .standard, engine: Matcher? = nil) throws(PatternError) {
         let bytes = Array(text.utf8)
-        // A closure would lose the type of the error.
+        // A closure would lose the type of the thrown error.
         let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
         _ = copy.initialize(from: bytes)
         defer { copy.deallocate() }
@@ -24,7 +24,7 @@ extension Pattern {
         Array(text.utf8).withUnsafeBufferPointer { isSyntacticallyValid($0) }
     }
 
-    /// Why a pattern is refused; nil if it is not.
+    /// The error of an invalid pattern; nil for a valid one.
     static func refusal(_ text: String, limits: PatternLimits = .standard) -> PatternError? {
         do {
             _ = try Pattern(text, limits: limits)

@@ -3,7 +3,7 @@ import Testing
 @testable import JSONSchema
 
 @Suite("A Unicode property") struct UnicodePropertyTests {
-    /// Counts over all code points, from the files of Unicode 17.
+    /// The number of code points with each property, from the files of Unicode 17.
     @Test(
         "has the members that Unicode gives it",
         arguments: [

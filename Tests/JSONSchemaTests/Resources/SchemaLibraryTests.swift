@@ -101,7 +101,7 @@ private func document(_ text: String) throws -> JSONDocument { try JSONDocument(
     }
 }
 
-/// A temporary folder, gone with the value.
+/// A temporary folder that is deleted with the value.
 private final class Folder {
     let path: String
 

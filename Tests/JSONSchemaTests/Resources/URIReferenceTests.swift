@@ -4,7 +4,7 @@ import Testing
 @testable import JSONSchema
 
 @Suite("A URI reference") struct URIReferenceTests {
-    /// RFC 3986 section 5.4, normal and abnormal examples; `http:g` as strict readers take it.
+    /// RFC 3986, 5.4, normal and abnormal examples; `http:g` as strict readers resolve it.
     @Test(
         "resolves as RFC 3986 shows",
         arguments: [
@@ -71,7 +71,7 @@ import Testing
                 .joined()
             let reference = URIReference(text)
             #expect(Array(reference.text.utf8) == Array(text.utf8), "\(text) seed 1986")
-            // What is normal stays normal, also as text.
+            // Normalising a normalised reference changes nothing, also as text.
             #expect(reference.normalised.normalised == reference.normalised, "\(text) seed 1986")
             let resolved = reference.resolved(against: URIReference("x:/y")).normalised
             #expect(URIReference(resolved.text).normalised == resolved, "\(text) seed 1986")

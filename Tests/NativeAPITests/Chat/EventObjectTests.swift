@@ -300,7 +300,7 @@ private func expectPart(
             try expectSame(report.rawMember("channel"), as: channel.body)
             try expectPart(report.rawMember("author"), of: users.ana, with: ["id", "name"])
             try expectPart(report.rawMember("user"), of: users.ben, with: ["id", "name"])
-            // Who is only invited is told of the mention, and reads the message after joining.
+            // An invited user receives the mention, and can read the message after joining.
             _ = await api.call(.post, "/v1/channels/crew/invites", #"{"users":["cy"],"by":"ana"}"#)
             _ = try await Self.send(#"{"text":"hi cy","user":"ana","mentions":["cy"]}"#, api)
             let told = try #require(try await api.data("user.mentioned", on: "cy").first?.rawMember("message"))
