@@ -140,7 +140,7 @@ import Testing
             (#"{"$":"body"}"#, "a=1&b=&c", #"{"a":"1","b":"","c":""}"#),
             (#"{"$":"body"}"#, "a=1&b=2&a=3", #"{"a":["1","3"],"b":"2"}"#),
             (#"{"$":"form/n","to":"number"}"#, "n=100.10", "100.10"),
-            // GitHub's and Slack's forms.
+            // The forms of GitHub and Slack.
             (#"{"$":"body/ref"}"#, "payload=%7B%22ref%22%3A1.50%7D", "1.50"),
             (#"{"$":"body/payload"}"#, "payload=none", #""none""#),
             // curl's default content type for a JSON body.

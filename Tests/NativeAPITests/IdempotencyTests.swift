@@ -222,7 +222,8 @@ import Testing
     /// Honored by the commit of the webhook's record; a receiver that answers is needed.
     static let ofReceivers: Set<String> = ["POST /v1/webhooks/{id}/verify"]
 
-    /// A request for each other operation that takes a key. `KEY` and the like stand for what was made before.
+    /// A request for each other operation that accepts a key. `KEY` and similar words stand for ids of prepared
+    /// records.
     static let keyed: [(operation: String, target: String, body: String)] = [
         ("POST /v1/channels/{channel}/messages", "/v1/channels/room/messages", #"{"text":"hi","user":"ana"}"#),
         (
@@ -260,7 +261,7 @@ import Testing
         ("PATCH /v1/keys/{id}", "/v1/keys/KEY", #"{"rate_limit":{"quantity":9,"window_seconds":60}}"#),
         ("PATCH /v1/apps/{id}", "/v1/apps/default", #"{"retention_hours":9}"#),
         ("POST /v1/signing-key/rotate", "/v1/signing-key/rotate", ""),
-        // A job that runs would move the delivery that is retried.
+        // A running job would change the delivery that is retried.
         ("POST /v1/jobs/{id}/pause", "/v1/jobs/JOB/pause", ""),
         ("POST /v1/deliveries/{id}/retry", "/v1/deliveries/DELIVERY/retry", ""),
         ("PATCH /v1/webhooks/{id}", "/v1/webhooks/WEBHOOK", #"{"description":"x"}"#),
@@ -300,7 +301,7 @@ import Testing
         ("POST /v1/channel-groups/{group}/channels", "/v1/channel-groups/g/channels", #"{"add":["a"]}"#),
     ]
 
-    /// What the requests of `keyed` are about.
+    /// Creates the records that the requests of `keyed` use.
     private func prepareAll(_ api: APIFixture) async throws -> [String: String] {
         var made = ["MESSAGE": try await prepare(api)]
         func note(_ name: String, _ answer: Answer, _ member: String = "id") throws {
@@ -401,7 +402,7 @@ import Testing
         }
     }
 
-    /// A POST by the admin with the key `k`, as the code behind the routes gets it.
+    /// A POST by the admin with the key `k`, as the code behind the routes receives it.
     private func keyed(
         _ path: String, _ body: String, _ api: APIFixture
     ) throws -> (request: Request, caller: Caller, key: IdempotencyKey) {
@@ -416,7 +417,7 @@ import Testing
             let made = try await prepareAll(api)
             let path = "/v1/sources/s/requests/\(made["REQUEST"] ?? "")/replay"
             let (request, caller, key) = try keyed(path, "", api)
-            // As if the gateway had ended behind the commit of the event.
+            // Simulates a gateway that ends after the commit of the event.
             struct End: Error {}
             await #expect(throws: End.self) {
                 try await api.api.claims.once(key, request, caller, api.service.answers, isNotedFirst: true) {
@@ -436,7 +437,7 @@ import Testing
         try await APIFixture.run { api in
             let body = #"{"channels":["room"]}"#
             let (request, caller, key) = try keyed("/v1/subscriptions", body, api)
-            // As if the gateway had ended behind the commit of the subscription.
+            // Simulates a gateway that ends after the commit of the subscription.
             struct End: Error {}
             await #expect(throws: End.self) {
                 try await api.api.claims.once(key, request, caller, api.service.answers) {
@@ -450,7 +451,7 @@ import Testing
             let late = await api.call(.post, "/v1/subscriptions", body, headers: Self.key("k"))
             #expect(late.status == 409 && late.code == "idempotency_answer_lost")
             #expect(await api.call(.get, "/v1/subscriptions")["data"]?.count == 1)
-            // And after the window it is a new request.
+            // After the window, a repeat is a new request.
             api.clock.advance(by: .seconds(24 * 3600))
             #expect(await api.call(.post, "/v1/subscriptions", body, headers: Self.key("k")).status == 201)
         }

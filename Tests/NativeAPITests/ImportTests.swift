@@ -8,7 +8,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("An import") struct ImportTests {
-    /// A message of a day before the tests' time.
+    /// A message from a day before the tests' time.
     private static func message(
         _ second: Int, _ data: String = "1", more: String = "", in channel: String = "a"
     ) -> String {

@@ -117,7 +117,7 @@ struct IncludedChat {
                 #expect(included.rawMember("member") == member)
                 #expect(try JSONDocument(included).root["user"]?["email"]?.string == email)
             }
-            // The token that may not read the channel learns nothing of it.
+            // A token that may not read the channel gets nothing about it.
             let token = await api.call(.post, "/v1/tokens", #"{"user":"eve","scopes":["read"]}"#)["token"]?.string
             #expect(await api.call(.get, walk, key: token).status == 403)
         }

@@ -17,7 +17,7 @@ extension EventStreamParser.Event {
 }
 
 extension StreamHarness {
-    /// A group of two members, of whom the first has a record.
+    /// Creates a group of two members, of whom the first has a record.
     fileprivate func makeCrew() async throws {
         _ = try await call("PUT", "/v1/users/ana", #"{"name":"Ana","email":"ana@example.com"}"#)
         let made = try await call(
@@ -61,7 +61,7 @@ extension StreamHarness {
             #expect(first.included?.rawMember("thread") == message.rawMember("thread"))
             #expect(try #require(await plain.next()).included == nil)
 
-            // A stream that catches up gets the objects as they are now.
+            // A stream that catches up receives the current objects.
             _ = try await gateway.call("PATCH", "/v1/users/ana", #"{"name":"Anna"}"#)
             let (late, _, _) = try await gateway.openReady("\(Self.messages)&include=user&cursor=earliest")
             #expect(await late.next()?.userName == "Anna")
@@ -93,7 +93,8 @@ extension StreamHarness {
                 for reader in readers { #expect(await reader.next()?.userName == "Ana") }
                 #expect(reads.count == before + 1)
             }
-            // One frame for the sender's own devices, one for all other readers that see the same, one for the program.
+            // One frame for the sender's own devices, one for all other readers with the same view, one for the
+            // program.
             #expect(await gateway.streams.framedCount <= printed + 9)
         }
     }
@@ -130,7 +131,7 @@ extension StreamHarness {
             try await emit(1)
             #expect(await plain.numbers(1) == [1])
             await gateway.until { _ in reads.waitingCount == 1 }
-            // Begins behind an event that its feed does not have yet.
+            // Begins after an event that its feed has not received yet.
             let (second, _, cursor) = try await gateway.openReady("\(query)&include=user")
             try await emit(2)
             #expect(await plain.numbers(1) == [2])
@@ -185,7 +186,7 @@ extension StreamHarness {
             }
             #expect(emails == ["ana@example.com", nil, nil, "ana@example.com"])
 
-            // Who is removed hears of it, and learns nothing of the channel any more.
+            // A removed user receives the removal, and no object of the channel after it.
             let (gone, _, _) = try await gateway.openReady("user=ben&device=e&type=member.left&\(Self.all)", as: ben)
             let (there, _, _) = try await gateway.openReady("user=ana&device=e&type=member.left&\(Self.all)", as: ana)
             _ = try await gateway.call("DELETE", "/v1/channels/crew/members/ben?by=ana")

@@ -7,7 +7,7 @@ import Testing
     private static func webhook(_ api: APIFixture) async throws -> String {
         let made = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook","types":["order.*"]}"#)
         let id = try #require(made["id"]?.string)
-        // Nothing is sent: what it would be told is held.
+        // Nothing is sent: deliveries to a disabled webhook are held.
         #expect(await api.call(.post, "/v1/webhooks/\(id)/disable").status == 200)
         return id
     }

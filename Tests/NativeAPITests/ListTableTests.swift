@@ -6,13 +6,13 @@ import Testing
 import TestSupport
 import YAML
 
-/// The form of lists, for every list: `openapi.yaml` declares it, and the routes keep it.
+/// The common form of lists, for every list: `openapi.yaml` declares it and the routes implement it.
 @Suite("Lists", .timeLimit(.minutes(2))) struct ListTableTests {
-    /// What is no list to be walked: one page holds all there is.
+    /// Operations whose result is no paged list: one page holds everything.
     private static let whole: Set<String> = [
-        // The codes of this program.
+        // The codes of the program itself.
         "/problems",
-        // What a follower has not seen yet.
+        // Events that a follower has not received yet.
         "/v1/poll",
     ]
 
@@ -20,7 +20,7 @@ import YAML
     private static let timeless: Set<String> = [
         "/v1/channels/{channel}/presence", "/v1/users/{user}/presence", "/v1/channels/{channel}/participants",
         "/v1/channels/{channel}/typing",
-        // A group is a set that is replaced: it has the time of its last change alone.
+        // A group is a set that is replaced, so it has only the time of its last change.
         "/v1/channel-groups",
     ]
 
@@ -105,7 +105,7 @@ import YAML
                 )
                 #expect(!late.isEmpty && Set(early).isDisjoint(with: late), "\(path)")
                 #expect(Set(early + late).isSubset(of: up), "\(path)")
-                // The gateway's own types have no time of their making.
+                // The gateway's own types have no creation time.
                 #expect(path == "/v1/event-types" || early.count + late.count == up.count, "\(path)")
             }
         }
@@ -170,13 +170,13 @@ import YAML
         }
     }
 
-    /// Lists that this test has nothing for: live streams, and what follows from deliveries and posts.
+    /// Lists that this test leaves empty: live streams, and results of deliveries and posts.
     private static let unfilled: Set<String> = [
         "/v1/streams", "/v1/users/{user}/sessions", "/v1/deliveries", "/v1/sources/{id}/requests",
         "/v1/channels/{channel}/reports",
     ]
 
-    /// Every element by its id, or as it is shown where it has none, page by page.
+    /// Every element by its id, or by its text where it has none, page by page.
     private static func walk(_ api: APIFixture, _ target: String, _ query: String) async throws -> [String] {
         var found: [String] = []
         var cursor = ""
@@ -184,7 +184,7 @@ import YAML
             let page = await api.call(.get, "\(target)?\(query)\(cursor)")
             #expect(page.status == 200, "\(target) \(page.text)")
             let texts = JSONText(trusted: page.bytes).rawMember("data")?.rawElements() ?? []
-            // Some of what is measured changes meanwhile, but no id.
+            // Some values change between pages, but no id does.
             found += zip(page["data"]?.elements ?? [], texts).map { $0["id"]?.string ?? $1.description }
             guard let next = page["next_cursor"]?.string else { break }
             cursor = "&cursor=\(next)"
@@ -199,10 +199,10 @@ import YAML
             .replacing("{timetoken}", with: message).replacing("{type}", with: "order.paid")
     }
 
-    /// Something more in every list.
+    /// Adds an element to every list.
     ///
-    /// - Parameter thread: a message that reactions, actions and replies are to be of; nil for the one that is made.
-    /// - Returns: the message that was made.
+    /// - Parameter thread: A message for reactions, actions and replies; nil for the message that is created.
+    /// - Returns: The created message.
     private static func fill(_ api: APIFixture, _ name: String, thread: String? = nil) async throws -> String {
         func done(_ method: HTTPMethod, _ path: String, _ body: String = "") async -> Answer {
             let answer = await api.call(method, path, body)
@@ -251,7 +251,7 @@ import YAML
 }
 
 extension Description {
-    /// Whether a schema is of an object whose `data` is an array.
+    /// True for a schema of an object whose `data` is an array.
     fileprivate func isList(_ schema: YAMLNode?) -> Bool {
         guard let schema else { return false }
         if let reference = schema["$ref"]?.string { return isList(resolve(reference)) }

@@ -6,7 +6,7 @@ import Testing
 @testable import NativeAPI
 
 extension APIFixture {
-    /// Sends a message and gives its path.
+    /// Sends a message and returns its path.
     fileprivate func sent(_ body: String, to channel: String = "room") async throws -> String {
         let answer = await call(.post, "/v1/channels/\(channel)/messages", body)
         try #require(answer.status == 201, "\(answer.text)")
@@ -42,7 +42,7 @@ extension APIFixture {
             #expect(await api.call(.get, path).status == 404)
             #expect(await api.call(.patch, path, #"{"text":"x"}"#).status == 404)
             #expect(await api.call(.get, "/v1/channels/room/messages/x").status == 404)
-            // What told of the edit said what the message said, and is gone with it.
+            // The event about the edit contained the message's text, and is removed with it.
             let told = await api.history("room").compactMap { $0["type"]?.string }
             #expect(told == ["message.deleted", "message.deleted"])
         }

@@ -12,10 +12,10 @@ import Testing
 #endif
 
 @Suite("The page on metrics") struct MetricsPageTests {
-    /// Not there without what they count.
+    /// Families that are absent without the thing that they count.
     private static let optional: Set<String> = [
         "parley_store_wal_bytes", "parley_trace_spans_total", "parley_trace_spans_dropped_total",
-        // These need a listening server.
+        // Families that need a listening server.
         "parley_http_requests_in_flight", "parley_http_connections", "parley_http_connections_accepted_total",
         "parley_http_connections_refused_total", "parley_http_connections_timed_out_total",
         "parley_http_received_bytes_total", "parley_http_sent_bytes_total", "parley_http_body_memory_bytes",

@@ -8,7 +8,8 @@ import Testing
 @Suite("An app") struct NeighbourTests {
     private static let source = #"{"scheme":"none","mapping":{"channel":"in","type":"posted","data":{"$":"body"}}}"#
 
-    /// Whether no two texts that follow each other are near each other as numbers, so that none counts what is in between.
+    /// True when no two consecutive texts are close as numbers, so that their difference does not count what is in
+    /// between.
     private static func areScattered(_ texts: [String], radix: Int) -> Bool {
         let numbers = texts.compactMap { UInt64($0, radix: radix) }
         guard numbers.count == texts.count, texts.count > 1 else { return false }
@@ -58,7 +59,7 @@ import Testing
         let prefix = texts[0].prefix("str_".count + 8)
         #expect(texts.allSatisfy { $0.hasPrefix(prefix) })
         #expect(Self.areScattered(texts.map { String($0.dropFirst(prefix.count)) }, radix: 36), "\(texts)")
-        // Of another process.
+        // These ids are from another process.
         #expect(StreamIDs().number(of: texts[0]) == nil && ids.number(of: "str_x") == nil)
     }
 }

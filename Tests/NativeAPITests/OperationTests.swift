@@ -47,7 +47,7 @@ import Testing
     @Test("/readyz is 503 when an event does not come out in time")
     func late() async throws {
         try await APIFixture.run { api in
-            // A store that never answers, and a clock on which the deadline is over at once.
+            // The store never answers, and on this clock a deadline passes at once.
             let stalled = ChatService(
                 engine: StalledEngine(real: api.service.engine), clock: api.clock.wallClock, executor: api.loop)
             let (ready, signal) = AsyncStream.makeStream(of: Never.self)
@@ -121,7 +121,7 @@ import Testing
             #expect(await status(manager) == 403)
             #expect(await status(foreign) == 403)
             #expect(await status(api.adminKey) == 200)
-            // A proxy on this machine need not say that it is one.
+            // A proxy on this machine need not identify itself.
             #expect(await api.call(.get, "/metrics", key: nil).status == 401)
         }
     }
@@ -148,7 +148,7 @@ import Testing
     }
 }
 
-/// On this clock every wait is over as soon as it begins.
+/// A clock on which every wait ends at once.
 struct ImpatientClock: Clock {
     var now: ContinuousClock.Instant { .now }
     var minimumResolution: Duration { .zero }
@@ -191,7 +191,7 @@ struct ImpatientClock: Clock {
         let known = Set(ProblemCatalogue.entries.map(\.code))
         var found: Set<String> = []
         for path in try FileManager.default.subpathsOfDirectory(atPath: top.path) where path.hasSuffix(".swift") {
-            // Clients have codes of their own for what never reached a gateway.
+            // Clients have their own codes for requests that never reached a gateway.
             guard !["Chat/ChatKit", "Chat/ChatRemote"].contains(where: path.hasPrefix) else { continue }
             let text = try String(contentsOf: top.appending(path: path), encoding: .utf8)
             for match in text.matches(of: /(?:slug|code): "([a-z_]+)"/) { found.insert(String(match.1)) }
@@ -262,13 +262,13 @@ struct ImpatientClock: Clock {
 }
 
 extension ProblemTests {
-    /// Every short name that a room gives to an error or a problem.
+    /// Every code that a module gives to an error or a problem.
     private static func names() throws -> Set<String> {
         let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Sources")
         var names: Set<String> = []
         let files = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
-        // The codes of the Swift library are no problems of the gateway.
+        // The codes of the Swift library are not problems of the gateway.
         for file in files
         where file.hasSuffix(".swift")
             && !["Chat/ChatKit/", "Chat/ChatRemote/"].contains(where: { file.hasPrefix($0) })

@@ -24,7 +24,7 @@ import Testing
             #expect(first.status == 201)
             #expect(first.header("RateLimit-Policy") == #""key";q=2;w=60"#)
             #expect(first.header("RateLimit") == #""key";r=1;t=30"#)
-            // A refusal costs as much as any request.
+            // A refused request costs as much as any other.
             #expect(await api.call(.get, "/v1/keys", key: key.text).header("RateLimit") == #""key";r=0;t=60"#)
             let refused = await api.call(.post, "/v1/channels/a/events", Self.event, key: key.text)
             #expect(refused.status == 429 && refused.code == "quota_exceeded")
@@ -79,7 +79,7 @@ import Testing
             #expect(app["rate_limit"]?["quantity"]?.integer == 1)
             let last = await api.call(.get, "/v1/channels/a/events", key: key.text)
             #expect(last.header("RateLimit") == #""app";r=0;t=1"#)
-            // All keys of the app share it, but for its operator's, which can take it away.
+            // All keys of the app share the limit, except the operator's key, which can remove it.
             let other = try #require(await api.call(.post, "/v1/keys", #"{"scopes":["read"]}"#)["key"]?.string)
             #expect(await api.call(.get, "/v1/channels/a/events", key: other).status == 429)
             #expect(await api.call(.patch, "/v1/apps/default", #"{"rate_limit":null}"#).status == 200)

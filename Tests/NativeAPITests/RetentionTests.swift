@@ -63,7 +63,7 @@ import Testing
             #expect(await api.call(.patch, "/v1/apps/default", #"{"retention_hours":null}"#).status == 200)
             _ = try await Self.emit(api, "order.paid")
             api.clock.advance(by: .seconds(1_000_000))
-            // What was hidden stays so.
+            // Hidden events stay hidden.
             #expect(await Self.types(api).count == 1)
         }
     }

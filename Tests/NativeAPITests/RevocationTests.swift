@@ -83,7 +83,7 @@ import Testing
             }
             #expect(try await gateway.open("ticket=\(ticket)", as: nil).status == 401)
             #expect(try await reads(other, gateway) == 200)
-            // Also when it is made in the same second.
+            // This also holds for a token that is made in the same second.
             #expect(try await reads(token(gateway), gateway) == 200)
         }
     }

@@ -13,7 +13,7 @@ import Testing
         ("Host", "gw.example:8080"), ("Origin", "http://gw.example:8080"),
     ]
 
-    /// The cookie as a browser sends it back, and the field it came by.
+    /// Signs in and returns the cookie as a browser sends it back, with its header field.
     private func signIn(
         _ api: APIFixture, key: String? = nil, headers: [(name: String, value: String)] = own
     ) async throws -> (cookie: (name: String, value: String), field: String) {

@@ -154,7 +154,7 @@ import Testing
             let bad = await api.call(.post, "/v1/sources/s/test", #"{"body":"{\"a\":\"x\"}"}"#)
             #expect(bad["events"]?[0]?["valid"]?.boolean == false)
             #expect(bad["events"]?[0]?["errors"]?[0]?["keyword"]?.string == "type")
-            // In mode warn the event passes, and the schema's words are told all the same.
+            // In mode warn the event passes, and the schema's errors are reported anyway.
             _ = await api.call(.put, "/v1/event-types/posted", #"{"mode":"warn"}"#)
             let warned = await api.call(.post, "/v1/sources/s/test", #"{"body":"{\"a\":\"x\"}"}"#)
             #expect(warned["events"]?[0]?["valid"]?.boolean == true)

@@ -1,6 +1,6 @@
 import ChatModel
 
-/// An engine whose log takes events and never says that they are stored; everything else is the engine behind it.
+/// An engine whose log accepts events but never confirms them. Everything else is passed to the underlying engine.
 struct StalledEngine: Engine {
     let real: any Engine
 
@@ -17,7 +17,7 @@ private struct StalledLog: EventLog {
     func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome {
-        // Until it is cancelled, which is what the deadline of a probe does.
+        // Waits until it is cancelled by the deadline of a probe.
         try? await Task.sleep(for: .seconds(3600))
         throw ChatError(.unavailable, "cancelled")
     }

@@ -21,7 +21,7 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             for numbers in all { #expect(firstFault(of: numbers, in: 1...600) == nil) }
-            // Four pages; those who are served at the same moment may have to read the same one.
+            // There are four pages. Streams that are served at the same moment may each read the same page.
             let metrics = await gateway.streams.metrics
             #expect(metrics.catchUps == 60)
             #expect(metrics.pagesRead <= 16)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// The numbers of the events behind a position, by a stream of its own.
+    /// The numbers of the events after a position, read by a separate stream.
     private static func resume(
         _ gateway: StreamHarness, after position: Timetoken?, count: Int
     ) async throws -> [Int] {
@@ -115,7 +115,7 @@ import Testing
         return await reader.numbers(count)
     }
 
-    /// Reads two channels to the end with many cuts in between.
+    /// Reads two channels to the end with many interruptions.
     private static func follow(
         _ gateway: StreamHarness, from start: Timetoken, to last: Int, seed: UInt64
     ) async throws -> [Int] {

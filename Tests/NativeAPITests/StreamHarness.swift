@@ -15,7 +15,7 @@ import Webhooks
 
 @testable import NativeAPI
 
-/// A store in memory, the chat, and the native API on a real socket; time goes by when the test says so.
+/// A store in memory, the chat, and the native API on a real socket. The test advances the clock.
 struct StreamHarness: Sendable {
     static let app = ChatFixture.app
 
@@ -27,9 +27,9 @@ struct StreamHarness: Sendable {
 
     var port: UInt16 { server.address?.port ?? 0 }
 
-    /// Runs `body` against a gateway that is up, and takes it down again.
+    /// Runs `body` against a running gateway and stops the gateway afterwards.
     ///
-    /// - Parameter path: a file, for a gateway that is started again.
+    /// - Parameter path: A database file, for a gateway that is restarted.
     static func run(
         path: String = ":memory:", clock: ManualClock = ManualClock(), limits: Limits = Limits(),
         adjust: (inout ServerOptions) -> Void = { _ in },
@@ -65,7 +65,7 @@ struct StreamHarness: Sendable {
     }
 }
 
-// MARK: - Doing things
+// MARK: - Actions
 
 extension StreamHarness {
     var chat: ChatAccess {
@@ -81,7 +81,7 @@ extension StreamHarness {
         return try await chat.emit(Emission(channel: channel, type: type, data: text)).event.timetoken
     }
 
-    /// A new key of the app.
+    /// Creates a key of the app.
     func key(
         _ scopes: Scopes = [.read], channels: [NamePattern] = [.all], types: [NamePattern] = [.all],
         expiresIn life: Duration? = nil
@@ -139,18 +139,18 @@ extension LiveStreams {
     func holds(_ condition: @Sendable (isolated LiveStreams) -> Bool) -> Bool { condition(self) }
 }
 
-// MARK: - Reading things
+// MARK: - Reading
 
 extension EventStreamParser.Event {
     var json: JSONValue? { try? JSONDocument(Array(data.utf8)).root }
     /// A member of the data of a control block.
     subscript(name: String) -> String? { json?[name]?.string }
-    /// The number a harness event carries.
+    /// The number in the data of an event that `emit` sent.
     var number: Int? { json?["data"]?["n"]?.integer.map(Int.init) }
 }
 
 extension EventStreamReader {
-    /// The numbers of the next `count` events, control blocks left out.
+    /// The numbers of the next `count` events, without control blocks.
     func numbers(_ count: Int) async -> [Int] {
         var numbers: [Int] = []
         while numbers.count < count, let event = await next() {
@@ -171,7 +171,7 @@ extension HTTPExchange {
     var json: JSONValue? { try? JSONDocument(body).root }
 }
 
-/// Names are bytes: "é" as one code point and as two is the same to a reader's eye and to Swift's `String`.
+/// Names are compared as bytes: "é" as one code point and as two looks the same and is equal as a Swift `String`.
 @Suite("Channels whose names look alike", .timeLimit(.minutes(2))) struct LookalikeTests {
     private let composed = "caf%C3%A9"
     private let decomposed = "cafe%CC%81"

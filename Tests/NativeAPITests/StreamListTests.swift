@@ -166,7 +166,7 @@ import Testing
         try await StreamHarness.run { gateway in
             let narrow = try await gateway.key(channels: [.below("a.")], types: [.below("order.")])
             let (reader, id, _) = try await gateway.openReady("channel=a.*", as: narrow.text)
-            // Whoever asks: the stream sees no more than its own credential may.
+            // Whoever sends the change: the stream receives no more than its own credential may read.
             let answer = try await gateway.call("PATCH", "/v1/streams/\(id)", body)
             #expect(answer.status == status)
             try await gateway.emit("b", 1)
@@ -245,7 +245,7 @@ import Testing
             reader.pause()
             let filling = String(repeating: "x", count: 60_000)
             await gateway.until { $0.roll.count == 1 }
-            // Several events: one may be waiting for its turn only.
+            // Several events, because a single one may just be waiting for its turn.
             while await !gateway.streams.holds({ ($0.roll[1]?.connection.lag ?? .max) > 300_000 }) {
                 try await gateway.emit("a", 1, data: #"{"n":1,"x":"\#(filling)"}"#)
             }
@@ -257,13 +257,13 @@ import Testing
                 #expect(try await gateway.call("DELETE", "/v1/streams/\(id)").status == 204)
             }
             await gateway.until { $0.roll.count == 0 }
-            // A machine at work may be late; the stall time would be twenty seconds.
+            // A busy machine may be late; the stall time would be twenty seconds.
             #expect(ContinuousClock.now - start < .seconds(10))
             reader.close()
         }
     }
 
-    /// Opens a stream by an order that was accepted before `meanwhile`, as a request whose answer is on its way is.
+    /// Opens a stream by a request that was accepted before `meanwhile`, but not answered.
     private func opening(
         limits: Limits = Limits(), meanwhile: (StreamHarness, StreamRequest) async throws -> Void,
         then check: (StreamHarness, [EventStreamParser.Event]) async throws -> Void
@@ -290,9 +290,9 @@ import Testing
             let reader = try await EventStreamReader(port: gateway.port, target: "/accepted", headers: [])
             #expect(reader.status == 200)
             try await check(gateway, await reader.rest())
-            // It is on the way out, and counts for nobody.
+            // The stream is closing and no longer counts against any limit.
             await gateway.until { $0.roll.count == 0 }
-            // The ticket has opened nothing.
+            // The ticket has not opened a stream.
             #expect(try gateway.streams.tickets.use(ticket, isResuming: false) == .admitted)
         }
     }

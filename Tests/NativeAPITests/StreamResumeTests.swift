@@ -71,7 +71,7 @@ import Testing
             let reader = try await gateway.open("channel=a", lastEventID: "\(future)")
             #expect(reader.header("Gateway-Cursor") == "\(last)")
             let ready = try #require(await reader.next())
-            // The gap has the position: a client that is cut between the two hears of the gap again.
+            // The gap carries the position: a client that is cut off between the two receives the gap again.
             #expect(ready.type == "stream.ready" && !ready.hasID)
             let gap = try #require(await reader.next())
             #expect(gap.type == "stream.gap")
@@ -146,7 +146,7 @@ import Testing
             var cursor = try await gateway.chat.watermark().description
             let writer = Task { for n in 1...total { try await gateway.emit("a", n) } }
             var seen: [Int] = []
-            // A log this small also closes live readers; they come back.
+            // Live readers also fall out of a log this small; they reconnect.
             while seen.count < total {
                 let reader = try await gateway.open("channel=a", lastEventID: cursor)
                 while seen.count < total, let event = await reader.next() {
@@ -188,7 +188,7 @@ import Testing
         try await StreamHarness.run { gateway in
             for n in 1...40 {
                 let at = try await gateway.emit("a", n)
-                // The answer to the emit is here before the hub has seen the commit, most times.
+                // Usually the response to the emit arrives before the hub has seen the commit.
                 let (reader, _, _) = try await gateway.openReady("channel=a", lastEventID: "\(at)")
                 try await gateway.emit("a", -n)
                 #expect(await reader.numbers(1) == [-n])
@@ -273,7 +273,7 @@ import Testing
     }
 }
 
-/// Where a sequence that should count up does not; nil when it does to the end.
+/// The first place where a sequence does not count up; nil when it does to the end.
 func firstFault(of seen: [Int], in expected: ClosedRange<Int>) -> String? {
     for (index, number) in expected.enumerated() {
         guard index < seen.count else { return "ends before \(number)" }

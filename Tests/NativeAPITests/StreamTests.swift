@@ -189,7 +189,7 @@ import Testing
             await gateway.beat(10)
             try await gateway.emit("a", 1)
             #expect(await reader.numbers(1) == [1])
-            // Silence is counted from the event, not from the opening.
+            // The silence is measured from the event, not from the opening.
             await gateway.beat(14)
             #expect(await gateway.streams.metrics.heartbeats == 0)
             await gateway.beat(16)

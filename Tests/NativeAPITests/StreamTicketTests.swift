@@ -21,7 +21,7 @@ import Testing
         return try #require(answer.json?["ticket"]?.string)
     }
 
-    /// The status of showing a ticket; the stream is let go again.
+    /// Presents a ticket and returns the status; closes the stream.
     private func show(
         _ text: String, _ gateway: StreamHarness, lastEventID: String? = nil, query: String = ""
     ) async throws -> Int {
@@ -72,7 +72,7 @@ import Testing
             #expect(try await show(ticket(gateway), gateway, query: "&channel=a.x") == 200)
             #expect(try await show(ticket(gateway), gateway, query: "&channel=b") == 403)
             #expect(try await show(ticket(gateway), gateway, query: "&channel=%24system") == 403)
-            // A refusal does not use it up.
+            // A refused request does not use up the ticket.
             let text = try await ticket(gateway)
             #expect(try await show(text, gateway, query: "&channel=b") == 403)
             #expect(try await show(text, gateway, query: "&cursor=nonsense") == 400)
@@ -92,7 +92,7 @@ import Testing
                 try await gateway.emit("a.x", n)
                 let (reader, _, _) = try await gateway.openReady("ticket=\(text)", as: nil, lastEventID: "\(at)")
                 #expect(await reader.numbers(n) == Array(1...n))
-                // As long as it is open, the ticket lives.
+                // The ticket is valid as long as its stream is open.
                 gateway.clock.advance(by: .seconds(600))
                 await gateway.beat()
                 reader.close()
@@ -327,7 +327,7 @@ import Testing
             #expect(try await show(text, gateway, lastEventID: cursor) == 200)
             #expect(try await show(text, gateway, lastEventID: "1") == 401)
             #expect(try await show(text, gateway, lastEventID: "\(sent)") == 401)
-            // One that was not used yet is voided as well.
+            // An unused ticket is voided as well.
             for _ in 0..<5 { #expect(try await show(other, gateway, lastEventID: "\(old)") == 401) }
             #expect(try await show(other, gateway) == 401)
         }
@@ -354,7 +354,7 @@ import Testing
                 let status = try await show(text, gateway, lastEventID: "\(id)")
                 #expect(status == 401)
             }
-            // One that is too old to be remembered is in the log.
+            // An event that is too old to be in memory is found in the log.
             #expect(try await show(text, gateway, lastEventID: "\(sent)") == 200)
         }
     }
@@ -424,13 +424,13 @@ import Testing
         }
         clock.advance(by: .seconds(1))
         try await StreamHarness.run(path: folder.database, clock: clock) { gateway in
-            // Whether it was used nobody knows any more.
+            // It is no longer known whether the ticket was used.
             let afresh = try await show(unused, gateway)
             gateway.clock.advance(by: .seconds(120))
             let resumed = try await show(used, gateway, lastEventID: cursor)
             gateway.clock.advance(by: .seconds(1))
             let tooLate = try await show(unused, gateway, lastEventID: cursor)
-            // Taken up again, it has its 120 s from now on.
+            // After the stream is resumed, the 120 s begin again.
             gateway.clock.advance(by: .seconds(119))
             let again = try await show(used, gateway, lastEventID: cursor)
             #expect([afresh, resumed, tooLate, again] == [401, 200, 401, 200])

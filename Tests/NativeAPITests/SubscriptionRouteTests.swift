@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("Subscriptions over HTTP") struct SubscriptionRouteTests {
-    /// Makes one and returns its path.
+    /// Creates a subscription and returns its path.
     private static func make(_ api: APIFixture, _ body: String = #"{"types":["order.*"]}"#) async throws -> String {
         let made = await api.call(.post, "/v1/subscriptions", body)
         #expect(made.status == 201)
@@ -17,7 +17,7 @@ import Testing
         #expect(await api.call(.post, "/v1/channels/\(channel)/events", body).status == 201)
     }
 
-    /// What is pulled: ids, and the numbers in the events.
+    /// Pulls events and returns their ids and numbers.
     private static func pull(
         _ api: APIFixture, _ path: String, _ body: String = #"{"wait_seconds":20}"#, key: String? = nil
     ) async -> (ids: [String], numbers: [Int64], attempts: [Int64]) {
@@ -52,7 +52,7 @@ import Testing
             let path = "/v1/subscriptions/\(id)"
             let read = try #require(await api.call(.get, path).header("ETag"))
             #expect(await api.call(.get, path, headers: [("If-None-Match", read)]).status == 304)
-            // Its backlog may have changed all the same.
+            // Its backlog may have changed anyway.
             #expect(await api.call(.get, path, headers: [("If-None-Match", tag)]).status == 200)
             let changed = await api.call(
                 .patch, path, #"{"filter":null,"ack_deadline_seconds":null,"ordering":"strict"}"#,

@@ -11,18 +11,18 @@ import Testing
 @Suite("A user's token ends what it has opened", .timeLimit(.minutes(2))) struct UserTokenEndTests {
     private static let streams = ["channel=room.a", "", "user=cora", "user=cora&device=phone", "group=g"]
 
-    /// Streams as SSE and as lines, of a ticket, and held polls.
+    /// The ways to hold a connection: streams as SSE and NDJSON, with a ticket, and held polls.
     private static let ways =
         streams.flatMap { ["stream \($0)", "lines \($0)", "poll \($0)"] } + ["ticket", "ticket user=cora"]
 
-    /// What is held, and what it ends with.
+    /// Opens a connection of this kind and returns the task that reads its end.
     private func hold(_ way: String, _ token: String, _ gateway: StreamHarness) async throws -> Task<String, any Error>
     {
         let parts = way.split(separator: " ", maxSplits: 1).map(String.init)
         let query = parts.count > 1 ? parts[1] : ""
         if parts[0] == "poll" {
             let cursor = try await gateway.call("GET", "/v1/poll", as: token).json?["cursor"]?.string ?? ""
-            // By type, as a user's unread counts would answer it.
+            // Selected by type, like a user's unread counts.
             let target = "/v1/poll?\(query)&type=message.*&cursor=\(cursor)"
             let poll = Task { try await gateway.call("GET", target, as: token) }
             await gateway.until { $0.polls.assumeIsolated { $0.count } == 1 }
@@ -114,7 +114,7 @@ import Testing
 }
 
 extension EventStreamReader {
-    /// All that comes until the end, as it came.
+    /// Everything that arrives until the end, unchanged.
     fileprivate func tail() async -> String {
         while await nextLine() != nil {}
         return String(decoding: rawBytes, as: UTF8.self)

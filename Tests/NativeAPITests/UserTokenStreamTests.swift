@@ -8,7 +8,7 @@ import Testing
 @testable import NativeAPI
 
 extension StreamHarness {
-    /// A token as an app's server asks for it.
+    /// Requests a user token as an app's server does.
     func userToken(
         _ user: String = "cora", channels: String = #"["room.*"]"#, scopes: String = #"["read","emit"]"#,
         seconds: Int = 3600, by key: String = "dev"
@@ -18,7 +18,7 @@ extension StreamHarness {
         return try #require(answer.json?["token"]?.string)
     }
 
-    /// Does all of it, each with success.
+    /// Sends all requests and expects success.
     func done(_ calls: (method: String, target: String, body: String)...) async throws {
         for (method, target, body) in calls {
             let answer = try await call(method, target, body)
@@ -28,7 +28,7 @@ extension StreamHarness {
         }
     }
 
-    /// What happens to cora: invited to a group, joined, written to, mentioned, muted.
+    /// Produces events about cora: she is invited to a group, joins, gets a message, is mentioned and muted.
     fileprivate func befall() async throws {
         try await done(
             ("POST", "/v1/channels", #"{"id":"room.a","kind":"group","users":["dan"]}"#),
@@ -39,7 +39,7 @@ extension StreamHarness {
     }
 }
 
-/// As the documentation has it: a token whose channels are `room.*`.
+/// The documented case: a token whose channels are `room.*`.
 @Suite("A user's token with a pattern", .timeLimit(.minutes(2))) struct UserTokenStreamTests {
     private static let meant: Set<String> = [
         "connection.opened", "member.invited", "member.joined", "message.created", "user.mentioned",
@@ -151,8 +151,8 @@ extension StreamHarness {
 
 @Suite("A user's token that follows a group", .timeLimit(.minutes(2))) struct UserTokenGroupTests {
     private static let reports = ChatAccess.moderationChannel(of: "room.p")
-    /// Channels that cora does not hear by their names: a private one, one that bans her, the reports of a channel that others
-    /// operate, and one out of her token's reach.
+    /// Channels that cora cannot read by their names: a private one, one that bans her, the reports of a channel with
+    /// other operators, and one outside her token's channels.
     private static let closed = ["room.p", "room.b", reports, "other"]
 
     private func prepare(_ gateway: StreamHarness) async throws {

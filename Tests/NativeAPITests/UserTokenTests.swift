@@ -9,7 +9,7 @@ import Testing
 
 @testable import NativeAPI
 
-/// Tokens signed by hand with the app's secret, as a customer's own program would.
+/// Tests with tokens that are signed directly with the app's secret, as a customer's own program would.
 @Suite("Tokens of users") struct UserTokenTests {
     private static func token(
         _ claims: String, secret: String = "default-secret", header: String = #"{"alg":"HS256","typ":"JWT"}"#
@@ -19,7 +19,7 @@ import Testing
         return signed + "." + Base64.encodeURL(code)
     }
 
-    /// 2024-11-23, where the fixture's clock stands, in seconds; and an hour more.
+    /// 2024-11-23 in seconds, the time of the fixture's clock.
     private static let now: UInt64 = 1_732_412_345
     private static let later = now + 3600
 

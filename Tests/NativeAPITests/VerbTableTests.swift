@@ -5,20 +5,20 @@ import YAML
 
 @testable import NativeAPI
 
-/// The meaning of the verbs, for every resource: `openapi.yaml` declares it, and the routes keep it.
+/// The meaning of the methods, for every resource: `openapi.yaml` declares it and the routes implement it.
 @Suite("Verbs", .timeLimit(.minutes(2))) struct VerbTableTests {
-    /// A resource with an address of its own.
+    /// A resource with its own address.
     struct Resource: Sendable, CustomTestStringConvertible {
-        /// As `openapi.yaml` has it.
+        /// The path as in `openapi.yaml`.
         let path: String
-        /// The address of one; `{made}` stands for the id that `POST` on `list` gave.
+        /// The address of one resource; `{made}` stands for the id that `POST` on `list` returned.
         let address: String
-        /// Where `POST` makes one, if it is not made by a PUT.
+        /// The path where `POST` creates one; nil if a PUT creates it.
         var list: String?
-        /// What makes one, and members that another value can be written to.
+        /// The body that creates one, with members that can be changed.
         let body: String
         let change: String
-        /// Members of `body` that a PUT needs.
+        /// The members of `body` that a PUT requires.
         var least = "{}"
         var testDescription: String { path }
     }
@@ -78,8 +78,8 @@ import YAML
             body: #"{"channels":["a"],"filter":"data.x > 1"}"#, change: #"{"description":"x"}"#),
     ]
 
-    /// Marks that PUT sets and DELETE removes: they have no members that a PUT could reset, so that it needs no body and repeating
-    /// either is harmless. Where each can be read.
+    /// Marks that PUT sets and DELETE removes, with the path where each can be read. A mark has no members that a PUT
+    /// could reset, so it needs no body, and repeating either request is harmless.
     private static let marks: [String: String] = [
         "/v1/channels/{channel}/messages/{timetoken}/pin": "/v1/channels/{channel}",
         "/v1/channels/{channel}/freeze": "/v1/channels/{channel}",
@@ -95,14 +95,15 @@ import YAML
         "/v1/channels/{channel}/participants/{user}": "/v1/channels/{channel}/participants/{user}",
     ]
 
-    /// What is read at its own address and has no PUT: several at once, and what lasts as long as a connection or an event.
+    /// Resources that can be read at their own address and have no PUT: several at once, or as long-lived as a
+    /// connection or an event.
     private static let others: Set<String> = [
         "/v1/channels/{channel}/messages/{timetoken}", "/v1/channels/{channel}/messages/{timetoken}/actions/{action}",
         "/v1/channels/{channel}/metadata", "/v1/channels/{channel}/metacounters", "/v1/channels/{channel}/events",
         "/v1/streams/{id}", "/v1/users/{user}/sessions/{session}", "/v1/session",
     ]
 
-    /// Seconds long, and told by events alone.
+    /// Resources that last for seconds and appear in events only.
     private static let passing: Set<String> = ["/v1/channels/{channel}/typing/{user}"]
 
     @Test("are declared for every resource, and for each the answers that they have")
@@ -170,7 +171,7 @@ import YAML
             }.map { "\($0.method) \($0.path)" })
         let made = Set(Self.resources.map { $0.list.map { "post \($0)" } ?? "put \($0.path)" })
         #expect(making == made.union(Self.creations.keys))
-        // A credential is shown once, and its text is in no address.
+        // A credential is returned once, and its text is in no address.
         let unreadable: Set = ["/v1/tokens", "/v1/stream-tickets"]
         for operation in description.operations where operation.response(201) != nil {
             let name = "\(operation.method) \(operation.path)"
@@ -224,7 +225,7 @@ import YAML
         _ = await api.call(.put, "/v1/event-types/order.sent", "{}")
     }
 
-    /// The address of one that is there.
+    /// Creates a resource and returns its address.
     private func make(_ resource: Resource, _ api: APIFixture) async throws -> String {
         if let list = resource.list {
             let made = await api.call(.post, list, resource.body)
@@ -279,7 +280,7 @@ import YAML
         }
     }
 
-    /// One that was made of the least.
+    /// Creates a resource from the minimum and returns it.
     private func afresh(_ resource: Resource, _ api: APIFixture) async throws -> Answer {
         #expect(await api.call(.delete, resource.address).status == 204)
         let least =
@@ -290,7 +291,7 @@ import YAML
         return made
     }
 
-    /// Of the record itself, and not of what is written.
+    /// True for members of the record itself, which no request writes.
     private static func isOwn(_ member: String) -> Bool {
         ["created_at", "updated_at", "etag", "mapping_version"].contains(member) || member.hasSuffix("_timetoken")
     }
@@ -308,7 +309,7 @@ import YAML
                 let again = await api.call(.get, address)
                 for member in try #require(read.json?.members)
                 where !["updated_at", "etag"].contains(member.name)
-                    // Of a candidate, the beginning of its trial, which begins anew.
+                    // For a candidate, `created_at` is the start of its trial, which begins anew.
                     && !(member.name == "created_at" && address.hasSuffix("/candidate"))
                 {
                     #expect(again.shown(member.name) == read.shown(member.name), "\(method) \(member.name)")
@@ -319,7 +320,7 @@ import YAML
 
     @Test(
         "leave every record with its id or names, when it was made and changed, and its version",
-        // A value has its key for a name alone; a candidate goes with its trial.
+        // A value has its key as its only name; a candidate ends with its trial.
         arguments: resources.filter { !$0.path.hasSuffix("/{key}") && !$0.path.hasSuffix("/candidate") })
     func records(_ resource: Resource) async throws {
         try await APIFixture.run { api in

@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// An engine that counts how often records of a kind are read, and can make readers wait or refuse them.
+/// An engine that counts the reads of records of a kind, and can make readers wait or fail.
 struct WatchedEngine: Engine {
     let real: any Engine
     let reads: WatchedReads
@@ -15,7 +15,7 @@ struct WatchedEngine: Engine {
     func close() async { await real.close() }
 }
 
-/// What is known of the watched reads.
+/// The state of the watched reads.
 final class WatchedReads: Sendable {
     private struct State {
         var count = 0
@@ -27,18 +27,18 @@ final class WatchedReads: Sendable {
     private let state = Lock(State())
 
     var count: Int { state.withLock { $0.count } }
-    /// How many have read, and wait with what they have found.
+    /// The number of reads that have found their record and wait.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// From now on what is found is kept back.
+    /// From now on, results are held back.
     func hold() { state.withLock { $0.isHeld = true } }
 
-    /// Hands out what was kept back; later reads wait no more.
+    /// Returns the results that were held back. Later reads do not wait.
     func release() {
         for continuation in takeWaiting() { continuation.resume() }
     }
 
-    /// Those that wait, to be resumed by the caller; later reads wait no more.
+    /// Returns the waiting reads for the caller to resume. Later reads do not wait.
     func takeWaiting() -> [CheckedContinuation<Void, Never>] {
         state.withLock { state in
             state.isHeld = false
@@ -47,7 +47,7 @@ final class WatchedReads: Sendable {
         }
     }
 
-    /// Whether reads fail.
+    /// Sets whether reads fail.
     func refuse(_ isRefused: Bool) { state.withLock { $0.isRefused = isRefused } }
 
     fileprivate func pass() async throws(ChatError) {

@@ -71,7 +71,7 @@ import Testing
                 let good = await api.call(.patch, target, #"{"description":"till"}"#, headers: [("If-Match", field)])
                 #expect(good.status == 200, "\(field)")
             }
-            // What is told of its circuit may have changed all the same.
+            // The displayed circuit state may have changed anyway.
             #expect(await api.call(.get, target, headers: [("If-None-Match", fresh)]).status == 200)
             #expect(await api.call(.delete, target, headers: [("If-Match", tag)]).status == 412)
             #expect(await api.call(.delete, target, headers: [("If-Match", fresh)]).status == 204)
@@ -248,7 +248,7 @@ extension WebhookRouteTests {
             #expect(origin?["kind"]?.string == "source" && origin?["source"]?.string == "github-main")
             let logged = await api.call(.get, "/v1/sources/github-main/requests")["data"]?.elements ?? []
             #expect(logged.last?["id"]?.string == origin?["request"]?.string)
-            // Nobody else can say so: ids of requests have no slash.
+            // No client can claim this id: request ids contain no slash.
             let header = [(name: "X-Request-Id", value: "in/github-main/req_1")]
             let other = await api.call(
                 .post, "/v1/channels/a/events", #"{"type":"x","data":1}"#, headers: header)

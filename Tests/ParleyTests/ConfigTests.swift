@@ -33,7 +33,7 @@ import Testing
             (["--set", "admin_key=x"], 2, "at least 16"),
             (["--set", "dev"], 2, "NAME=VALUE"),
             (["--config", "/nonexistent/parley.yaml"], 1, "/nonexistent/parley.yaml"),
-            // A file, and no settings in it.
+            // A file without settings.
             (["--config", "/etc/hostname"], 1, "/etc/hostname"),
         ])
     func faults(_ flags: [String], _ code: Int32, _ hint: String) async throws {

@@ -6,9 +6,9 @@ import Testing
 @testable import ParleyCommands
 
 /// Every command line that a text of the repository shows or advises: guides, the API's description, help, advice of
-/// `parley doctor`, packaging. `Tests/Clients/test_commands.py` runs those that read.
+/// `parley doctor`, packaging. `Tests/Clients/test_commands.py` runs the commands that only read.
 @Suite("Commands that texts name") struct DocumentedCommandTests {
-    /// What follows the program's name where it is a name of something else: a container, a folder, a package.
+    /// Words after the program's name where it names something else: a container, a folder, a package.
     private static let otherUses: Set = ["cat", "layout", "needs", "tab"]
 
     @Test("exist, with the options that are shown")
@@ -50,24 +50,24 @@ import Testing
                 if !name.contains(".build/") { files.append("\(folder)/\(name)") }
             }
         }
-        // Folders, and files that are no text, have no commands.
+        // Folders and binary files contain no commands.
         return files.compactMap { file in
             (try? String(contentsOf: top.appending(path: file), encoding: .utf8)).map { (file, $0) }
         }
     }
 }
 
-/// A command line as a text shows it.
+/// A command line in a text.
 private struct ShownCommand {
     let place: String
-    /// Without the program's name; never empty.
+    /// The words without the program's name; never empty.
     let words: [String]
-    /// Whether it stands in quotes within a sentence, where arguments may be left out.
+    /// True for a command quoted in a sentence, where arguments may be left out.
     let isQuoted: Bool
 
     var text: String { words.joined(separator: " ") }
 
-    /// What is wrong with it, in words; nil if it could be run.
+    /// A description of the first mistake; nil if the command could run.
     var fault: String? {
         guard CommandTree.isCommand(words) else { return "there is no command 'parley \(text)'" }
         do {
@@ -83,7 +83,7 @@ private struct ShownCommand {
 
     static func all(in text: String, _ file: String) -> [ShownCommand] {
         var found: [ShownCommand] = []
-        // A bar within a table of Markdown is written with a backslash.
+        // In a Markdown table, a bar is written with a backslash.
         let lines = text.replacing("\\\n", with: " ").replacing("\\|", with: "|").split(
             separator: "\n", omittingEmptySubsequences: false)
         // A heading names a command without its arguments.
@@ -94,7 +94,7 @@ private struct ShownCommand {
                 let isQuoted = ["`", "'", "\""].contains(quote)
                 var rest = line[match.range.upperBound...]
                 if isQuoted, let quote { rest = rest.prefix { $0 != quote } }
-                // What another command prints, as far as it matters here: a number.
+                // Stands for the output of another command; only numbers matter here.
                 rest = Substring(rest.replacing(/\$\([^)]*\)/, with: "1"))
                 found += alternatives(shellWords(rest, isQuoted: isQuoted)).map { words in
                     ShownCommand(place: "\(file):\(number + 1)", words: words, isQuoted: isQuoted)
@@ -104,7 +104,7 @@ private struct ShownCommand {
         return found.filter { !$0.words.isEmpty }
     }
 
-    /// `list|get` as two lines.
+    /// Returns `list|get` as two lines.
     private static func alternatives(_ words: [String]) -> [[String]] {
         guard let at = words.firstIndex(where: { $0.wholeMatch(of: /[a-z-]+(\|[a-z-]+)+/) != nil }) else {
             return [words]
@@ -134,7 +134,7 @@ private struct ShownCommand {
             }
         }
         if let word { words.append(word) }
-        // A file descriptor before a redirection, a full stop or comma of the sentence.
+        // Drops a file descriptor before a redirection, and a full stop or comma of the sentence.
         if words.last == "2" { words.removeLast() }
         if !isQuoted, let last = words.last, let end = last.last, ",.:".contains(end), last.count > 1 {
             words[words.count - 1] = String(last.dropLast())

@@ -89,7 +89,7 @@ import Testing
         let (reading, writing) = (ends[0], ends[1])
         defer { close(reading) }
         let writer = Task {
-            // Far more than a pipe and the waiting batches hold: it can only end if reading goes on.
+            // Far more than a pipe and the waiting batches hold: the test ends only if reading continues.
             for number in 1...2000 {
                 let line = "\(number) " + String(repeating: "x", count: 990) + "\n"
                 var rest = Array(line.utf8)[...]

@@ -58,7 +58,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(
             gateway.requests.value.map(\.target) == ["/v1/stream?channel=a"]
                 + Array(repeating: "/v1/stream?channel=a&cursor=7", count: 3))
-        // Longer each time, since nothing came in between.
+        // Each wait is longer, because nothing arrived in between.
         #expect(run.waits == [.milliseconds(375), .milliseconds(750), .milliseconds(1500)])
         #expect(run.errors.contains("listening again"))
     }

@@ -7,12 +7,13 @@ import Testing
 @testable import ClientCommands
 @testable import ParleyCommands
 
-/// A keyset with one channel of so many messages, and a gateway that takes what comes, at one address.
+/// A keyset with one channel of `messages` messages, and a gateway that accepts imports, at one address.
 private final class Move: Sendable {
     let server: ScriptedServer
     private let taken: Lock<[String]>
 
-    /// - Parameter refuses: whether the keyset refuses a request, by its target and how many came before.
+    /// - Parameter refuses: Returns true if the keyset refuses a request, given its target and the number of earlier
+    /// ones.
     init(messages: Int, refuses: @escaping @Sendable (String, Int) -> Bool = { _, _ in false }) throws {
         let taken = Lock<[String]>([])
         self.taken = taken
@@ -28,7 +29,7 @@ private final class Move: Sendable {
         }
     }
 
-    /// The timetokens that arrived, in their order.
+    /// The timetokens that arrived, in order.
     var arrived: [String] { taken.withLock { $0 } }
 
     private static func answer(_ target: String, _ messages: Int) -> String {

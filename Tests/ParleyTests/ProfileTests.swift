@@ -25,7 +25,7 @@ import Testing
             environment: ["XDG_CONFIG_HOME": folder.path])
     }
 
-    /// The permissions of a file or folder; 0 where there is none.
+    /// The permissions of a file or folder; 0 if it does not exist.
     private static func mode(of path: String) -> mode_t {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0

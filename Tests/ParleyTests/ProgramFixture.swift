@@ -6,12 +6,12 @@ import Testing
 @testable import ClientCommands
 @testable import ParleyCommands
 
-/// Runs the program as a shell would, with everything around it in the test's hands.
+/// Runs the program as a shell would, in an environment that the test controls.
 struct ProgramRun {
     let code: Int32
     let output: String
     let errors: String
-    /// How long it wanted to wait before each repetition; it did not.
+    /// The waits that the program requested before each repetition. The test does not wait.
     let waits: [Duration]
 
     var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) }
@@ -49,7 +49,7 @@ func parley(
         errors: String(decoding: errors.withLock { $0 }, as: UTF8.self), waits: waits.withLock { $0 })
 }
 
-/// A nameless file with this text, open at its beginning.
+/// An unnamed file with this text, open at its beginning.
 private func temporaryFile(_ text: String) throws -> Int32 {
     var name = Array("/tmp/parley-test-XXXXXX".utf8CString)
     let descriptor = mkstemp(&name)
@@ -62,7 +62,7 @@ private func temporaryFile(_ text: String) throws -> Int32 {
 }
 
 extension ScriptedReply {
-    /// An answer after which the connection is closed, so that every request has one of its own.
+    /// A response that closes the connection, so that every request has its own.
     static func answer(_ status: Int, _ body: String, headers: [(name: String, value: String)] = []) -> ScriptedReply {
         .status(status, body, headers: headers + [("connection", "close")])
     }

@@ -110,12 +110,12 @@ import Testing
     }
 }
 
-/// The commands of the program, as argument-parser knows them.
+/// The commands of the program, as ArgumentParser lists them.
 enum CommandTree {
-    /// Every command that has none below it, with the words that call it.
+    /// Every command without subcommands, with the words that call it.
     static let leaves = commands(below: ParleyCommand.self, []).filter { $0.command.configuration.subcommands.isEmpty }
 
-    /// Whether every word that stands where a command should is one.
+    /// True when every word in the place of a command is a command.
     static func isCommand(_ words: [String]) -> Bool {
         var command: any ParsableCommand.Type = ParleyCommand.self
         for word in words {

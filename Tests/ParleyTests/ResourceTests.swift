@@ -233,7 +233,7 @@ import Testing
         let gateway = try ScriptedServer { _ in .answer(200, #"{"id":"x","data":[]}"#) }
         let run = try await parley(arguments, at: gateway)
         #expect(run.code == 0, "\(run.errors)")
-        // What people are told of deliveries takes a look at the circuits of webhooks first.
+        // For people, the listing of deliveries first reads the circuits of the webhooks.
         let request = try #require(gateway.requests.value.first { $0.target != "/v1/webhooks?limit=250" })
         #expect("\(request.method) \(request.target)" == line)
         #expect(request.text == body)

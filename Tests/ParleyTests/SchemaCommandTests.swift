@@ -95,7 +95,7 @@ private let order = #"{"type":"object","required":["id"],"properties":{"id":{"ty
     @Test("reads the dialect it is told unless the schema says another")
     func dialect() async throws {
         let files = try SchemaFiles([
-            // Only draft-04 takes a flag here.
+            // Only draft-04 takes a boolean here.
             "s.json": #"{"minimum":1,"exclusiveMinimum":true}"#,
             "t.json": #"{"$schema":"https://json-schema.org/draft/2020-12/schema"}"#,
         ])
@@ -170,7 +170,7 @@ private let order = #"{"type":"object","required":["id"],"properties":{"id":{"ty
         let files = try SchemaFiles([
             "tests/type.json": Self.file(#"{"type":"integer"}"#, "1", true),
             "tests/ref.json": Self.file(#"{"$ref":"http://localhost:1234/id.json"}"#, "\"x\"", false),
-            // An annotation here, an assertion there.
+            // The format is an annotation in one dialect and an assertion in the other.
             "tests/format.json": Self.file(#"{"format":"date"}"#, "\"x\"", true),
             "tests/optional/format/date.json": Self.file(#"{"format":"date"}"#, "\"x\"", false),
             "tests/optional/bignum.json": Self.file(#"{"type":"integer"}"#, "12345678901234567890123", true),
@@ -306,13 +306,13 @@ private let order = #"{"type":"object","required":["id"],"properties":{"id":{"ty
         let count = AllocationCount.during {
             for length in 1...10 { kept.append(Array(repeating: length, count: length)) }
         }
-        // Ten arrays, and the one that holds them as it grows.
+        // Ten arrays, and reallocations of the array that holds them.
         #expect(count.map { (10...20).contains($0) } == true, "\(String(describing: count))")
         #expect(kept.count == 10)
     }
 }
 
-/// Files in a folder of their own, which goes away with the value.
+/// Files in their own folder, which is deleted with the value.
 final class SchemaFiles {
     private let folder: String
 
@@ -323,7 +323,7 @@ final class SchemaFiles {
     }
 
     deinit {
-        // What cannot be removed stays in the folder for such things.
+        // A folder that cannot be deleted stays in the system's temporary folder.
         try? FileManager.default.removeItem(atPath: folder)
     }
 

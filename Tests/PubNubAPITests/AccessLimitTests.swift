@@ -7,9 +7,9 @@ import Testing
 
 @testable import PubNubAPI
 
-/// What a token does not let its holder do, though some call it opens could.
+/// Actions that a token does not allow, although a call that it permits could perform them.
 extension AccessTests {
-    /// A token of a user's for the channel `room`, with these permissions.
+    /// A user's token for the channel `room`, with these permissions.
     private func auth(_ user: String, _ permissions: Int, _ gateway: PubNubHarness) async throws -> String {
         let grants = #"{"resources":{"channels":{"room":\#(permissions)},"groups":{"g":1}},"uuid":"\#(user)"}"#
         return "?uuid=\(user)&auth=" + (try await token(grants, gateway))

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// The target with a timestamp and a signature; `query` is in the order of its names.
+    /// The target with a timestamp and a signature. `query` is in the order of its names.
     func signed(
         _ method: String, _ path: String, _ query: String = "", body: String = "", at gateway: PubNubHarness,
         later seconds: UInt64 = 0
@@ -278,7 +278,7 @@ import Testing
             #expect(try await gateway.get(right.replacing("max=2", with: "max=3")).status == 403)
             #expect(try await gateway.get(signed("GET", path, at: gateway, later: 100)).status == 403)
             let publish = "/publish/pub-demo/sub-demo/0/room/0"
-            // It says nothing of the method or the body, so it is good for nothing else.
+            // The older signature does not cover method and body, so it is not accepted for anything else.
             #expect(try await gateway.get(older("\(publish)/1", at: gateway)).status == 403)
             let actions = "/v1/message-actions/sub-demo/channel/room/message/1"
             #expect(try await gateway.call("POST", older(actions, at: gateway), "{}").status == 403)
@@ -287,7 +287,7 @@ import Testing
         }
     }
 
-    /// The target in the older form of signing.
+    /// The target with a signature in the older form.
     private func older(_ path: String, at gateway: PubNubHarness) -> String {
         let second = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond
         let input = "sub-demo\npub-demo\n\(path)\ntimestamp=\(second)"

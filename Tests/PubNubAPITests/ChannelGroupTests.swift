@@ -111,7 +111,7 @@ import Testing
     func told() async throws {
         try await PubNubHarness.run { gateway in
             try await gateway.get(Self.base + "/g?add=a")
-            // So that there is a position to come back to.
+            // Gives the subscriber a position to come back to.
             try await gateway.publish("c", "0")
             let poller = try WirePoller(gateway)
             let first = try await poller.batch(",", "0", "&channel-group=g").cursor

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PubNubAPI
 
-/// The calls that a Chat SDK makes for its features, in their order (`pubnub-wire.md` 24).
+/// The calls that a Chat SDK makes for its features, in order.
 @Suite("A Chat SDK's application", .timeLimit(.minutes(2))) struct ChatWalkTests {
     private static let objects = "/v2/objects/sub-demo"
 

@@ -67,7 +67,7 @@ import Testing
                 let query = (0..<random.below(5)).map { _ in
                     Self.names[random.below(Self.names.count)] + "=" + Self.values[random.below(Self.values.count)]
                 }
-                // A poll that waits would wait for the pulse, which nobody moves here.
+                // A waiting poll would wait for the test's clock, which does not advance here.
                 guard !pattern.contains("subscribe") || !query.contains(where: { $0.hasPrefix("tt=") }) else {
                     continue
                 }
@@ -75,7 +75,7 @@ import Testing
                 let body = method == "GET" ? "" : Self.bodies[random.below(Self.bodies.count)]
                 let answer = try await gateway.call(method, target, body)
                 #expect((200..<500).contains(answer.status), "\(method) \(target) \(body): \(answer.text)")
-                // A payload comes back as it was sent, and may hold a number too large to be read here.
+                // A payload is returned as it was sent, and may contain a number that is too large to read here.
                 let json = try? JSONDocument(Array(answer.text.utf8), numbers: .lenient)
                 #expect(json != nil, "\(method) \(target) \(body): \(answer.text)")
             }

@@ -10,7 +10,7 @@ import Testing
         answer["channels"]?[channel]?.elements?.compactMap { $0["message"]?.integer } ?? []
     }
 
-    /// Publishes the numbers from 1 on; their timetokens.
+    /// Publishes the numbers from 1 on and returns their timetokens.
     private static func fill(
         _ gateway: PubNubHarness, _ count: Int, _ channel: String = "a"
     ) async throws -> [Timetoken] {
@@ -66,7 +66,7 @@ import Testing
             #expect(try await ask("&start=\(places[5])&end=\(places[2])") == [3, 4, 5])
             // One message by its timetoken.
             #expect(try await ask("&start=\(places[4].after)&end=\(places[4])&max=1") == [5])
-            // The other way round: the oldest after the one up to the other.
+            // The opposite range: the oldest messages after one position, up to the other.
             #expect(try await ask("&start=\(places[2])&end=\(places[5])&max=2") == [4, 5])
             #expect(try await ask("&reverse=true&max=2") == [1, 2])
             #expect(try await ask("&reverse=true&max=2&start=\(places[2])") == [4, 5])

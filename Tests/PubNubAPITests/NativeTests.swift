@@ -6,7 +6,7 @@ import Testing
 @testable import PubNubAPI
 
 @Suite("What happens elsewhere in the gateway", .timeLimit(.minutes(2))) struct NativeTests {
-    /// What a subscriber gets of what `body` does, without the digits of timetokens.
+    /// The items that a subscriber receives for the effects of `body`, without the digits of timetokens.
     private func seen(
         on channels: String, _ gateway: PubNubHarness, _ body: () async throws -> Void
     ) async throws -> [String] {
@@ -61,7 +61,7 @@ import Testing
             _ = try await chat.put(user: "ana", edit)
             _ = try await chat.appear("cy", on: "room")
             let batch = try await poller.batch("room,room-pnpres,ana", message.description)
-            // Bob is there by polling.
+            // Bob is present because he polls.
             #expect(batch.items.map { $0["c"]?.string } == ["room-pnpres", "room", "ana", "room-pnpres"])
             #expect(batch.items.map { $0["e"]?.integer } == [nil, 3, 2, nil])
             #expect(batch.items.map { $0["d"]?["uuid"]?.string } == ["bob", nil, nil, "cy"])

@@ -53,7 +53,7 @@ import Testing
             #expect(wild.items[0]["c"]?.string == "a.b-pnpres")
             let group = try await poller.batch(",", start, "&channel-group=g-pnpres")
             #expect(group.items.map { $0["b"]?.string } == ["g-pnpres"])
-            // Who follows presence alone is not there.
+            // A subscriber to presence alone is not present.
             #expect(try await gateway.get(Self.base + "/channel/a.b")["occupancy"]?.integer == 1)
         }
     }

@@ -11,7 +11,7 @@ import TestSupport
 
 @testable import PubNubAPI
 
-/// A store in memory, the chat, and the wire on a real socket; the time of day goes by when the test says so.
+/// A store in memory, the chat, and PubNub's wire on a real socket. The test advances the clock.
 struct PubNubHarness: Sendable {
     static let app = ChatFixture.app
 
@@ -22,11 +22,11 @@ struct PubNubHarness: Sendable {
 
     var port: UInt16 { server.address?.port ?? 0 }
 
-    /// Runs `body` against a gateway that is up, and takes it down again.
+    /// Runs `body` against a running gateway and stops the gateway afterwards.
     ///
     /// - Parameters:
-    ///   - connections: how many it has room for, where not as many as by default.
-    ///   - routes: adds routes of a test.
+    ///   - connections: The connection limit, if it is not the default.
+    ///   - routes: Adds a test's own routes.
     static func run(
         limits: Limits = Limits(), connections: Int? = nil,
         routes: (PubNubAPI, inout Router) -> Void = { _, _ in }, _ body: (PubNubHarness) async throws -> Void
@@ -56,7 +56,7 @@ struct PubNubHarness: Sendable {
         }
     }
 
-    // MARK: Doing things
+    // MARK: Actions
 
     var chat: ChatAccess {
         service.chat(for: Caller(app: Self.app, credential: "test", scopes: [.admin]))
@@ -86,12 +86,12 @@ struct PubNubHarness: Sendable {
         try await get("/v3/history/sub-key/sub-demo/channel/\(channels)?uuid=ana\(query)")
     }
 
-    /// Waits until so many polls are held.
+    /// Waits until `count` polls are held.
     func untilHeld(_ count: Int = 1, sourceLocation: SourceLocation = #_sourceLocation) async {
         await waitUntil(sourceLocation: sourceLocation) { await polls.count == count }
     }
 
-    /// What the log has of a channel, as every other reader sees it.
+    /// A channel's events in the log, as every other reader sees them.
     func events(_ channel: String) async throws -> [Event] {
         let channel = ChannelID(channel, in: Self.app)
         return try await chat.history([HistoryRequest(channel: channel, limit: 100)])[0].items
@@ -126,10 +126,10 @@ struct WireAnswer {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// The timetoken of a publish that went well.
+    /// The timetoken of a successful publish.
     var timetoken: String { json?[2]?.string ?? "" }
 
-    /// The text without the digits of its timetokens, which no test can know.
+    /// The text without the digits of its timetokens, which a test cannot predict.
     var shape: String { text.replacing(/[0-9]{17}/, with: "<tt>") }
 }
 

@@ -147,7 +147,7 @@ import Testing
 
     @Test("may come compressed, and zlib's form may be called gzip")
     func compressed() async throws {
-        // {"text":"hello"} as Python's zlib writes it at level 2.
+        // {"text":"hello"} as Python's zlib compresses it at level 2.
         let zlib: [UInt8] = [
             0x78, 0x5E, 0xAB, 0x56, 0x2A, 0x49, 0xAD, 0x28, 0x51, 0xB2, 0x52, 0xCA, 0x48, 0xCD, 0xC9, 0xC9, 0x57, 0xAA,
             0x05, 0x00, 0x2F, 0x51, 0x05, 0x94,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PubNubAPI
 
-/// What Chat SDKs do to restrict somebody and to see who is restricted (`pubnub-wire.md` 24).
+/// The calls with which Chat SDKs restrict users and list restrictions.
 @Suite("A restriction of a Chat SDK", .timeLimit(.minutes(2))) struct RestrictionTests {
     private static let objects = "/v2/objects/sub-demo"
     private static let moderation = "PUBNUB_INTERNAL_MODERATION_room"

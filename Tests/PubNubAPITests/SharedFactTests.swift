@@ -7,7 +7,7 @@ import Testing
 
 @testable import PubNubAPI
 
-/// Facts that both interfaces have, changed on one side and read on the other: the table of `docs/pubnub-migration.md`.
+/// Facts that both interfaces share, changed by one and read by the other: the table of `docs/pubnub-migration.md`.
 @Suite("A fact that both interfaces have", .timeLimit(.minutes(2))) struct SharedFactTests {
     private static let objects = "/v2/objects/sub-demo"
 
@@ -17,7 +17,7 @@ import Testing
         try await gateway.call("PATCH", Self.objects + path + (path.contains("?") ? "&" : "?") + "uuid=\(user)", body)
     }
 
-    /// The public channel `room`, ana and ben in it, and a message of ana's.
+    /// The public channel `room` with the members ana and ben, and a message of ana.
     private func room(_ gateway: PubNubHarness) async throws -> Timetoken {
         _ = try await gateway.chat.make(NewChannel(kind: .public, id: "room"))
         for user in ["ana", "ben"] { _ = try await gateway.chat.join(user, to: "room") }
@@ -44,7 +44,7 @@ import Testing
             Self.objects + "/channels/room/uuids?include=custom,status,type&filter=\(filter)")["data"]?[0]
     }
 
-    /// What native readers of channels get of what `body` does, as `type user`.
+    /// The events that native readers of the channels receive for the effects of `body`, as `type user`.
     private func told(
         _ channels: [String], _ gateway: PubNubHarness, _ body: () async throws -> Void
     ) async throws -> [String] {
@@ -58,7 +58,7 @@ import Testing
         return types
     }
 
-    /// What subscribers of the wire get of it.
+    /// The items that PubNub subscribers receive for the effects of `body`.
     private func heard(
         _ channels: String, _ gateway: PubNubHarness, _ body: () async throws -> Void
     ) async throws -> [JSONValue] {
@@ -96,7 +96,7 @@ import Testing
             let types = try await told(["room", "ben"], gateway) {
                 items = try await heard("room,ben", gateway) {
                     try await signal(receipt, by: "ben", gateway)
-                    // From another device, which changes nothing.
+                    // Sent from another device, which makes no difference.
                     try await signal(receipt, by: "ben", gateway)
                 }
             }
@@ -322,7 +322,7 @@ import Testing
                     _ = try await patch(
                         "/uuids/ben/channels", #"{"set":[{"channel":{"id":"room"},"status":"pending"}]}"#, by: "ana",
                         gateway)
-                    // As the SDK does: the mark of who is invited.
+                    // Sends the mark of an invited user, as the SDK does.
                     let now = gateway.clock.now
                     _ = try await patch(
                         "/uuids/ben/channels",
@@ -473,6 +473,6 @@ import Testing
 }
 
 extension Timetoken {
-    /// So many places before.
+    /// The timetoken that many places earlier.
     fileprivate func before(_ places: UInt64) -> Timetoken { Timetoken(rawValue - places) }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import PubNubAPI
 
 @Suite("A PubNub subscriber", .timeLimit(.minutes(2))) struct SubscribeTests {
-    /// Waits until somebody is held; the test's time limit is the bound.
+    /// Waits until a poll is held, within the test's time limit.
     @Test("is told at once where the log is, in the very first bytes")
     func handshake() async throws {
         try await PubNubHarness.run { gateway in
@@ -238,7 +238,7 @@ import Testing
                 ], claim: nil)
             try await gateway.publish("a", "2")
             #expect(await poller.answer().payloads == ["2"])
-            // Nor is it stopped by it when it catches up.
+            // It does not stop the subscriber either when it catches up.
             #expect(try await poller.batch("a", start).payloads == ["2"])
         }
     }
@@ -318,7 +318,7 @@ import Testing
             try await gateway.publish("a", "1")
             await gateway.polls.drain()
             #expect(await poller.answer().items.isEmpty)
-            // While the gateway goes, a new one gets what all clients try again after.
+            // While the gateway stops, a new poll gets a status after which all clients retry.
             #expect(try await poller.batch("a-pnpres", start).status == 500)
         }
     }

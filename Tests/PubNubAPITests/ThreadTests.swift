@@ -6,7 +6,7 @@ import Testing
 @testable import ChatCore
 @testable import PubNubAPI
 
-/// A thread is one fact: natively replies in the message's channel, on the wire messages of the thread's own channel.
+/// A thread is one fact: natively, replies in the message's channel; on the wire, messages of the thread's own channel.
 @Suite("A thread on both sides", .timeLimit(.minutes(2))) struct ThreadTests {
     private static let text = #"{"type":"text","text":"hi"}"#
     private static let objects = "/v2/objects/sub-demo"
@@ -14,7 +14,7 @@ import Testing
     private func thread(of root: String) -> String { "PUBNUB_INTERNAL_THREAD_room_\(root)" }
     private func place(_ timetoken: String) -> Timetoken { Timetoken(text: timetoken) ?? .zero }
 
-    /// What a Chat SDK does before the first reply.
+    /// The calls of a Chat SDK before the first reply.
     private func open(_ root: String, _ gateway: PubNubHarness) async throws {
         _ = try await gateway.call("PATCH", Self.objects + "/channels/\(thread(of: root))", #"{"description":"d"}"#)
         let body = #"{"type":"threadRootId","value":"\#(thread(of: root))"}"#
@@ -60,7 +60,7 @@ import Testing
             let counts = try await gateway.events("room").filter { $0.type == "thread.updated" }
                 .map { try JSONDocument($0.data).root["thread"]?["reply_count"]?.integer }
             #expect(counts == [0, 1, 2])
-            // Nothing natively is on the thread's channel, and the wire has the sender's metadata alone.
+            // The thread's channel has no native events; on the wire it has only the sender's metadata.
             #expect(try await gateway.events(thread(of: root)).filter { $0.type == "message.created" }.isEmpty)
             let page = try await gateway.history(thread(of: root), "&include_meta=true")
             let shown = page["channels"]?[thread(of: root)]?.elements ?? []
@@ -76,7 +76,7 @@ import Testing
             let poller = try WirePoller(gateway)
             let first = try await reply("one", to: root, by: "ben", gateway)
             _ = try await reply("two", to: root, by: "ben", gateway)
-            // Subscribed to both, each item comes on its own channel.
+            // A subscriber to both receives each item on its own channel.
             let live = try await poller.batch("room,\(thread(of: root))", root)
             #expect(live.items.map { $0["c"]?.string } == [thread(of: root), "room", thread(of: root)])
             #expect(live.items[0]["d"]?["text"]?.string == "one" && live.items[0]["u"] == nil)
@@ -251,7 +251,7 @@ import Testing
             await refused {
                 _ = try await eve.selection(try eve.selection(channels: [name]), heardBy: "eve", on: nil)
             }
-            // What is kept on that channel, and what follows, comes by no pattern either.
+            // Neither stored nor later events of that channel match a pattern.
             let all = try eve.selection(channels: [])
             let start = try await gateway.chat.watermark()
             try await gateway.publish(name, #"{"n":1}"#, "&custom_message_type=order")
@@ -300,7 +300,7 @@ import Testing
             let payload =
                 #"{"type":"mention","messageTimetoken":"\#(reply)","channel":"\#(thread(of: root))","parentChannel":"room"}"#
             #expect(shown.description == payload)
-            // And a Chat SDK's is the same event.
+            // A Chat SDK's reply becomes the same event.
             try await gateway.publish("bob", payload)
             let other = try #require(try await gateway.events("bob").last)
             let said = try JSONDocument(other.data).root

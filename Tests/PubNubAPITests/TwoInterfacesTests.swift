@@ -6,7 +6,7 @@ import Testing
 @testable import ChatCore
 @testable import PubNubAPI
 
-/// Facts that are changed by one interface and read by the other: see docs/pubnub-migration.md, "The same fact on both sides".
+/// Facts that one interface changes and the other reads: see docs/pubnub-migration.md, "The same fact on both sides".
 @Suite("A fact on both sides", .timeLimit(.minutes(2))) struct TwoInterfacesTests {
     private static let objects = "/v2/objects/sub-demo"
 
@@ -39,7 +39,7 @@ import Testing
             #expect(items(lifted).map { $0?["restriction"]?.string } == ["lifted"])
             let history = try await gateway.history(channel)["channels"]?[channel]?.elements ?? []
             #expect(history.map { $0["message"]?["restriction"]?.string } == ["banned", "muted", "lifted"])
-            // The channel itself tells everybody else.
+            // All other users learn of it from the channel itself.
             #expect(try await gateway.events(channel).isEmpty)
             #expect(
                 try await gateway.events("room").map(\.type)
@@ -88,7 +88,7 @@ import Testing
     @Test("a frozen channel is told as a change of the channel, and refuses publishes of all but its operators")
     func frozen() async throws {
         try await PubNubHarness.run { gateway in
-            // Whoever makes a channel moderates it.
+            // The user who creates a channel moderates it.
             _ = try await gateway.chat.make(NewChannel(kind: .public, id: "room"), by: "ana")
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("room", "0").cursor
@@ -139,7 +139,7 @@ import Testing
             let fourth = try await edit(message, "four", gateway)
             #expect(try await edits(message, gateway) == ["two", "three", "four"])
             #expect(try await text(of: message, gateway) == "four")
-            // Edits are the message's own: they are none of its actions natively.
+            // Edits belong to the message: natively they are not among its actions.
             #expect(try await gateway.chat.actions(of: place, in: "room", RecordList(limit: 10)).items.isEmpty)
 
             let base = "/v1/message-actions/sub-demo/channel/room/message/\(message)/action/"
@@ -195,7 +195,7 @@ import Testing
             ]
             for (names, channel) in expected {
                 guard let channel else {
-                    // Nothing else is there, so what comes next comes alone.
+                    // No other event is pending, so the next one arrives alone.
                     try await gateway.publish("hall", #""next""#)
                     #expect(try await poller.batch(names, start).payloads == ["next"])
                     continue

@@ -7,7 +7,7 @@ final class WirePoller: Sendable {
 
     init(_ gateway: PubNubHarness) throws { connection = try ByteConnection(port: gateway.port) }
 
-    /// - Parameter query: begins with `&`.
+    /// - Parameter query: Begins with `&`.
     func ask(_ channels: String, _ cursor: String, _ query: String = "") throws {
         let text =
             "GET /v2/subscribe/sub-demo/\(channels)/0?uuid=bob&tt=\(cursor)&tr=1\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -41,7 +41,7 @@ struct Batch {
     var cursor: String { json?["t"]?["t"]?.string ?? "" }
     var items: [JSONValue] { json?["m"]?.elements ?? [] }
     var payloads: [String] { items.map { $0["d"]?.integer.map(String.init) ?? $0["d"]?.string ?? "?" } }
-    /// The text without the digits of its timetokens, which no test can know.
+    /// The text without the digits of its timetokens, which a test cannot predict.
     var shape: String { text.replacing(/[0-9]{17}/, with: "<tt>") }
 
     init(status: Int, text: String) {

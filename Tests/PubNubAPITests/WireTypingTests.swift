@@ -6,13 +6,13 @@ import Testing
 @testable import PubNubAPI
 
 @Suite("From the wire to a type") struct WireTypingTests {
-    /// What a publish and a signal become.
+    /// A payload and the event that it becomes when published or signalled.
     struct Example: Sendable, CustomTestStringConvertible {
         var channel = "room.1"
         let json: String
         var label: String?
         let type: String
-        /// Nil: the payload as it was sent.
+        /// Nil for the payload as it was sent.
         var data: String?
         var customType: String?
         var testDescription: String { "\(json) \(label ?? "")" }
@@ -58,7 +58,7 @@ import Testing
             channel: "mallory", json: #"{"type":"moderation","channelId":"room.1","restriction":"lifted"}"#,
             type: "user.unbanned",
             data: #"{"restriction":{"user":"mallory","channel":"room.1","ban":false,"mute":false,"reason":null}}"#),
-        // What claims to be one and lacks what it needs is a message.
+        // A payload that claims a type and lacks its required members is a message.
         Example(json: #"{"type":"mention"}"#, type: "message.created"),
         Example(json: #"{"type":"report","reason":"rude"}"#, type: "message.created"),
         Example(json: #"{"type":"moderation","channelId":"a","restriction":"teased"}"#, type: "message.created"),
@@ -173,7 +173,7 @@ import Testing
         var kind = EventKind.other
         let data: String
         var customType: String?
-        /// Nil: not shown.
+        /// Nil when the event is not shown.
         let shown: String?
         var label: String?
         var e: Int?

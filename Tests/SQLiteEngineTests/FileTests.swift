@@ -104,7 +104,7 @@ import Testing
         #expect(try database.schemaVersion == 1)
     }
 
-    /// A second version of the schema, as a later release would have it.
+    /// A second version of the schema, as a later release could have it.
     static let madeUpSecondVersion = """
         ALTER TABLE event ADD COLUMN length INTEGER NOT NULL DEFAULT 0;
         UPDATE event SET length = length(body);
@@ -120,7 +120,7 @@ import Testing
         }
         try await engine.deliveries.plan(items, cursor: CursorName("c"), from: .zero, to: 1500)
         await engine.close()
-        // As a crash leaves it after the first stretch: the settings say so, and some items have their place.
+        // The state after a crash in the first batch: the settings name it, and some items have their position.
         let file = try Database(path: folder.database, mode: .readWrite)
         try file.execute(
             """
@@ -171,7 +171,7 @@ import Testing
                             var draft = draft("\(task).\(number)", bytes: 200)
                             draft.deduplicationKey = "\(task).\(number)"
                             number += 1
-                            // Refused only at close, after the last copy.
+                            // Refused only when the store is closed, after the last copy.
                             guard let event = try? await engine.log.append([draft], claim: nil).events.first else {
                                 return
                             }
@@ -181,8 +181,8 @@ import Testing
                 }
             }
         }
-        // The log is copied before the file's own name is looked at again: nothing is checkpointed so early, so the pair
-        // is what a machine without power would find.
+        // The log is copied before the database file is opened again. No checkpoint happens this early, so the pair of
+        // copies is what a power failure would leave.
         var audited = 0
         for round in 1...5 {
             await waitUntil { acknowledged.withLock { $0.count } >= round * 400 }
@@ -257,7 +257,7 @@ import Testing
                 let code = await code { () throws(ChatError) in _ = try await engine.directory.write([change]) }
                 refusals.withLock { $0.append(code) }
             }
-            // Both wait, one of them perhaps inside a batch, until their time is over.
+            // Both wait, one of them possibly inside a batch, until their deadline.
             await waitUntil {
                 clock.advance(by: .seconds(6))
                 return refusals.withLock { $0.count } == 2
@@ -416,7 +416,7 @@ import Testing
     }
 }
 
-/// What the call was refused with; nil if it was not.
+/// The code of the call's error; nil if it succeeded.
 private func code(_ body: () async throws(ChatError) -> Void) async -> ChatError.Code? {
     do throws(ChatError) {
         try await body()

@@ -7,14 +7,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Whoever follows the commits is woken for each of them; a way over another thread would be paid by every event.
+/// A follower of the commits is woken for each of them. A detour over another thread would slow down every event.
 @Suite("A follower of the commits") struct FollowingTests {
     @Test("is sent for by the commit itself, when it says where it runs")
     func sentFor() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         let draft = EventDraft(
             channel: ChannelID("room", in: AppID("app")), type: "t", retention: .passing, data: JSONText(string: ""))
-        // The writer reserves places: from now on passing events are visible when `append` returns.
+        // The writer reserves timetokens: from now on ephemeral events are visible when `append` returns.
         _ = try await engine.log.append([draft], claim: nil)
         let (heard, tell) = AsyncStream.makeStream(of: Timetoken.self)
         let executor = CountingExecutor()
@@ -46,6 +46,6 @@ private final class CountingExecutor: TaskExecutor {
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// Returns when every job until now has run.
+    /// Returns when every job enqueued so far has run.
     func settle() { queue.sync {} }
 }

@@ -9,7 +9,7 @@ import TestSupport
 
 @testable import SQLiteEngine
 
-/// Where a test keeps its engine.
+/// The location of a test's engine.
 enum Place: String, CaseIterable, Sendable {
     case memory, disk
 
@@ -19,7 +19,7 @@ enum Place: String, CaseIterable, Sendable {
 }
 
 extension SQLiteEngineSettings {
-    /// Settings of a test: its clock, no chatter, and a memory small enough that reading from the file is tried as well.
+    /// Settings of a test: its clock, no logging, and a cache small enough that reads from the file are tested as well.
     init(path: String, limits: Limits = Limits(), clock: ManualClock) {
         self.init(
             path: path, limits: limits, clock: clock.wallClock,
@@ -74,7 +74,7 @@ actor SQLiteUnderTest: EngineUnderTest {
     func onDisk(_ behaviour: Behaviour) async throws { try await behaviour.run(Place.disk.factory) }
 }
 
-/// The writer waits for callers of the last batch to come again; it must not wait for those who don't.
+/// The writer waits for callers of the last batch to return. It must not wait for those that do not.
 @Suite("The writer") struct AttemptBatcherTests {
     @Test("answers few callers after many, and one after few", arguments: Place.allCases)
     func fewAfterMany(_ place: Place) async throws {
@@ -96,7 +96,7 @@ actor SQLiteUnderTest: EngineUnderTest {
     }
 }
 
-/// What does not go to the disk does not wait for who writes to it.
+/// An event that is not written to disk does not wait for the disk writer.
 @Suite("A passing event") struct PassingEventTests {
     private func draft(_ text: String) -> EventDraft {
         EventDraft(
@@ -109,7 +109,7 @@ actor SQLiteUnderTest: EngineUnderTest {
         let folder = try TemporaryFolder()
         let path = place == .disk ? folder.database : ":memory:"
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, clock: ManualClock()))
-        // The writer reserves places for this one and those behind it.
+        // The writer reserves timetokens for this event and the following ones.
         let first = try await engine.log.append([draft("first")], claim: nil)
         let timetokens = Lock<[Timetoken]>([])
         let sender = Task.immediate {

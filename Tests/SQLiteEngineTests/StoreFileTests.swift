@@ -81,7 +81,7 @@ import Testing
         var bytes = try Data(contentsOf: URL(filePath: folder.database))
         for index in (bytes.count / 2)..<(bytes.count / 2 + 4096) { bytes[index] = 0x55 }
         try bytes.write(to: URL(filePath: folder.database))
-        // Damage shows as a finding or as a refusal, by where it is.
+        // Damage is reported as a finding or as an error, depending on its place.
         let isFound = (try? file.faults(isThorough: true).isEmpty) != true
         #expect(isFound)
     }
@@ -94,11 +94,11 @@ import Testing
         _ = try await engine.log.append([draft("first")], claim: nil)
         let reader = try Database(path: folder.database, mode: .readOnly)
         try reader.execute("BEGIN; SELECT count(*) FROM event")
-        /// How often the log was begun anew: its header's checkpoint sequence number.
+        /// The number of times the log was restarted: the checkpoint sequence number in its header.
         func sequence() throws -> [UInt8] {
             Array(try Data(contentsOf: URL(filePath: folder.database + "-wal"))[12..<16])
         }
-        // A log that is in the file as a whole may be begun anew once more.
+        // A log that was copied completely into the file may be restarted once more.
         _ = try await engine.log.append([draft("second")], claim: nil)
         let held = try sequence()
         for _ in 0..<60 { _ = try await engine.log.append([draft("", bytes: 20_000)], claim: nil) }

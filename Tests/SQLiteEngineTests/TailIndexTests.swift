@@ -22,7 +22,7 @@ import Testing
         await engine.close()
     }
 
-    /// Emits events on twenty channels, some of them passing, some that run out.
+    /// Emits events on twenty channels, some ephemeral and some that expire.
     private func fill(
         _ engine: SQLiteEngine, _ count: Int, _ random: inout SeededGenerator
     ) async throws

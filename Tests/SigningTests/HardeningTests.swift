@@ -10,7 +10,7 @@ import Testing
         settings.timestampHeader = "x-time"
         return settings
     }()
-    /// Pieces that real headers are made of, so that random ones get past the first look.
+    /// Parts of real headers, so that random headers pass the first check.
     private static let pieces = [
         "sig1", "=", "(", ")", "\"@method\"", "\"@target-uri\"", "\"content-digest\"", ";created=1700000000", ";alg=",
         "\"ed25519\"", ":", "sha-256=:sg1IKUIVPwWjk8h4/Qfq0m8sk1RV+5gJXZqctpNauRY=:", ",", " ", "\\", "\"", "AAEC", "é",

@@ -14,7 +14,7 @@ import Testing
             id: "msg_2YtVJk0aQ9dWc7", timestamp: vectorTime, url: url, body: vectorBody)
     }
 
-    /// Whether an inbound scheme takes it for signed with this secret.
+    /// True when an inbound scheme accepts the signature with this secret.
     private func accepts(
         _ scheme: SignatureSchemes, _ secret: String, _ fields: [SignedMessage.Field], url: String = url
     ) throws -> Bool {
@@ -107,7 +107,7 @@ import Testing
         }
         for signature in OutboundSigner.Signature.allCases { #expect(failure([signature], []) == .noKeys) }
         #expect(failure([.standard, .standardEd25519], [Self.current]) == .noKeys)
-        // A private key is no secret to share, so it cannot sign for those who share one.
+        // A private key is no shared secret, so it cannot sign for receivers that share one.
         #expect(failure([.hub], [.ed25519(Self.app)]) == .noKeys)
         #expect(failure([.stripe], [.ed25519(Self.app)]) == .noKeys)
         #expect(failure([.standard, .rfc9421], [.ed25519(Self.app)]) == nil)

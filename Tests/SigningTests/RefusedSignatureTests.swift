@@ -4,7 +4,7 @@ import Testing
 @Suite("A public-key signature") struct RefusedSignatureTests {
     typealias Vectors = TokenVectors
 
-    /// The token of the vectors with this signature in base64url.
+    /// The vectors' token with this signature in base64url.
     private func token(_ algorithm: String, _ signature: String) throws -> WebToken {
         let header = Base64.encodeURL(Array("{\"alg\":\"\(algorithm)\"}".utf8))
         return try #require(WebToken("\(header).\(Base64.encodeURL(Array(#"{"sub":"ana"}"#.utf8))).\(signature)"))
@@ -92,7 +92,7 @@ import Testing
 
     @Test("verifies with no Ed25519 key that is no point of the curve")
     func noPoint() throws {
-        // Whether making the key or using it fails is the library's choice.
+        // The crypto library decides whether making the key fails or using it.
         guard let key = WebTokenKey(.edDSA, pem: Vectors.ed25519NoPointPEM) else { return }
         #expect(!key.signs(try token("EdDSA", Vectors.ed25519Signature)))
         #expect(!key.signs(try token("EdDSA", Base64.encodeURL([UInt8](repeating: 0, count: 64)))))

@@ -10,7 +10,7 @@ import Testing
         var identity: DeliveryIdentity
         var testDescription: String { scheme.rawValue }
 
-        /// The header that carries the signature stands first.
+        /// The message of a vector; the header with the signature is first.
         func message(changing change: (inout Vector) -> Void = { _ in }) -> SignedMessage {
             var vector = self
             change(&vector)
@@ -19,7 +19,7 @@ import Testing
     }
 
     static let vectors: [Vector] = [
-        // The provider's public vector.
+        // The provider's published vector.
         Vector(
             scheme: .github, secret: "It's a Secret to Everybody",
             headers: [
@@ -111,7 +111,7 @@ import Testing
     func missingHeader(_ vector: Vector) throws {
         for index in vector.headers.indices where !vector.headers[index].name.hasSuffix("Delivery") {
             let name = vector.headers[index].name
-            // The id of these is only passed on, not signed.
+            // The id in these headers is only passed on, not signed.
             if ["X-Webhook-Id", "X-Shopify-Webhook-Id"].contains(name) { continue }
             #expect(try verdict(vector, vector.message { $0.headers.remove(at: index) }) != nil, "\(name)")
             #expect(try verdict(vector, vector.message { $0.headers[index].value = " " }) != nil, "\(name)")
@@ -229,7 +229,7 @@ import Testing
 
     @Test("refuses a message that lacks what the template asks for", arguments: ["{id}", "{url}", "{header:X-Other}"])
     func lacking(_ placeholder: String) throws {
-        // Signed as if an empty text stood in its place.
+        // Signed as if the value were an empty string.
         let digest = MessageAuthentication.code(.sha256, of: vectorBody, key: Secret(text: "topsecret"))
         let message = SignedMessage(body: vectorBody, headers: [("X-Sign", Hex.encode(digest))])
         #expect(throws: SignatureRejection.self) {

@@ -1,4 +1,4 @@
-/// Keys, and signatures over tokens with the claims `{"sub":"ana"}`, made with Python's `cryptography` 48.
+/// Keys, and signatures over tokens with the claims `{"sub":"ana"}`, generated with Python's `cryptography` 48.
 enum TokenVectors {
     static let rsaPEM = """
         -----BEGIN PUBLIC KEY-----
@@ -29,7 +29,7 @@ enum TokenVectors {
         Ceym4oC9UHWcOH255e0NVgnABBFYIKy5Jqn8yvANXDf35fxIqjImVqhS5-tAitl1Eo_-VDSC4CZm_sVBrhQmMNyueM8Q3OGN-y10\
         5I9EUvkMokR_KlVBGa6vqAP8xJnTAAXOsC56UkXq9A
         """
-    /// An RSA key that signs everything as itself: its exponent is 1.
+    /// An RSA key with exponent 1, with which every message is its own signature.
     static let rsaExponent1PEM = """
         -----BEGIN PUBLIC KEY-----
         MIIBIDANBgkqhkiG9w0BAQEFAAOCAQ0AMIIBCAKCAQEA7Z0ncUQ547nFnOAbMlE4

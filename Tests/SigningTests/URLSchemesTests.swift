@@ -127,7 +127,7 @@ import Testing
         return rejection { () throws(SignatureRejection) in _ = try scheme.verify(message.signed, at: now) }
     }
 
-    /// What the shared key makes of these components and parameters.
+    /// The message with a signature by the shared key over these components and parameters.
     private func made(_ components: String, _ values: [String], parameters: String) -> Message {
         let input = "(\(components))\(parameters)"
         let names = components.split(separator: " ")

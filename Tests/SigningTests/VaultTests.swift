@@ -33,7 +33,7 @@ import Testing
         let texts = [("hush", place), ("hush", "webhook/wh_2"), ("husk", place), ("", place), ("", "webhook/wh_2")]
             .map { vault.seal($0, context: $1) }
         #expect(Set(texts).count == texts.count)
-        // Nonces too: one that repeats would give the key's stream away.
+        // Nonces differ too: a repeated nonce would reveal the keystream.
         #expect(Set(texts.map { $0.split(separator: ":")[3].prefix(16) }).count == texts.count)
     }
 
@@ -93,7 +93,7 @@ import Testing
             changed.replaceSubrange(index...index, with: text[index] == "A" ? "B" : "A")
             #expect(
                 failure { () throws(VaultError) in _ = try vault.open(changed, context: place) } != nil, "\(changed)")
-            // Padding alone may be left out: it is read without, as everywhere.
+            // Padding alone may be left out, as in every other base64 input.
             guard text[index] != "=" else { continue }
             let cut = String(text[..<index])
             #expect(failure { () throws(VaultError) in _ = try vault.open(cut, context: place) } != nil, "\(cut)")

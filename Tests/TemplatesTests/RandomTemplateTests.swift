@@ -21,7 +21,7 @@ import Testing
         quoted((0..<Int.random(in: 0..<4, using: &draws)).map { _ in texts.randomElement(using: &draws)! }.joined())
     }
 
-    /// A template, right or wrong.
+    /// Generates a template, valid or invalid.
     private static func template(_ draws: inout SeededGenerator, depth: Int) -> String {
         func inner() -> String { template(&draws, depth: depth - 1) }
         switch depth == 0 ? Int.random(in: 0..<3, using: &draws) : Int.random(in: 0..<9, using: &draws) {
@@ -80,7 +80,7 @@ import Testing
                 } catch .missing(let gaps) {
                     #expect(!gaps.isEmpty, "seed \(seed): \(text)")
                 } catch .tooLarge, .tooMuchWork {
-                    // What a hostile body comes to.
+                    // The result for a hostile body.
                 }
             }
         }

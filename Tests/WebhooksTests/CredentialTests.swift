@@ -131,7 +131,7 @@ import Testing
             await fixture.recorded(3)
             #expect(receiver.requests.value.count == 3)
             #expect(tokens.requests.value.count == 1)
-            // A minute on it may be the token's fault.
+            // The first refusal may be caused by the token, so time passes.
             fixture.clock.advance(by: .seconds(60))
             await fixture.recorded(6)
             #expect(tokens.requests.value.count == 2)
@@ -174,7 +174,7 @@ import Testing
         }
         #expect(try patch(settings, #""url":"\#(other)",\#(secrets)"#).url == other)
         #expect(try patch(settings, #""url":"\#(other)","headers":{"x-key":null},"auth":null"#).auth == nil)
-        // The same receiver, spelled otherwise or at another path.
+        // The same receiver with another spelling or path.
         for url in ["https://one.example/other", "HTTPS://One.Example:443/hook", "https://one.example?a=1"] {
             #expect(try patch(settings, #""url":"\#(url)""#).headers.count == 1, "\(url)")
         }

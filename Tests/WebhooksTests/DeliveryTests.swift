@@ -162,7 +162,7 @@ import Testing
             bodies.append(event.envelope.bytes)
             try await waitUntil { try await !fixture.deliveries().isEmpty }
         }
-        // Another life: the event itself is forgotten.
+        // The gateway restarts, so the event is no longer in memory.
         try await WebhookFixture.with(settings, clock: clock) { fixture in
             _ = try await fixture.registry.enable(try #require(ids.value.first), by: WebhookFixture.owner)
             await fixture.recorded(1)
@@ -254,7 +254,7 @@ import Testing
             try await fixture.webhook(receiver)
             let first = try await fixture.emit()
             await fixture.recorded(1)
-            // A second planner that starts later: it finds the position of the first and repeats nothing.
+            // A second planner that starts later finds the position of the first and repeats nothing.
             try await withThrowingTaskGroup { group in
                 let other = fixture.another()
                 try await ChatFixture.start({ try await other.run(whenReady: $0) }, in: &group)

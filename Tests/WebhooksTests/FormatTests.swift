@@ -264,7 +264,7 @@ import Testing
 
 extension PostBatch {
     /// Composes an attempt at several deliveries as the sender does.
-    /// - Returns: how many of them it took, from the first on.
+    /// - Returns: The number of deliveries in the attempt, counted from the first.
     @discardableResult
     fileprivate mutating func add(_ several: [PreparedDelivery], to webhook: Webhook) -> Int {
         var composition = PostComposition(PostPlans(WebhookOptions()).plan(for: webhook, at: start))

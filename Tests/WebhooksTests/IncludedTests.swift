@@ -17,7 +17,7 @@ extension WebhookFixture {
     fileprivate func including(
         _ receiver: ScriptedServer, _ objects: Set<IncludedObject>, template: String? = nil, batch: WebhookBatch? = nil
     ) async throws -> Webhook {
-        // Changes of users are events, too.
+        // Changes of users are events as well.
         var settings = WebhookSettings(url: receiver.url("/hook"), channels: [.below("orders.")])
         settings.included = objects
         settings.batch = batch
@@ -29,7 +29,7 @@ extension WebhookFixture {
     }
 }
 
-/// The name of the user who is included beside an event.
+/// The name of the user that is included with an event.
 private func name(in body: [UInt8]) throws -> String? {
     try JSONDocument(body).root["included"]?["user"]?["name"]?.string
 }

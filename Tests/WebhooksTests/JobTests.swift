@@ -10,7 +10,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("A job over deliveries") struct JobTests {
-    /// A webhook whose receiver fails everything, with so many deliveries given up.
+    /// A webhook whose receiver fails every delivery, with `count` deliveries given up.
     private static func deadLetters(
         _ fixture: WebhookFixture, _ receiver: ScriptedServer, count: Int
     ) async throws -> Webhook {
@@ -182,9 +182,9 @@ import Testing
             let jobs = fixture.webhooks.jobs
             let scope = DeliveryScope(webhook: webhook.id, only: .dead)
             let job = try await jobs.begin(.redrive, scope, rate: 3, by: WebhookFixture.owner)
-            // The clock stands nearly still: the first step, and no more.
+            // The clock barely advances: only the first step runs.
             try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 3 }
-            // A step that came a little late, and the next one when it would have been due all the same.
+            // A step that runs slightly late does not move the next one.
             fixture.clock.advance(by: .milliseconds(1900))
             try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined == 6 }
             fixture.clock.advance(by: .milliseconds(100))

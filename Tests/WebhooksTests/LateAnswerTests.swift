@@ -7,7 +7,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("An answer that comes late", .timeLimit(.minutes(2))) struct LateAnswerTests {
-    /// Lets posts to a webhook wait for their answer, and something be done to the webhook meanwhile.
+    /// Holds the responses to a webhook's posts while `body` changes the webhook.
     private static func with(
         _ status: Int, posts: Int, meanwhile: @escaping @Sendable (WebhookFixture, String) async throws -> Void,
         then: @escaping @Sendable (WebhookFixture, Webhook) async throws -> Void

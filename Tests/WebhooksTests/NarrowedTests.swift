@@ -33,7 +33,7 @@ import Testing
             try await Self.patch(fixture, id, #"{"description":"till"}"#, by: Self.narrow)
             let manager = Caller(app: WebhookFixture.app, credential: "key_manager", scopes: [.manage])
             try await Self.patch(fixture, id, bearer, by: manager)
-            // Nothing waits any more.
+            // No delivery is waiting.
             try await fixture.engine.deliveries.skip(
                 SubscriberID(id, in: WebhookFixture.app),
                 through: fixture.engine.log.watermark(of: WebhookFixture.app))

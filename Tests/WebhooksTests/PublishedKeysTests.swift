@@ -69,7 +69,7 @@ import Testing
                 app: WebhookFixture.app, credential: "key_n", scopes: [.manage], channels: [.exact("a")],
                 types: [.all])
             await #expect(throws: ChatError.self) { _ = try await fixture.registry.rotateSigningKey(by: narrow) }
-            // As a crash between the key and its holders leaves them.
+            // The state after a crash between writing the key and writing its holders.
             var stale = try await fixture.registry.webhook(webhook.id, by: WebhookFixture.owner)
             stale.appKey = old
             kept.append(try await fixture.registry.write(stale, demand: .present))

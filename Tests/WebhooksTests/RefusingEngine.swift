@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// The engine behind it, with a directory and a queue that can be made to refuse writes, as a full disk would.
+/// An engine with a directory and a queue that refuse writes on request, like a full disk.
 struct RefusingEngine: Engine {
     let real: any Engine
     let refusals: Refusals
@@ -13,7 +13,7 @@ struct RefusingEngine: Engine {
     func close() async { await real.close() }
 }
 
-/// What is refused at the moment.
+/// The current refusals.
 final class Refusals: Sendable {
     private let state = Lock((settings: false, lanes: false, count: 0))
     private let granted = Lock<[Int]>([])
@@ -22,11 +22,11 @@ final class Refusals: Sendable {
     private let afterRead = Lock<(isMeant: @Sendable (Record) -> Bool, step: StepLog.Step)?>(nil)
     private let lists = Lock<(refused: Set<RecordKind>, count: Int)>(([], 0))
 
-    /// Does this once, when such a record has been read, before whoever asked has it.
+    /// Runs `step` once when a matching record has been read, before the reader receives it.
     func afterRead(of isMeant: @escaping @Sendable (Record) -> Bool, _ step: @escaping StepLog.Step) {
         afterRead.withLock { $0 = (isMeant, step) }
     }
-    /// Listings of these records.
+    /// Makes listings of these kinds fail.
     func refuseLists(of kinds: Set<RecordKind>) { lists.withLock { $0.refused = kinds } }
     var refusedLists: Int { lists.withLock { $0.count } }
 
@@ -49,20 +49,20 @@ final class Refusals: Sendable {
         }
         if isRefused { throw ChatError(.unavailable, "the disk is gone") }
     }
-    /// Does this once, when a lane is next set, before it is.
+    /// Runs `step` once, before a lane is next set.
     func beforeLane(_ step: @escaping StepLog.Step) { self.step.withLock { $0 = step } }
-    /// What an endpoint's lane was set to, in order.
+    /// The states that a subscriber's lane was set to, in order.
     func states(of subscriber: SubscriberID) -> [LaneState] {
         lanes.withLock { $0.filter { $0.0 == subscriber }.map(\.1) }
     }
 
-    /// Writes of settings, which hold the health of endpoints.
+    /// Sets whether writes of settings fail, which hold the health of webhooks.
     func refuseSettings(_ isRefused: Bool) { state.withLock { $0.settings = isRefused } }
-    /// Changes of what an endpoint's deliveries may do.
+    /// Sets whether changes of lanes fail.
     func refuseLanes(_ isRefused: Bool) { state.withLock { $0.lanes = isRefused } }
-    /// How many calls were refused.
+    /// The number of refused calls.
     var count: Int { state.withLock { $0.count } }
-    /// What lanes were set to, in order.
+    /// The concurrency limits that lanes were set to, in order.
     var concurrencies: [Int] { granted.withLock { $0 } }
 
     fileprivate func check(_ changes: [RecordChange]) throws(ChatError) {

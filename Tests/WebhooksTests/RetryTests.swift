@@ -11,7 +11,7 @@ import Testing
 @testable import Webhooks
 
 @Suite("The retry table") struct RetryTableTests {
-    /// `conventions.md` 10.
+    /// The delay after each attempt, in seconds.
     static let rows: [(attempt: Int, seconds: ClosedRange<Double>)] = [
         (1, 4...6), (2, 240...360), (3, 1440...2160), (4, 5760...8640), (5, 14_400...21_600), (6, 28_800...43_200),
         (7, 40_320...60_480), (8, 57_600...86_400), (9, 69_120...103_680),
@@ -220,7 +220,7 @@ import Testing
         try await WebhookFixture.with(settings, clock: clock) { fixture in
             try await fixture.webhook(receiver)
             try await fixture.emit()
-            // Arrived, not answered; the gateway goes down with it.
+            // Received, not answered; the gateway stops with the attempt in flight.
             await receiver.requests.wait(count: 1)
         }
         try await WebhookFixture.with(settings, clock: clock) { fixture in
@@ -302,7 +302,7 @@ import Testing
             }
             return try #require(id.value.first)
         }()
-        // Another life: nothing of the event is in memory.
+        // The gateway restarts, so nothing of the event is in memory.
         try await WebhookFixture.with(settings, clock: clock) { fixture in
             #expect(try await fixture.deliveries().map(\.status) == [.held])
             _ = try await fixture.registry.enable(disabled, by: WebhookFixture.owner)

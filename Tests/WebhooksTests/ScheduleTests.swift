@@ -44,7 +44,7 @@ import Testing
             for _ in 0..<6 { events.append(try await fixture.emit(data: data).id) }
             try await waitUntil { try await fixture.deliveries().count { $0.status == .held } == 6 }
             _ = try await fixture.registry.enable(id, by: WebhookFixture.owner)
-            // The first post fails: those behind it must wait for its retry.
+            // The first post fails; the following ones must wait for its retry.
             await fixture.recorded(2)
             #expect(receiver.requests.value.count == 1)
             #expect(try await fixture.deliveries().map(\.attempts) == [1, 1, 0, 0, 0, 0])
@@ -78,7 +78,7 @@ import Testing
             fixture.clock.advance(by: .seconds(9))
             #expect(try await fixture.deliveries().count { $0.attempts == 0 } == 20)
 
-            // One for trial, and shut again.
+            // One trial attempt, then the circuit opens again.
             fixture.clock.advance(by: .seconds(1))
             await fixture.recorded(tolerated + 1)
             try await waitUntil { try await condition() == .open }
@@ -243,7 +243,7 @@ import Testing
             }
             for _ in 0..<12 { try await fixture.emit() }
             try await waitUntil { try await fixture.deliveries(of: webhooks[0]).count == 12 }
-            // Long enough for circuits and retries, in steps so that each finds its turn.
+            // Enough time for circuits and retries, in steps so that each one runs.
             try await waitUntil {
                 fixture.clock.advance(by: .seconds(30))
                 var waiting = 0

@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 
-/// The engine behind it, with a log that can be made to do something between two steps of its readers.
+/// An engine whose log runs a given step between two steps of its readers.
 struct SteppedEngine: Engine {
     let real: any Engine
     let steps: StepLog
@@ -22,7 +22,7 @@ final class StepLog: EventLog {
 
     init(real: any EventLog) { self.real = real }
 
-    /// Does this once, when events are next asked for, before they are looked up.
+    /// Runs `step` once when events are next requested, before they are read.
     func beforeEvents(_ step: @escaping Step) { self.step.withLock { $0 = step } }
 
     /// The same for a single event.

@@ -117,7 +117,7 @@ import Testing
     @Test("that seeks further back than it has room for is told how far it came, and goes on from there")
     func seekWithoutRoom() async throws {
         var settings = WebhookFixture.Settings()
-        // Ten may wait at one that is open.
+        // An open subscription may have ten deliveries waiting.
         settings.limits.deliveriesHeld = 1
         try await WebhookFixture.with(settings) { fixture in
             var events: [Event] = []

@@ -38,7 +38,7 @@ import Testing
             #expect(webhook.status == .pendingVerification)
             let event = try await fixture.emit()
             try await waitUntil { try await fixture.deliveries().first?.status == .held }
-            // A sample is no way around.
+            // A sample does not bypass the consent.
             await #expect(throws: ChatError.self) {
                 _ = try await fixture.webhooks.deliveries.test(webhook: webhook.id, by: WebhookFixture.owner)
             }
@@ -69,7 +69,7 @@ import Testing
             #expect(slug == "verification_failed")
             #expect(
                 try await fixture.registry.webhook(webhook.id, by: WebhookFixture.owner).status == .pendingVerification)
-            // Enabling it by hand is no way around.
+            // Enabling the webhook by hand does not bypass the consent.
             #expect(
                 try await fixture.registry.enable(webhook.id, by: WebhookFixture.owner).status == .pendingVerification)
         }
@@ -191,14 +191,14 @@ import Testing
         }
     }
 
-    /// Has the planner stand still, so that what is committed meanwhile is not planned.
+    /// Stops the planner, so that later commits are not planned until the latch opens.
     private static func stopPlanner(of fixture: WebhookFixture) -> Latch {
         let gate = Latch()
         fixture.steps.beforeEvents { () async throws(ChatError) in await gate.pass() }
         return gate
     }
 
-    /// For what ought to wait: long enough for what does not.
+    /// Opens the latch after enough time for operations that wrongly do not wait.
     private static func open(_ gate: Latch) async {
         for _ in 0..<2000 { await Task.yield() }
         gate.open()

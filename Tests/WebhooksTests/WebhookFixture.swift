@@ -10,13 +10,13 @@ import TestSupport
 
 @testable import Webhooks
 
-/// Chat with outbound delivery, as a gateway has it.
+/// A chat with outbound delivery, as in a gateway.
 struct WebhookFixture: Sendable {
     static let app = ChatFixture.app
     static let owner = ChatFixture.owner
     /// 2023-11-14T22:13:20Z, the time of the signature vectors.
     static let start = Timetoken(17_000_000_000_000_000)
-    /// What webhooks on loopback need.
+    /// The addresses that webhooks on loopback need.
     static let loopback = AddressGuard(allowing: [AddressBlock("127.0.0.0/8")!])
 
     struct Settings: Sendable {
@@ -38,7 +38,7 @@ struct WebhookFixture: Sendable {
     private let fixture: ChatFixture
     let client: Client
     let webhooks: WebhookService
-    /// Attempts once they are recorded, with what followed.
+    /// The recorded attempts, each with the decision that followed.
     let attempts: Observed<[(delivery: Delivery, decision: DeliveryState.Decision)]>
     private let settings: Settings
 
@@ -99,14 +99,14 @@ struct WebhookFixture: Sendable {
         return WebhookService(service: service, client: client, options: options, logger: ChatFixture.quiet)
     }
 
-    /// Another node's worth of planning and sending over the same engine.
+    /// A second node: its own planner and sender over the same engine.
     func another() -> WebhookService { Self.outbound(service, client, settings, attempts) }
 }
 
 extension WebhookFixture {
     var chat: ChatAccess { service.chat(for: Self.owner) }
 
-    /// A webhook on a receiver.
+    /// Creates a webhook for a receiver.
     @discardableResult
     func webhook(
         _ receiver: ScriptedServer, types: [NamePattern] = [.all], channels: [NamePattern] = [.all],
@@ -133,13 +133,13 @@ extension WebhookFixture {
         return try await webhooks.deliveries.list(query, by: Self.owner).items.reversed()
     }
 
-    /// Writes something over a webhook's record that is no webhook.
+    /// Overwrites a webhook's record with invalid content.
     func spoil(_ webhook: Webhook) async throws {
         let change = RecordChange(Webhook.recordKey(of: webhook.subscriber), body: .emptyObject, demand: .present)
         _ = try await engine.directory.write([change])
     }
 
-    /// What was told on `$system`, oldest first.
+    /// The events on `$system`, oldest first.
     func notices() async throws -> [Event] {
         let notices = try await engine.log.history([
             HistoryRequest(channel: ChannelID(ChannelID.systemName, in: Self.app), limit: 100)
@@ -148,12 +148,12 @@ extension WebhookFixture {
         return notices
     }
 
-    /// Expects the data of one of the gateway's own events to be what the catalogue says of its type.
+    /// Validates the data of one of the gateway's own events against the catalogue.
     func expectCatalogued(_ type: String, _ data: JSONText) async throws {
         #expect(try await chat.validate(data, as: type).faults == [])
     }
 
-    /// Waits for the number of recorded attempts.
+    /// Waits for `count` recorded attempts.
     @discardableResult
     func recorded(_ count: Int) async -> [Delivery] { await attempts.wait(count: count).map(\.delivery) }
 }
@@ -161,7 +161,7 @@ extension WebhookFixture {
 @Suite("Channels whose names look alike") struct LookalikeTests {
     @Test("have each its own webhooks")
     func webhooks() async throws {
-        // "é" as one code point and as two: the same to Swift's `String`, but not to the store.
+        // "é" as one code point and as two: equal as Swift strings, but different in the store.
         let names = ["caf\u{E9}", "cafe\u{301}"]
         let (first, second, below) = (try ScriptedServer(), try ScriptedServer(), try ScriptedServer())
         try await WebhookFixture.with { fixture in

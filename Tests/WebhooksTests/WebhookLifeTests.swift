@@ -73,7 +73,7 @@ import Testing
             #expect(try await fixture.notices().map(\.type) == ["webhook.failing"])
             let failing = try await fixture.registry.webhook(id, by: WebhookFixture.owner)
             #expect(failing.failingSince != nil)
-            // Trouble of the receiver is no change of the record.
+            // A failing receiver is no change of the record.
             #expect(failing.etag == etag)
 
             fixture.clock.advance(by: .seconds(5 * 24 * 3600))
@@ -169,7 +169,8 @@ import Testing
             for _ in 0..<4 { try await fixture.webhook(hanging, types: [.exact("slow")], concurrency: 100) }
             try await fixture.webhook(healthy, types: [.exact("quick")])
             for _ in 0..<100 { try await fixture.emit("slow") }
-            // Seven eighths of the connections are the app's, and an endpoint leaves as many as it holds to the others.
+            // Seven eighths of the connections belong to the app, and a webhook leaves as many free for others as it
+            // holds.
             await hanging.requests.wait(count: 48)
             for _ in 0..<10 { try await fixture.emit("quick") }
             await healthy.requests.wait(count: 10)
@@ -191,7 +192,7 @@ import Testing
             try await fixture.spoil(webhook)
             await waitUntil { fixture.webhooks.metrics.unreadableWebhooks == 1 }
             let event = try await fixture.emit()
-            // One that was leased before the lane was paused is given back.
+            // A delivery that was leased before the lane was paused is returned.
             try await waitUntil { try await fixture.deliveries().map(\.status) == [.held] }
             #expect(try await fixture.deliveries().map(\.status) == [.held])
             await #expect(throws: ChatError.self) {
@@ -272,7 +273,7 @@ import Testing
         try await WebhookFixture.with { fixture in
             let subscriber = SubscriberID("wh_foreign", in: WebhookFixture.app)
             let record = RecordChange(Webhook.recordKey(of: subscriber), body: .emptyObject)
-            // Planned by a node that can read it, and due before this one has heard of the record at all.
+            // Planned by a node that can read the record, and due before this node has seen the record at all.
             fixture.registry.snapshot.withLock { $0.apply(subscriber, nil) }
             _ = try await fixture.engine.directory.write([record])
             let event = try await fixture.emit()

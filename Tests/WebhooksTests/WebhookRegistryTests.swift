@@ -280,7 +280,7 @@ import Testing
             updated: 1)
     }
 
-    /// Two ways to the same answer: the index against asking every webhook in turn.
+    /// Two ways to the same result: the index, and matching every webhook in turn.
     @Test("finds what asking each webhook finds", arguments: [UInt64](1...20))
     func index(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

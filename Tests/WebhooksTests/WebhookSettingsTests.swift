@@ -152,7 +152,7 @@ import Testing
 
     // MARK: TLS
 
-    /// A certificate that vouches for nothing, and its key.
+    /// A self-signed certificate and its key.
     private static let certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBdTCCARugAwIBAgIUT+CMPAT6QL7wo6A13Inw+ZVGlAMwCgYIKoZIzj0EAwIw
@@ -192,7 +192,7 @@ import Testing
         let pair = [("certificate", Self.certificate), ("private_key", Self.key)]
         let settings = try WebhookSettings(try document(pair))
         #expect(!Self.webhook(settings).printed().description.contains("PRIVATE KEY"))
-        // The same certificate without its key keeps the key; another one does not.
+        // The same certificate without its key keeps the stored key; another certificate does not.
         let kept = try settings.merging(try document([("certificate", Self.certificate), ("ca", Self.certificate)]))
         #expect(kept.tls?.privateKey == Self.key)
         #expect(throws: ChatError.self) {
@@ -254,7 +254,7 @@ import Testing
         #expect(read.settings.headers == webhook.settings.headers)
         #expect(read.settings.auth == webhook.settings.auth)
         #expect(read.secrets.map(\.key.text) == webhook.secrets.map(\.key.text))
-        // What has not changed is not sealed anew: the record keeps its etag.
+        // Unchanged secrets are not encrypted again, so the record keeps its etag.
         #expect(read.body(vault) == body)
         if isSealed { #expect(Webhook(Self.record(body), Vault()) == nil) }
     }

@@ -2,7 +2,7 @@ import JSON
 
 @testable import PubNubAPI
 
-/// A call of every kind that the method table has (`pubnub-wire.md` 1.5), each with its answer, none of them refused.
+/// A call of every kind in the method table, each with its response. None is refused.
 struct EveryCall {
     let answers: [(name: String, answer: WireAnswer)]
 

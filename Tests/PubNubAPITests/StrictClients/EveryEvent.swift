@@ -5,16 +5,16 @@ import TestSupport
 
 @testable import PubNubAPI
 
-/// Everything that subscribers can be told, caused on the wire and in the gateway's own language: what a decoder sees of an
-/// app that uses all there is.
+/// Every event that subscribers can receive, caused by PubNub's wire and by the native API: the input of a decoder in
+/// an app that uses every feature.
 struct EveryEvent {
-    /// What follows all of it: by name, by wildcard, by group, and who is there.
+    /// Subscriptions to all of it: by name, wildcard and group, and to presence.
     static let channels = "room,room-pnpres,ana,bob,eve,team.*,team.*-pnpres,PUBNUB_INTERNAL_MODERATION_room"
 
     let batches: [Batch]
 
     var items: [JSONValue] { batches.flatMap(\.items) }
-    /// Each item's `e`; none for what has none.
+    /// Each item's `e`; nil for items without it.
     var kinds: Set<Int64?> { Set(items.map { $0["e"]?.integer }) }
     var presenceActions: Set<String> {
         Set(items.filter { $0["c"]?.string?.hasSuffix("-pnpres") == true }.compactMap { $0["d"]?["action"]?.string })
@@ -76,7 +76,7 @@ struct EveryEvent {
         let state = PubNubHarness.escaped(#"{"mood":"ok","deep":{"a":[1]}}"#)
         try await gateway.get(presence + "team.a/uuid/cy/data?state=\(state)&uuid=cy")
         try await gateway.get(presence + "team.a/leave?uuid=cy")
-        // Who is silent for too long, and a crowd that is told together.
+        // A user times out, and a busy channel announces its changes together.
         gateway.clock.advance(by: .seconds(21))
         try await gateway.service.presence.beat()
         for number in 0...gateway.service.limits.announcedOccupants {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import PubNubAPI
 
-// The list of `pubnub-wire.md` 28: a test for each line of its table, in the order of the table.
+// A test for each documented requirement of released clients, in the order of the table in the code.
 
 @Suite("Swift's decoder can take", .timeLimit(.minutes(2))) struct SwiftDecoderTests {
     @Test("every item there is, whoever caused it, and its cursor from the first 37 bytes")

@@ -1,7 +1,7 @@
 import JSON
 
-/// What a client's decoder cannot take of an answer. Its demands were read off released decoders (`pubnub-wire.md` 28):
-/// each names a member by its path and the kinds of values it may have.
+/// The parts of a response that a client's decoder cannot read. Its requirements were taken from released decoders:
+/// each names a member by its path and the kinds of values that it may have.
 struct StrictDecoder {
     private(set) var faults: [String] = []
 
@@ -14,7 +14,7 @@ struct StrictDecoder {
             if !isOptional { faults.append("no \(path)") }
             return
         }
-        // No kinds: any value will do.
+        // Without kinds, any value is valid.
         if !kinds.isEmpty, !kinds.contains(found.kind) { faults.append("\(path) is of kind \(found.kind)") }
     }
 
@@ -36,7 +36,7 @@ struct StrictDecoder {
 // MARK: - Swift
 
 extension StrictDecoder {
-    /// One item that it cannot take fails the whole batch, and ends its loop.
+    /// A single undecodable item fails the whole batch and ends the client's loop.
     static func swift(batch: JSONValue?) -> [String] {
         var decoder = StrictDecoder()
         decoder.demand("t.t", in: batch, .string)
@@ -88,7 +88,7 @@ extension StrictDecoder {
         demand("data.eTag", in: data, .string)
     }
 
-    /// History, with actions or without, and what is left of it in counts and deletions.
+    /// History, with actions or without, message counts and deletions.
     static func swift(history answer: JSONValue?) -> [String] {
         var decoder = StrictDecoder()
         decoder.demand("status", in: answer, .integer)
@@ -112,7 +112,7 @@ extension StrictDecoder {
         return decoder.faults
     }
 
-    /// What it makes a refusal's words of, whatever the family.
+    /// The text that it makes of an error, for every API family.
     static func swift(error answer: JSONValue?) -> [String] {
         var decoder = StrictDecoder()
         guard answer?.kind == .object else { return ["no object"] }
@@ -136,7 +136,7 @@ extension StrictDecoder {
         decoder.demand("t.r", in: batch, .integer)
         for item in batch?["m"]?.elements ?? [] {
             for name in ["c", "d", "f", "k", "p.t", "p.r"] { decoder.demand(name, in: item) }
-            // Whatever stands before or behind it.
+            // The suffix counts wherever it stands in the name.
             if item["c"]?.string?.contains("-pnpres") == true {
                 decoder.demand("action", in: item["d"], .string)
                 decoder.demand("occupancy", in: item["d"], .integer)

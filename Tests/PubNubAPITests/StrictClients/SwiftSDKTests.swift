@@ -7,10 +7,10 @@ import Testing
 
 @testable import PubNubAPI
 
-/// The Swift SDK 10.1 as it was watched on the wire: a test for each point of `pubnub-wire.md` 28.1, in its order. What
-/// its decoder demands of items stands in `SwiftDecoderTests`.
+/// The Swift SDK 10.1 as observed on the wire: a test for each observation. `SwiftDecoderTests` covers the requirements
+/// of its decoder.
 @Suite("Swift's SDK", .timeLimit(.minutes(2))) struct SwiftSDKTests {
-    /// What stands before and behind a call's own parameters, and says nothing to us.
+    /// Parameters around a call's own ones, which the gateway ignores.
     private static let head = "pnsdk=PubNub-Swift%2F10.1.0&uuid=bob"
     private static let tail = "requestid=4B+F1&instanceid=7C+1D"
 
@@ -18,7 +18,7 @@ import Testing
         "/v2/subscribe/sub-demo/\(channels)/0?\(head)&heartbeat=300\(own)&ee&\(tail)"
     }
 
-    /// A poll of its own on a connection of its own, which is what it opens for each.
+    /// Polls on a new connection, which the SDK opens for each poll.
     private static func poll(
         _ gateway: PubNubHarness, _ channels: String, from cursor: String
     ) throws -> ByteConnection {
@@ -41,7 +41,7 @@ import Testing
                 let answer = try await gateway.get(Self.subscribe("a", own))
                 #expect(answer.shape == #"{"t":{"t":"<tt>","r":1},"m":[]}"#)
             }
-            // Nothing of what it says of itself has become a user's name or a stay of another length.
+            // None of these parameters has become a user's name or changed the duration of presence.
             let here = try await gateway.get("/v2/presence/sub-key/sub-demo/channel/a?\(Self.head)&\(Self.tail)")
             #expect(here["uuids"]?.strings == ["bob"])
             gateway.clock.advance(by: .seconds(299))
