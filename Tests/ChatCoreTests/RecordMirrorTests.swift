@@ -25,7 +25,7 @@ import Testing
         await follower.value
     }
 
-    @Test("loads every record of a kind and space, page by page")
+    @Test("loads every record of a kind and app, page by page")
     func load() async throws {
         for name in ["a", "b", "c"] { directory.put(key(name), name) }
         directory.put(RecordKey(.source, "d", in: AppID("other")), "d")

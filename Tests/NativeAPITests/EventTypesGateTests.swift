@@ -8,7 +8,7 @@ import Testing
 
 /// Every interface uses the same validator: an event that a schema rejects is refused by each, and nothing of it is
 /// stored.
-@Suite("The gate of the event types") struct EventTypesGateTests {
+@Suite("The schema validator behind the API") struct EventTypesGateTests {
     private static let mapping = #"{"channel":"shop","type":"order.paid","data":{"$":"body"}}"#
 
     /// An interface by which `order.paid` reaches the channel `shop`.
@@ -52,7 +52,7 @@ import Testing
         MatchStrategy(testDescription: "a source", target: "/in/shop") { $0 },
     ]
 
-    @Test("stands behind every way in", arguments: ways)
+    @Test("is used by every interface", arguments: ways)
     private func everywhere(_ way: MatchStrategy) async throws {
         try await APIFixture.run { api in
             await api.declare(EventTypesTests.schema)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("of a type that only warns lets it pass and tells the operators")
+    @Test("accepts a violation of a type that only warns, and reports it to the operators")
     func warns() async throws {
         try await APIFixture.run { api in
             await api.declare(EventTypesTests.schema, settings: #"{"mode":"warn"}"#)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("refuses numbers that no schema could be held against, and only where there is a schema")
+    @Test("refuses numbers that cannot be validated, and only where there is a schema")
     func numbers() async throws {
         try await APIFixture.run { api in
             await api.declare(#"{"type":"object"}"#)

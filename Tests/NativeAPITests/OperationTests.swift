@@ -14,7 +14,7 @@ import Testing
     import Foundation
 #endif
 
-@Suite("Probes and figures") struct OperationTests {
+@Suite("Probes and metrics") struct OperationTests {
     @Test("/livez and /readyz answer without a key")
     func probes() async throws {
         try await APIFixture.run { api in

@@ -91,7 +91,7 @@ import Testing
         #expect(!run.output.contains("sec"))
     }
 
-    @Test("that are webhooks have their figures as a table")
+    @Test("that are webhooks have their statistics as a table")
     func stats() async throws {
         let window = #"{"attempts":3,"delivered":1,"failed":2,"p50_ms":4,"p95_ms":8,"p99_ms":null}"#
         let stats = """

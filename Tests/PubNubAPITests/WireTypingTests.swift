@@ -108,7 +108,7 @@ import Testing
         #expect(emission.wire?.description == example.data.map { _ in example.json })
     }
 
-    @Test("everything typed passes the gate, and its reader gets what was sent with the label it had")
+    @Test("every typed event is validated, and its reader gets the payload as it was sent with its label")
     func gate() async throws {
         try await PubNubHarness.run { gateway in
             for example in Self.published {

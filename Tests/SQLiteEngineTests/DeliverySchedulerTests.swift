@@ -6,8 +6,8 @@ import Testing
 
 @testable import SQLiteEngine
 
-@Suite("The board of the queue") struct DeliverySchedulerTests {
-    @Test("has a place free again when an attempt was recorded after all, whose outcome had been given up")
+@Suite("The delivery scheduler") struct DeliverySchedulerTests {
+    @Test("frees the slot of an attempt whose result was given up and recorded after all")
     func lateCommit() throws {
         var state = SchedulerState(fence: 0)
         let subscriber = SubscriberID("wh", in: AppID("app"))
@@ -31,7 +31,7 @@ import Testing
         #expect(state.grant(request, now: 1, uptime: 1).0.map(\.key.event) == [2])
     }
 
-    @Test("looks at an app that holds its share once, however many of its lanes have something due")
+    @Test("examines an app that has used its share once, however many of its lanes have due items")
     func satedApp() throws {
         var state = SchedulerState(fence: 0)
         for number in 1...500 as ClosedRange<Int64> {
@@ -61,7 +61,7 @@ import Testing
         #expect(state.grant(request, now: 1, uptime: 1).0.map(\.subscriber) == [other])
     }
 
-    @Test("does not pile up entries of a lane that has a retry far ahead and much to do until then")
+    @Test("does not accumulate entries for a lane with a distant retry and many items before it")
     func agendaStaysSmall() {
         final class Member: @unchecked Sendable, Scheduled { var scheduledDue: UInt64? }
         var timerQueue = TimerQueue<Member>()
@@ -78,7 +78,7 @@ import Testing
         #expect(timerQueue.pop(by: 5000) === busy && timerQueue.pop(by: .max) == nil)
     }
 
-    @Test("lets an attempt be recorded once, also when nobody could tell whether it was, and it is handed in again")
+    @Test("records an attempt once, even if its outcome was unknown and it is submitted again")
     func recordedOnce() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         let queue = try #require(engine.deliveries as? SQLiteDeliveries)

@@ -43,7 +43,7 @@ import Testing
         await second.close()
     }
 
-    @Test("of a newer program is refused with words, and left as it was")
+    @Test("of a newer program is refused with an explanation and not changed")
     func newer() async throws {
         try Database(path: folder.database, mode: .readWrite).execute("PRAGMA user_version=9; CREATE TABLE theirs(x)")
         do {
@@ -72,7 +72,7 @@ import Testing
         #expect(error?.reason == .newerSchema(found: 2, known: 1))
     }
 
-    @Test("of an older version stays as it is when a step of the upgrade fails")
+    @Test("of an older version is not changed when a step of the upgrade fails")
     func failedUpgrade() async throws {
         let engine = try await SQLiteEngine(settings)
         _ = try await engine.log.append([draft("first")], claim: nil)
@@ -88,7 +88,7 @@ import Testing
         await reopened.close()
     }
 
-    @Test("of an older version stays as it is when it is damaged")
+    @Test("of an older version is not changed when it is damaged")
     func damagedBeforeUpgrade() async throws {
         let engine = try await SQLiteEngine(settings)
         _ = try await engine.log.append((1...500).map { draft("\($0)", bytes: 200) }, claim: nil)
@@ -110,7 +110,7 @@ import Testing
         UPDATE event SET length = length(body);
         """
 
-    @Test("that was left half put into order is put into order when it is opened")
+    @Test("that was left half reordered is reordered completely when it is opened")
     func halfOrdered() async throws {
         let subscriber = SubscriberID("wh", in: room.app)
         var engine = try await SQLiteEngine(settings)
@@ -137,7 +137,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("that is none, or cannot be made, is refused with words")
+    @Test("that is no database, or cannot be created, is refused with an explanation")
     func unusable() async throws {
         try Data("this is no database, however long one looks at it ".utf8).write(to: URL(filePath: folder.database))
         await #expect(throws: SQLiteEngineFailure.self) { _ = try await SQLiteEngine(settings) }
@@ -210,7 +210,7 @@ import Testing
         #expect(audited >= 400 + 800 + 1200 + 1600 + 2000)
     }
 
-    @Test("that is full refuses to store and goes on to read; with room again it stores")
+    @Test("on a full disk refuses writes, stays readable, and stores again once there is space")
     func full() async throws {
         var settings = settings
         settings.pageLimit = 200
@@ -239,7 +239,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("held by somebody else past the deadline: nothing stored, told so, and working again afterwards")
+    @Test("locked by another process past the deadline refuses writes, and works again afterwards")
     func deadline() async throws {
         let engine = try await SQLiteEngine(settings)
         let intruder = try Database(path: folder.database, mode: .readWrite)
@@ -271,7 +271,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("shrinks by retention: what is hidden is removed, in turns, and readers are still told of the gap")
+    @Test("shrinks by retention: hidden events are removed in steps, and readers still get the gap")
     func removal() async throws {
         let engine = try await SQLiteEngine(settings)
         let other = ChannelID("room", in: AppID("other"))
@@ -300,7 +300,7 @@ import Testing
         await again.close()
     }
 
-    @Test("lets die after 30 days what nobody has pulled, and what is behind it go on; not what was asked for again")
+    @Test("makes unpulled items dead after 30 days, except those that were replayed, and continues behind them")
     func abandonedSubscription() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: folder.database, clock: clock))
         let queue = engine.deliveries
@@ -326,7 +326,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("forgets finished deliveries and removed records after 30 days, and lets held ones die")
+    @Test("removes finished deliveries and removed records after 30 days, and makes held items dead")
     func oldDeliveries() async throws {
         var limits = Limits()
         limits.deliveriesHeld = 1
@@ -366,7 +366,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("reads by its indexes: a page does not walk over other channels' events")
+    @Test("reads by its indexes: a page does not scan other channels' events")
     func plans() async throws {
         let engine = try await SQLiteEngine(settings)
         await engine.close()

@@ -9,7 +9,7 @@ import Testing
 
 /// A follower of the commits is woken for each of them. A detour over another thread would slow down every event.
 @Suite("A follower of the commits") struct FollowingTests {
-    @Test("is sent for by the commit itself, when it says where it runs")
+    @Test("is resumed by the commit itself if it names its executor")
     func sentFor() async throws {
         let engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", clock: ManualClock()))
         let draft = EventDraft(

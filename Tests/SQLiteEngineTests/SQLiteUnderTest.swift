@@ -66,7 +66,7 @@ actor SQLiteUnderTest: EngineUnderTest {
     func end() async { await engine.close() }
 }
 
-@Suite("The SQLite engine keeps its promises") struct ConformanceTests {
+@Suite("The SQLite engine conforms to the contract") struct ConformanceTests {
     @Test(arguments: Behaviour.all)
     func inMemory(_ behaviour: Behaviour) async throws { try await behaviour.run(Place.memory.factory) }
 
@@ -76,7 +76,7 @@ actor SQLiteUnderTest: EngineUnderTest {
 
 /// The writer waits for callers of the last batch to return. It must not wait for those that do not.
 @Suite("The writer") struct AttemptBatcherTests {
-    @Test("answers few callers after many, and one after few", arguments: Place.allCases)
+    @Test("answers few callers after many, and one caller after few", arguments: Place.allCases)
     func fewAfterMany(_ place: Place) async throws {
         let folder = try TemporaryFolder()
         let path = place == .disk ? folder.database : ":memory:"
@@ -97,14 +97,14 @@ actor SQLiteUnderTest: EngineUnderTest {
 }
 
 /// An event that is not written to disk does not wait for the disk writer.
-@Suite("A passing event") struct PassingEventTests {
+@Suite("An ephemeral event") struct PassingEventTests {
     private func draft(_ text: String) -> EventDraft {
         EventDraft(
             channel: ChannelID("room", in: AppID("app")), type: "t", retention: .passing, data: JSONText(string: text)
         )
     }
 
-    @Test("is visible before its sender could wait, when nothing stands before it", arguments: Place.allCases)
+    @Test("is visible when append returns, if no earlier event is pending", arguments: Place.allCases)
     func atOnce(_ place: Place) async throws {
         let folder = try TemporaryFolder()
         let path = place == .disk ? folder.database : ":memory:"

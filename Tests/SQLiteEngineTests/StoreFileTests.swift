@@ -26,7 +26,7 @@ import Testing
         try await engine.log.history([HistoryRequest(channel: room, limit: 1_000_000)])[0].items.map(\.timetoken)
     }
 
-    @Test("is copied as it is at one moment, while the engine writes on")
+    @Test("is copied in its state of one moment, while the engine writes on")
     func copying() async throws {
         let engine = try await SQLiteEngine(settings)
         let before = try await engine.log.append((0..<500).map { draft("\($0)", bytes: 1000) }, claim: nil)
@@ -55,7 +55,7 @@ import Testing
         await revived.close()
     }
 
-    @Test("is not copied over another")
+    @Test("is not copied over an existing file")
     func existing() async throws {
         let engine = try await SQLiteEngine(settings)
         await engine.close()
@@ -67,7 +67,7 @@ import Testing
         #expect(try String(contentsOfFile: other, encoding: .utf8) == "mine")
     }
 
-    @Test("tells what is in it, and what is wrong with it")
+    @Test("reports its contents and its faults")
     func looking() async throws {
         let engine = try await SQLiteEngine(settings)
         let events = try await engine.log.append((0..<2000).map { draft("\($0)", bytes: 100) }, claim: nil)
@@ -86,7 +86,7 @@ import Testing
         #expect(isFound)
     }
 
-    @Test("does not keep the writer waiting while somebody holds an old snapshot, and begins its log anew afterwards")
+    @Test("does not block the writer while a reader holds an old snapshot, and restarts its log afterwards")
     func oldSnapshot() async throws {
         var settings = settings
         settings.logPages = SQLiteEngineSettings.LogPages(long: 20, tooLong: 100)

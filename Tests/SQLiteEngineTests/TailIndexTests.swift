@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("gives what a walk over everything gives", arguments: [64 * 1024, 8 * 1024 * 1024])
+    @Test("returns what a scan of all events returns", arguments: [64 * 1024, 8 * 1024 * 1024])
     func same(tailBytes: Int) async throws {
         try await run(tailBytes: tailBytes) { engine in
             var random = SeededGenerator()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("does not give what was deleted since somebody asked", arguments: [Place.memory, .disk])
+    @Test("does not return events that were deleted since the last read", arguments: [Place.memory, .disk])
     func deleted(place: Place) async throws {
         let path = place == .memory ? ":memory:" : folder.database
         try await run(tailBytes: 8 * 1024 * 1024, at: path) { engine in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("reaches as far back as the log, though memory does not")
+    @Test("reaches as far back as the log, beyond the events in memory")
     func farBack() async throws {
         try await run(tailBytes: 4096) { engine in
             var random = SeededGenerator()

@@ -67,7 +67,7 @@ import Testing
         #expect(try database.text("SELECT typeof(b) || typeof(s) || s FROM t") == "blobtextpayload")
     }
 
-    @Test("tells the kind of a failure, and works on after it")
+    @Test("reports the kind of a failure, and works after it")
     func failures() throws {
         let database = try Database(path: ":memory:", mode: .readWrite)
         try database.execute("CREATE TABLE t(i INTEGER PRIMARY KEY)")

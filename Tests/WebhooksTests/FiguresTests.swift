@@ -6,10 +6,10 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("The figures of an endpoint") struct FiguresTests {
+@Suite("The statistics of a webhook") struct FiguresTests {
     private static let start = WebhookFixture.start
 
-    @Test("count what happened in the last minutes, hour and day, and forget it in time")
+    @Test("count the attempts of the last minutes, hour and day, and drop older ones")
     func windows() {
         var figures = AttemptStatistics()
         func attempts(_ moment: Timetoken) -> [Int] { figures.windows(at: moment).map(\.tally.attempts) }
@@ -36,7 +36,7 @@ import Testing
         #expect(tally.milliseconds(ofShare: 1) == max(row.shown, 32_768))
     }
 
-    @Test("are shown with what is owed to a webhook")
+    @Test("are shown with the deliveries that are due to a webhook")
     func stats() async throws {
         let status = Lock(200)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }

@@ -8,11 +8,11 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("An endpoint's health") struct HealthTests {
+@Suite("A webhook's health") struct HealthTests {
     private static let start = WebhookFixture.start
     private static func after(_ hours: Double) -> Timetoken { start.adding(.seconds(hours * 3600)) }
 
-    @Test("is told of once an hour when it has as many deliveries waiting as it may, and each that is lost is counted")
+    @Test("is reported once an hour while the backlog is full, and each lost delivery is counted")
     func overflowing() async throws {
         var settings = WebhookFixture.Settings()
         settings.limits.deliveriesHeld = 2
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("is told after half an hour of failures, by each attempt until it is written")
+    @Test("is reported after half an hour of failures, by each attempt until the report is stored")
     func told() {
         var health = WebhookFailureState()
         #expect(health.recordFailure(at: Self.start).isEmpty)
@@ -56,7 +56,7 @@ import Testing
         #expect(health.recordFailure(at: Self.after(1)).isEmpty)
     }
 
-    @Test("is told once it is well again, also when trouble begins anew before that is written")
+    @Test("is reported once it recovers, even if failures begin again before that is stored")
     func recovered() {
         var health = WebhookFailureState(writtenSince: Self.start)
         #expect(health.recordSuccess() == [.notify])
@@ -73,7 +73,7 @@ import Testing
         #expect(health.isOver)
     }
 
-    @Test("that is well again while its trouble is being written has that taken back")
+    @Test("that recovers while its failure is being stored has the failure retracted")
     func overtaken() {
         var health = WebhookFailureState()
         _ = health.recordFailure(at: Self.start)
@@ -85,7 +85,7 @@ import Testing
         #expect(health.beginWriting() == .recovered)
     }
 
-    @Test("that an earlier run has written disables only after twelve hours of failures in this one")
+    @Test("stored by an earlier run disables only after twelve hours of failures in this one")
     func confirmed() {
         var health = WebhookFailureState(writtenSince: Self.start)
         #expect(health.recordFailure(at: Self.after(200)).isEmpty)
@@ -98,7 +98,7 @@ import Testing
         #expect(own.recordFailure(at: Self.after(120)).contains { $0 != .notify }, "five days")
     }
 
-    @Test("disables after so many deliveries given up on end, a success in between counts anew")
+    @Test("disables after enough consecutive lost deliveries; a success restarts the count")
     func givenUp() {
         var health = WebhookFailureState()
         func fail(_ dead: Int) -> [WebhookFailureState.Effect] {
@@ -111,7 +111,7 @@ import Testing
         #expect(fail(1) == expected)
     }
 
-    @Test("is told and taken back once each though the store refuses it at first")
+    @Test("is reported and retracted once each, although the store refuses it at first")
     func refused() async throws {
         let answers = Lock(500)
         let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }

@@ -280,7 +280,7 @@ import Testing
         #expect(webhook.since == 16_999_999_999_999_999)
     }
 
-    @Test("decide how the queue treats the endpoint")
+    @Test("decide how the queue treats the webhook")
     func lane() async throws {
         try await WebhookFixture.with { fixture in
             var settings = WebhookSettings(url: "https://example.com/")

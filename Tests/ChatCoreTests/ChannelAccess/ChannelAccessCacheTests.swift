@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("The standing of users in channels") struct ChannelAccessCacheTests {
+@Suite("The access of users to channels") struct StandingsTests {
     private static let small = {
         var limits = Limits()
         limits.standingsHeld = 8
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("concerns no app without records, and every app from its first one on")
+    @Test("is unrestricted in an app without records, and checked from its first record on")
     func concern() async throws {
         try await Room.open { room in
             #expect(!room.service.accessCache.concern(ChatFixture.app))
@@ -35,7 +35,7 @@ import Testing
         _ = try await room.chat.restrict(user, in: "crew", RestrictionRequest(isBan: true))
     }
 
-    @Test("stores nothing of a user behind the event that bans, however posts and bans race")
+    @Test("stores nothing by a user after the event that bans, however posts and bans race")
     func bansRace() async throws {
         try await Room.open { room in
             try await room.establish("crew", .public)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("is known after a start over a store that has records")
+    @Test("is known after a start on a store with records")
     func start() async throws {
         try await Room.inFile { path in
             try await Room.open(path: path) { room in
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("refuses who is banned or muted, whatever the credential, and says until when")
+    @Test("is refused to banned and muted users, whatever the credential, with the end of the restriction")
     func refusals() async throws {
         try await Room.open { room in
             var ban = RestrictionRecord(user: "mallory", channel: "crew", isBanned: true, isMuted: false)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("lets one write again at the moment the restriction is over")
+    @Test("includes writing again at the moment the restriction ends")
     func expiry() async throws {
         try await Room.open { room in
             var mute = RestrictionRecord(user: "ben", channel: "crew", isBanned: false, isMuted: true)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("lets operators alone write in a frozen channel, and the app itself")
+    @Test("lets only operators and the app itself write in a frozen channel")
     func frozen() async throws {
         try await Room.open { room in
             var channel = ChannelRecord(id: "crew", kind: .public)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("keeps a private channel for who has joined, where the credential is a user's own")
+    @Test("limits a private channel to joined users where the credential is a user's own")
     func members() async throws {
         try await Room.open { room in
             try await room.establish("crew", .group, members: ["ana"])
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("says who may hear a channel")
+    @Test("determines which users may read a channel")
     func audienceSnapshot() async throws {
         try await Room.open { room in
             try await room.establish("crew", .group, members: ["ana"])
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("opens what is said and who is there to a user's own credential as far as the user may hear it")
+    @Test("opens messages and presence to a user's own credential as far as the user may read the channel")
     func reading() async throws {
         try await Room.open { room in
             try await room.establish("crew", .group, members: ["ana"], operators: ["ana"])
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test("counts when the change returns, with readers on the way all the time")
+    @Test("is in effect when the change returns, with readers active all the time")
     func races() async throws {
         try await Room.open(
             limits: Self.small

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("The gate") struct GateTests {
+@Suite("The schema validator") struct GateTests {
     @Test("marks what a schema accepts with its newest version")
     func accepted() async throws {
         try await withChat { chat in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("takes a payload its interface has parsed, and looks at the text where that lost digits")
+    @Test("uses the payload that its interface has parsed, and reads the text where parsing lost digits")
     func parsed() async throws {
         try await withChat { chat in
             try await chat.declareOrder()
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "refuses integers beyond 64 bits where a schema is enforced, and only there", arguments: EventType.Mode.allCases
+        "refuses integers beyond 64 bits only where a schema is enforced", arguments: EventType.Mode.allCases
     )
     func numbers(_ mode: EventType.Mode) async throws {
         try await withTypes { types, chat in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("passes everything when it is off, and says so by no version")
+    @Test("accepts everything when it is off, and marks events with no version")
     func off() async throws {
         try await withChat { chat in
             try await chat.declareOrder(.off)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("never passes silently what it cannot decide", arguments: [EventType.Mode.enforce, .warn])
+    @Test("never silently accepts an event that it cannot decide", arguments: [EventType.Mode.enforce, .warn])
     func exhausted(_ mode: EventType.Mode) async throws {
         try await withTypes { types, chat in
             _ = try await chat.declare("t", settings(mode))
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("demands declared types where the app asks for it")
+    @Test("requires declared types where the app asks for it")
     func required() async throws {
         try await withChat { chat in
             _ = try await chat.declare("order.paid", settings())
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("holds the gateway's own reports against the catalogue")
+    @Test("validates the gateway's own reports against the catalogue")
     func reports() async throws {
         try await withChat { chat in
             try await chat.service.report("stream.lagged", data: json(#"{"count":1}"#), in: chat.app)
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("in mode warn lets pass what it would refuse, and tells the operators once for many")
+    @Test("in mode warn accepts violations, and reports many to the operators in one event")
     func warned() async throws {
         try await withTypes { types, chat in
             try await chat.declareOrder(.warn)
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test("tells an app of a few types at a time, and of the others next")
+    @Test("reports a few types of an app at a time, and the others next")
     func fewAtOnce() async throws {
         try await withTypes { types, chat in
             for index in 1...6 {
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test("tells of violations by itself while the chat runs")
+    @Test("reports violations by itself while the chat runs")
     func told() async throws {
         try await withChat { chat in
             try await chat.declareOrder(.warn)
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test("does not tell of an event that was there already")
+    @Test("does not report an event that was stored before")
     func repeated() async throws {
         try await withTypes { types, chat in
             try await chat.declareOrder(.warn)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("The workshop") struct WorkshopTests {
+@Suite("The compile queue") struct WorkshopTests {
     private let compileQueue = CompileQueue()
     private let done = Observed<[String]>()
 
-    @Test("lets apps take turns, each in the order it asked")
+    @Test("serves apps in turn, each in the order of its requests")
     func turns() async throws {
         try await withThrowingTaskGroup { group in
             let door = try await occupy(&group)
@@ -27,7 +27,7 @@ import Testing
         #expect(done.value.last == "d1")
     }
 
-    @Test("does not begin with what was given up meanwhile")
+    @Test("does not start work that was given up meanwhile")
     func abandoned() async throws {
         try await withThrowingTaskGroup { group in
             let door = try await occupy(&group)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("A ban while somebody comes in") struct BanRaceTests {
+@Suite("A ban during an arrival") struct BanRaceTests {
     /// Lets `come` read the user's access, bans the user meanwhile, and lets `come` continue.
     private func race(_ come: @escaping @Sendable (ChatAccess) async throws(ChatError) -> Void) async throws {
         let engine = try await SQLiteEngine(
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("refuses what was about to be said", arguments: [Retention.kept, .passing])
+    @Test("refuses a message that was about to be sent", arguments: [Retention.kept, .passing])
     func saying(retention: Retention) async throws {
         try await race { chat throws(ChatError) in
             var emission = Emission.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("refuses what was about to be said to somebody")
+    @Test("refuses an event that was about to be sent to one user")
     func mentioning() async throws {
         try await race { chat throws(ChatError) in
             let emission = Emission.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
@@ -49,17 +49,17 @@ import Testing
         }
     }
 
-    @Test("keeps out who was about to enter")
+    @Test("refuses a user who was about to enter")
     func entering() async throws {
         try await race { chat throws(ChatError) in _ = try await chat.enter("ben", into: "lobby") }
     }
 
-    @Test("keeps out who was about to appear")
+    @Test("refuses a user who was about to appear")
     func appearing() async throws {
         try await race { chat throws(ChatError) in _ = try await chat.appear("ben", on: "lobby") }
     }
 
-    @Test("silences who was about to type")
+    @Test("refuses a user who was about to type")
     func typing() async throws {
         try await race { chat throws(ChatError) in try await chat.startTyping("ben", on: "lobby") }
     }

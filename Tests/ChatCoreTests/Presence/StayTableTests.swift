@@ -4,8 +4,8 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("A table of stays") struct StayTableTests {
-    @Test("holds what a dictionary would, whoever comes and goes", arguments: [1, 2, 3])
+@Suite("The presence index") struct StayTableTests {
+    @Test("holds the same entries as a dictionary after any sequence of changes", arguments: [1, 2, 3])
     func matches(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var table = PresenceIndex<ExactText>()

@@ -7,7 +7,7 @@ import Testing
 extension Behaviour {
     /// Effects of a decision other than record changes.
     static let deciding: [Behaviour] = [
-        Behaviour("a decision knows the places of its events, however many are decided at once") { trial in
+        Behaviour("a decision has the timetokens of its events, however many run at once") { trial in
             let nodes = await trial.subject.nodes
             let app = trial.app
             try await concurrently(50) { number in
@@ -25,7 +25,8 @@ extension Behaviour {
             let events = try await trial.history("room")
             #expect(events.count == 150 && events.isStrictlyIncreasing)
         },
-        Behaviour("an append is refused when a record of its user or channel has changed since, and by nothing else") {
+        Behaviour("an append is refused if a record of its user or channel has changed since, and for no other change")
+        {
             trial in
             let directory = await trial.directory
             let log = await trial.log
@@ -63,7 +64,7 @@ extension Behaviour {
             let events = try await trial.readAll(trial.names("room"))
             #expect(events.filter { $0.user == "ana" }.count == 2 && events.count == 10)
         },
-        Behaviour("who observes records has heard of a change before its events can be followed") { trial in
+        Behaviour("an observer of records receives a change before its events can be followed") { trial in
             let nodes = await trial.subject.nodes
             let app = trial.app
             let known = Lock<Set<RecordKey>>([])
@@ -90,7 +91,7 @@ extension Behaviour {
             }
             #expect(await unheard.isEmpty)
         },
-        Behaviour("the removal of an event takes the bodies of its deliveries along") { trial in
+        Behaviour("removing an event removes the bodies of its deliveries") { trial in
             let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
             let queue = await trial.queue
             let items = events.map { trial.item($0.timetoken, "wh") }
@@ -133,7 +134,7 @@ extension Behaviour {
             #expect(again.map { $0.delivery.event } == events.timetokens)
             #expect(again.map { $0.body == nil } == [true, false])
         },
-        Behaviour("a decision about events is refused when one of them is gone, or on another channel") { trial in
+        Behaviour("a decision about events is refused if one of them is gone or on another channel") { trial in
             let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
             let key = RecordKey(.user, "ana", in: trial.app)
             let (room, other) = (trial.channel("room"), trial.channel("b"))
@@ -157,7 +158,7 @@ extension Behaviour {
             try await decide([(room, events[1].timetoken)])
             #expect(try await trial.directory.read(key) != nil)
         },
-        Behaviour("a decision removes events from the log with what it changes, or not at all") { trial in
+        Behaviour("a decision removes events from the log together with its changes, or not at all") { trial in
             let events = try await trial.append(
                 trial.draft("room", "1"), trial.draft("room", "2"), trial.draft("b", "3"))
             let room = trial.channel("room")
@@ -183,7 +184,7 @@ extension Behaviour {
             #expect(try await trial.history("b").texts == ["3"])
             #expect(try await trial.log.event(at: events[0].timetoken, in: trial.app) == nil)
         },
-        Behaviour("a decision's claim is found by its repeat, and lets nothing happen twice") { trial in
+        Behaviour("a repeat finds its decision's claim and has no further effect") { trial in
             let claim = Claim(
                 app: trial.app, key: Array(repeating: 7, count: 32), fingerprint: [1], note: trial.json("1"),
                 until: trial.clock.now.adding(.seconds(60)))

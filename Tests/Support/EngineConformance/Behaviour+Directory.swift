@@ -6,7 +6,7 @@ import Testing
 
 extension Behaviour {
     static let directory: [Behaviour] = [
-        Behaviour("of many that create the same record one wins; the others are shown the winner") { trial in
+        Behaviour("of many writers that create the same record one wins; the others get the winner's record") { trial in
             let nodes = await trial.subject.nodes
             let key = RecordKey(.channel, "room", in: trial.app)
             let winners = Lock<[String]>([])
@@ -25,8 +25,9 @@ extension Behaviour {
             #expect(winners.withLock { $0.count } == 1)
             #expect(try await trial.directory.read(key)?.body.description == winners.withLock { $0[0] })
         },
-        Behaviour("an etag matches until the record is altered; a write that alters nothing keeps it and tells nobody")
-        { trial in
+        Behaviour(
+            "an etag matches until the record changes; a write without a change keeps it and notifies no follower"
+        ) { trial in
             let key = RecordKey(.user, "ana", in: trial.app)
             let body = trial.json(#"{"name":"Ana"}"#)
             let first = try await trial.directory.write([RecordChange(key, body: body)])[0]
@@ -44,7 +45,7 @@ extension Behaviour {
             let change = await told.next()
             #expect(change?.keys == [key] && change?.revision == revision + 1, "the write in between told nobody")
         },
-        Behaviour("etags tell nothing of writes to other records") { trial in
+        Behaviour("etags reveal nothing about writes to other records") { trial in
             let key = RecordKey(.user, "ana", in: trial.app)
             let neighbour = AppID("neighbour")
             var etags: [String] = []
@@ -82,7 +83,7 @@ extension Behaviour {
             let made = try await trial.directory.write([RecordChange(key, body: .null)])[0]
             #expect(!etags.contains(made.etag) && made.etag != kept.etag)
         },
-        Behaviour("demands for presence and absence are held, for removal too") { trial in
+        Behaviour("preconditions that a record exists or not are enforced, for removals too") { trial in
             let key = RecordKey(.user, "ana", in: trial.app)
             await trial.refusal(.notFound) {
                 _ = try await trial.directory.write([RecordChange(key, body: .null, demand: .present)])
@@ -124,7 +125,7 @@ extension Behaviour {
             var told = sequence.makeAsyncIterator()
             #expect(await told.next()?.events.texts == ["both", "too"])
         },
-        Behaviour("decisions about one record are made one after the other, wherever they are made") { trial in
+        Behaviour("decisions about one record run one after the other, on any node") { trial in
             let nodes = await trial.subject.nodes
             let key = RecordKey(.channelCounters, "room", in: trial.app)
             try await concurrently(200) { number in
@@ -139,7 +140,7 @@ extension Behaviour {
             #expect(try await trial.directory.read(key)?.body.description == "200")
             #expect(try await trial.readAll(trial.names("room")).texts == (1...200).map(String.init))
         },
-        Behaviour("what a decision refuses has not happened, and it may look at what it asked for alone") { trial in
+        Behaviour("a refused decision changes nothing, and a decision may read only what it requested") { trial in
             let key = RecordKey(.user, "ana", in: trial.app)
             let other = RecordKey(.user, "ben", in: trial.app)
             _ = try await trial.directory.write([
@@ -180,7 +181,7 @@ extension Behaviour {
             #expect(decided.records.map(\.updated) == [decided.events[0].timetoken, decided.events[0].timetoken])
             #expect(try await trial.directory.read(keys).map { $0?.updated } == decided.records.map(\.updated))
         },
-        Behaviour("records of another space, kind or id are never met") { trial in
+        Behaviour("records of another app, kind or id are never returned") { trial in
             let key = RecordKey(.user, "a", in: trial.app)
             _ = try await trial.directory.write([RecordChange(key, body: trial.json("1"))])
             for other in [
@@ -191,7 +192,8 @@ extension Behaviour {
             }
             #expect(try await trial.directory.list(RecordQuery(.user, in: AppID("other"), limit: 9)).items.isEmpty)
         },
-        Behaviour("a list is sorted by every key both ways, and its pages are stable while rows come in") { trial in
+        Behaviour("a list is sorted by every key in both directions, and its pages are stable while rows are added") {
+            trial in
             try await trial.fillPeople()
             for field in ["name", "age", "vip", "custom.team", "missing"] {
                 for ascending in [true, false] {
@@ -219,7 +221,7 @@ extension Behaviour {
             query.cursor = first.cursor
             #expect(try await trial.directory.list(query).items.map(\.key.id) == ["u25", "u24", "u23", "u22"])
         },
-        Behaviour("a page has a cursor behind each record where it is asked for") { trial in
+        Behaviour("a page has a cursor after each record where it is requested") { trial in
             try await trial.fillPeople()
             var query = RecordQuery(.user, in: trial.app, limit: 9)
             query.sort = [(.field("custom.team"), false), (.id, false)]
@@ -232,7 +234,7 @@ extension Behaviour {
                 #expect(try await trial.directory.list(query).items.first?.key == next.key)
             }
         },
-        Behaviour("a list is narrowed by prefix, parent and filter, and counted when asked") { trial in
+        Behaviour("a list is filtered by prefix, parent and filter, and counted on request") { trial in
             try await trial.fillPeople()
             func ids(
                 _ filter: RecordFilter? = nil, prefix: String? = nil, parent: String? = nil
@@ -285,7 +287,7 @@ extension Behaviour {
                 #expect(found == expected, "\(filter)")
             }
         },
-        Behaviour("a bad cursor or filter is refused, and what a filter says is never SQL") { trial in
+        Behaviour("an invalid cursor or filter is refused, and a filter's text never becomes SQL") { trial in
             try await trial.fillPeople()
             var query = RecordQuery(.user, in: trial.app, limit: 3)
             for cursor in ["", "x", "zz", "1f", "74611f74621f74631f", "6e", "é"] {
@@ -309,7 +311,7 @@ extension Behaviour {
                 #expect(try await trial.directory.list(query).items.isEmpty)
             }
         },
-        Behaviour("no committed change is skipped while 8 write, and each is read at once where it was written") {
+        Behaviour("no committed change is skipped while 8 tasks write, and each is read at once on its own node") {
             trial in
             let nodes = await trial.subject.nodes
             let directory = await trial.otherNode.directory
@@ -333,7 +335,7 @@ extension Behaviour {
             #expect(told.count == 400)
             for key in told { #expect(try await directory.read(key) != nil) }
         },
-        Behaviour("changes are known after a restart, removals too, from any revision", needsRestart: true) { trial in
+        Behaviour("changes and removals can be read after a restart, from any revision", needsRestart: true) { trial in
             var revisions: [Revision] = []
             for number in 0..<5 {
                 let key = RecordKey(.user, "u\(number)", in: trial.app)
@@ -354,7 +356,7 @@ extension Behaviour {
                 #expect(told == expected)
             }
         },
-        Behaviour("who follows the directory is woken, and its sequence ends when the engine closes") { trial in
+        Behaviour("a follower of the directory is woken, and its sequence ends when the engine closes") { trial in
             let sequence = await trial.directory.changes(after: try await trial.directory.revision())
             let follower = Task {
                 var ids: [String] = []

@@ -6,8 +6,10 @@ import TestSupport
 
 extension Behaviour {
     static let life: [Behaviour] = [
-        Behaviour("closing under load leaves no doubt: what returned is stored, what threw is not", needsRestart: true)
-        { trial in
+        Behaviour(
+            "when the engine closes under load, calls that returned are stored and calls that threw are not",
+            needsRestart: true
+        ) { trial in
             let stored = Lock<Set<String>>([])
             let log = await trial.log
             let node = await trial.node
@@ -34,7 +36,7 @@ extension Behaviour {
             #expect(Set(found.texts) == stored.withLock { $0 })
             #expect(found.count == stored.withLock { $0.count } && found.isStrictlyIncreasing)
         },
-        Behaviour("a closed engine refuses every call, and closing twice is closing once") { trial in
+        Behaviour("a closed engine refuses every call, and closing it again has no effect") { trial in
             let node = await trial.node
             #expect(await node.health() == .ready)
             try await trial.append(trial.draft())
@@ -83,20 +85,20 @@ extension Behaviour {
                 #expect(try await trial.readAll(trial.names(name)).texts == [text, text])
             }
         },
-        Behaviour("prefixes that look alike and differ in their bytes lead to other channels") { trial in
+        Behaviour("prefixes that look alike and differ in their bytes select different channels") { trial in
             try await trial.append(trial.draft(composed + ".a", "1"), trial.draft(decomposed + ".a", "2"))
             let below = ChannelSet(app: trial.app, prefixes: [composed + "."])
             // A page with one entry is found by another query than a long one.
             for limit in [1, 500] { #expect(try await trial.readAll(below, limit: limit).texts == ["1"]) }
         },
-        Behaviour("a deletion leaves the channel alone whose name only looks alike") { trial in
+        Behaviour("a deletion does not affect a channel whose name only looks alike") { trial in
             let kept = try await trial.append(trial.draft(composed), trial.draft(decomposed))
             let end = kept[1].timetoken.adding(.seconds(1))
             #expect(try await trial.log.delete(after: .zero, before: end, in: trial.channel(composed)) == 1)
             #expect(try await trial.history(composed).isEmpty)
             #expect(try await trial.history(decomposed).timetokens == [kept[1].timetoken])
         },
-        Behaviour("records whose ids look alike are apart") { trial in
+        Behaviour("records whose ids look alike are distinct") { trial in
             let keys = [composed, decomposed].map { RecordKey(.user, $0, in: trial.app) }
             let bodies = [#"{"n":1}"#, #"{"n":2}"#].map { trial.json($0) }
             _ = try await trial.directory.write(

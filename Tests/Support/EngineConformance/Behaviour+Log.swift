@@ -5,7 +5,7 @@ import Testing
 
 extension Behaviour {
     static let log: [Behaviour] = [
-        Behaviour("the watermark of a space moves with its own events alone") { trial in
+        Behaviour("the watermark of an app moves with its own events only") { trial in
             let log = await trial.log
             let other = AppID("other")
             var foreign = trial.draft("room", "1")
@@ -19,7 +19,7 @@ extension Behaviour {
             #expect(try await log.watermark(of: other) == places[0])
             #expect(try await log.watermark(of: .gateway) >= own[1].timetoken)
         },
-        Behaviour("an empty log stands at a time before its first event, and not at zero") { trial in
+        Behaviour("an empty log's watermark is a time before its first event, and not zero") { trial in
             let log = await trial.log
             let before = try await log.watermark(of: trial.app)
             #expect(before.description.utf8.count == 17)
@@ -58,7 +58,7 @@ extension Behaviour {
             }
             #expect(try await trial.log.event(at: event.timetoken, in: AppID("other")) == nil)
         },
-        Behaviour("a thread's events are read and counted with it, and left out beside it") { trial in
+        Behaviour("a thread's events are read and counted with it, and left out of reads beside it") { trial in
             let roots = try await trial.append(
                 trial.draft("room", "1", kind: .message), trial.draft("room", "2", kind: .message))
             var expected: [Timetoken] = []
@@ -92,7 +92,7 @@ extension Behaviour {
             (request.thread, request.kinds, request.countMost) = (.none, [.message], 1)
             #expect(try await trial.log.counts([request]) == [1])
         },
-        Behaviour("an event is found by its echoes in memory, once and where these are asked for alone") { trial in
+        Behaviour("an event is found by its echoes in memory, once, and only where these are requested") { trial in
             var draft = trial.draft("ana", "1")
             draft.echoes = ["room", "hall"]
             let event = try await trial.append(draft)[0]
@@ -153,7 +153,7 @@ extension Behaviour {
                 }
             }
         },
-        Behaviour("the past is closed: nothing appears at or below a watermark once seen, over 50 channels") { trial in
+        Behaviour("no event appears at or below a watermark that was returned, over 50 channels") { trial in
             let log = await trial.otherNode.log
             let reader = Task {
                 var seen: [Timetoken] = []
@@ -184,7 +184,7 @@ extension Behaviour {
             #expect(all.count == 2000 && all.isStrictlyIncreasing)
             #expect(seen + rest.timetokens == all.timetokens, "each page continues exactly where the last one ended")
         },
-        Behaviour("a key seen before gives the first event, whatever the payload, and stores nothing") { trial in
+        Behaviour("a repeated key returns the first event, whatever the payload, and stores nothing") { trial in
             let first = try await trial.append(trial.draft("room", "1", key: "k"))[0]
             let again = try await trial.log.append(
                 [trial.draft("room", "2", key: "k"), trial.draft("room", "3")], claim: nil)
@@ -199,7 +199,7 @@ extension Behaviour {
             #expect(twice.events.map(\.isDuplicate) == [false, true])
             #expect(twice.events[1].event.data.description == "5")
         },
-        Behaviour("the same key from many at once stores one event; all get its timetoken") { trial in
+        Behaviour("concurrent appends with one key store one event, and all return its timetoken") { trial in
             let nodes = await trial.subject.nodes
             for retention in [Retention.kept, .passing] {
                 let outcomes = try await withThrowingTaskGroup(of: Appended.self) { group in
@@ -219,8 +219,8 @@ extension Behaviour {
             }
             #expect(try await trial.readAll(trial.names("room")).count == 2)
         },
-        Behaviour("a claim repeated gives the first answer, across channels; with another fingerprint it is a conflict")
-        { trial in
+        Behaviour("a repeated claim returns the first result, across channels; another fingerprint is a conflict") {
+            trial in
             func claim(_ fingerprint: UInt8) -> Claim {
                 Claim(
                     app: trial.app, key: [1, 2, 3], fingerprint: [fingerprint], note: trial.json(#"{"n":1}"#),
@@ -241,7 +241,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(3601))
             #expect(try await trial.log.append([trial.draft("a")], claim: claim(3)).repeatedNote == nil)
         },
-        Behaviour("a claim's earlier append is told without appending, events that are gone as such") { trial in
+        Behaviour("a claim's earlier append can be looked up without appending, with removed events marked") { trial in
             func claim(_ fingerprint: UInt8) -> Claim {
                 Claim(
                     app: trial.app, key: [1, 2, 3], fingerprint: [fingerprint], note: trial.json(#"{"n":1}"#),
@@ -260,7 +260,7 @@ extension Behaviour {
             await trial.refusal(.conflict) { _ = try await trial.log.earlier(claim(2)) }
             #expect(try await trial.readAll(trial.everything).count == 1)
         },
-        Behaviour("keys and claims are known after a restart, and free after their window", needsRestart: true) {
+        Behaviour("keys and claims are kept over a restart and freed after their window", needsRestart: true) {
             trial in
             let claim = Claim(
                 app: trial.app, key: [7], fingerprint: [7], note: .null, until: trial.clock.now.adding(.seconds(9)))
@@ -311,7 +311,7 @@ extension Behaviour {
                 #expect(next > last && next > watermark)
             }
         },
-        Behaviour("passing events stand in order between kept ones, and never in history") { trial in
+        Behaviour("ephemeral events are in order among kept ones, and never in history") { trial in
             var events: [Event] = []
             for number in 0..<20 {
                 events += try await trial.append(
@@ -323,14 +323,14 @@ extension Behaviour {
             #expect(try await trial.history("room").count == 10)
             #expect(try await trial.log.event(at: events[1].timetoken, in: trial.app)?.data.description == "1")
         },
-        Behaviour("a passing event is read on another node a minute later, kept ones around it") { trial in
+        Behaviour("an ephemeral event is readable on another node for a minute, in order with kept ones") { trial in
             try await trial.append(trial.draft("room", "1"), trial.draft("room", "2", retention: .passing))
             trial.clock.advance(by: .seconds(60))
             try await trial.append(trial.draft("room", "3"))
             let log = await trial.otherNode.log
             #expect(try await trial.readAll(trial.names("room"), from: log).texts == ["1", "2", "3"])
         },
-        Behaviour("after a restart a passing event may be gone, but order holds", needsRestart: true) { trial in
+        Behaviour("after a restart an ephemeral event may be gone, but the order holds", needsRestart: true) { trial in
             let before = try await trial.append(
                 trial.draft("room", "1"), trial.draft("room", "2", retention: .passing), trial.draft("room", "3"))
             try await trial.subject.restart()
@@ -339,7 +339,7 @@ extension Behaviour {
             #expect(read.isStrictlyIncreasing)
             #expect(read.filter { $0.retention == .kept }.timetokens == [before[0], before[2], after[0]].timetokens)
         },
-        Behaviour("payloads come back byte for byte") { trial in
+        Behaviour("payloads are returned byte for byte") { trial in
             let payloads = [
                 "\"" + String(repeating: "x", count: 32 * 1024 - 2) + "\"", #"{"nul":"\u0000"}"#,
                 "[1e400, -0, 100.10, 123456789012345678901234567890]", "\"😀 \u{10FFFF} é\"", #" {"a" :1 }"#, "null",

@@ -5,7 +5,8 @@ import Testing
 
 extension Behaviour {
     static let ordering: [Behaviour] = [
-        Behaviour("strict ordering: one after the other, over retries, and a dead one lets the next go") { trial in
+        Behaviour("strict ordering sends one item after the other, over retries; a dead item unblocks the next") {
+            trial in
             try await trial.order(.strict)
             try await trial.plan((1...5).map { trial.item(Timetoken($0), "wh", channel: "c\($0)") })
             for verdict in [.retry(at: trial.clock.now.adding(.seconds(9))), .delivered] as [DeliveryOutcome.Verdict] {
@@ -41,7 +42,9 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(60))
             for event in [2, 5, 8] { #expect(try await trial.settleNext(.delivered) == [Timetoken(UInt64(event))]) }
         },
-        Behaviour("order holds over a restart, with the retry's time and what waits behind it", needsRestart: true) {
+        Behaviour(
+            "order holds over a restart, with the retry's time and the items waiting behind it", needsRestart: true
+        ) {
             trial in
             try await trial.order(.strict, "wh_s")
             try await trial.order(.perChannel)
@@ -65,7 +68,7 @@ extension Behaviour {
             let next = try await trial.queue.lease(9, wait: .zero)
             #expect(Set(next.map { "\($0.delivery.subscriber.name)\($0.delivery.event)" }) == ["wh_s2", "wh3"])
         },
-        Behaviour("what waits behind one channel's retry, more than memory holds, is in no other channel's way") {
+        Behaviour("items behind one channel's retry, more than memory holds, do not delay other channels") {
             trial in
             try await trial.order(.perChannel)
             try await trial.plan([trial.item(1, "wh", channel: "stuck")])
@@ -84,7 +87,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(3600))
             for event in 1...20 { #expect(try await trial.settleNext(.delivered) == [Timetoken(UInt64(event))]) }
         },
-        Behaviour("an older event that comes back goes before those that wait, and not beside one under way") { trial in
+        Behaviour("a rescheduled older event goes before waiting ones, and not beside one in flight") { trial in
             try await trial.order(.strict)
             try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
             #expect(try await trial.settleNext(.dead(reason: "no")) == [1])
@@ -102,7 +105,7 @@ extension Behaviour {
             for event in [1, 3, 4] { #expect(try await trial.settleNext(.delivered) == [Timetoken(UInt64(event))]) }
             #expect(try await trial.settleNext(.delivered) == [])
         },
-        Behaviour("several older events that come back do not go beside one under way") { trial in
+        Behaviour("several rescheduled older events do not run beside one in flight") { trial in
             for ordering in [DeliveryOrdering.strict, .perChannel] {
                 let name = "wh_\(ordering)"
                 try await trial.order(ordering, name)
@@ -122,7 +125,7 @@ extension Behaviour {
                 for event in [1, 2, 4] as [Timetoken] { #expect(try await trial.settleNext(.delivered) == [event]) }
             }
         },
-        Behaviour("what waits follows a new ordering, there and back", needsRestart: false) { trial in
+        Behaviour("waiting items follow a changed ordering, in both directions", needsRestart: false) { trial in
             try await trial.order(.none)
             try await trial.plan((1...1200).map { trial.item(Timetoken($0), "wh", channel: "c\($0 % 7)") })
             try await trial.order(.perChannel)
@@ -141,7 +144,7 @@ extension Behaviour {
             }
             #expect(left == 0)
         },
-        Behaviour("a lease that ran out in order is due again before what waits behind it") { trial in
+        Behaviour("an expired lease in order is due again before the items behind it") { trial in
             try await trial.order(.strict, batch: 3)
             try await trial.plan((1...5).map { trial.item(Timetoken($0), "wh") })
             #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [1, 2, 3])
@@ -149,7 +152,7 @@ extension Behaviour {
             #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [1, 2, 3])
             #expect(try await trial.queue.lease(9, wait: .zero).isEmpty)
         },
-        Behaviour("a batch is one attempt: leased together, free for the next when all of it is over") { trial in
+        Behaviour("a batch is one attempt: leased together, and the lane is free when all of it has ended") { trial in
             try await trial.order(.none, concurrency: 2, batch: 10)
             try await trial.plan((1...25).map { trial.item(Timetoken($0), "wh") })
             let leases = try await trial.queue.lease(1, wait: .zero)
@@ -164,7 +167,7 @@ extension Behaviour {
             #expect(
                 try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == (21...25).map { Timetoken($0) })
         },
-        Behaviour("a batch in order is a stretch of it, and what of it fails stands before the rest") { trial in
+        Behaviour("a batch in order is a contiguous part of it, and its failed items go before the rest") { trial in
             try await trial.order(.perChannel, batch: 4)
             try await trial.plan((1...10).map { trial.item(Timetoken($0), "wh", channel: "c\($0 % 2)") })
             let leases = try await trial.queue.lease(1, wait: .zero)
@@ -185,7 +188,7 @@ extension Behaviour {
             while case let more = try await trial.settleNext(.delivered), !more.isEmpty { rest += more }
             #expect(rest.sorted() == (1...10).map { Timetoken($0) }.filter { !events.contains($0) })
         },
-        Behaviour("a backlog larger than memory goes out in full batches, also while attempts are being recorded") {
+        Behaviour("a backlog larger than memory is sent in full batches, even while attempts are being recorded") {
             trial in
             try await trial.order(.none, batch: 500)
             for part in 0..<10 as Range<UInt64> {
@@ -222,7 +225,7 @@ extension Behaviour {
             }
             #expect(delivered == 10_000)
         },
-        Behaviour("what went with another and became the first of its order is due when its lease runs out") { trial in
+        Behaviour("an item of a batch that becomes the first of its order is due when its lease expires") { trial in
             try await trial.order(.strict, batch: 3)
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "wh") })
             let leases = try await trial.queue.lease(9, wait: .zero)
@@ -230,7 +233,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(61))
             #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [2, 3])
         },
-        Behaviour("attempts begin no faster than the rate, after a rest one second's worth at once") { trial in
+        Behaviour("attempts begin no faster than the rate; after a pause, one second's worth begins at once") { trial in
             var settings = LaneSettings(concurrency: 1000)
             settings.rate = 10
             try await trial.queue.set(settings, of: trial.subscriber("wh"))
@@ -261,7 +264,7 @@ extension Behaviour {
             trial.clock.step(by: .seconds(-3600))
             #expect(try await slow() == 1)
         },
-        Behaviour("an endpoint is slowed down at once and until told otherwise") { trial in
+        Behaviour("a subscriber's lower rate applies at once and until it is changed") { trial in
             let subscriber = trial.subscriber("wh")
             try await trial.queue.set(.open, of: subscriber, concurrency: 5)
             try await trial.plan((1...20).map { trial.item(Timetoken($0), "wh") })

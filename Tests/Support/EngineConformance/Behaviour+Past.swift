@@ -5,7 +5,7 @@ import Testing
 
 extension Behaviour {
     static let past: [Behaviour] = [
-        Behaviour("what is moved into the past has its own time in history, among what was there") { trial in
+        Behaviour("an imported event has its own time in history, among the existing events") { trial in
             let place = trial.clock.now.adding(.seconds(-3600))
             try await trial.append(trial.draft("room", "now"))
             let moved = try await trial.log.append([trial.moved("then", to: place)], claim: nil).events[0]
@@ -15,13 +15,13 @@ extension Behaviour {
             #expect(found.data == moved.event.data && found.draft.past == place && found.draft.originDevice == nil)
             #expect(try await trial.log.counts([HistoryRequest(channel: trial.channel("room"), limit: 0)]) == [2])
         },
-        Behaviour("what is moved into the past of an empty log can be read at once") { trial in
+        Behaviour("an event imported into an empty log can be read at once") { trial in
             let place = trial.clock.now.adding(.seconds(-1))
             _ = try await trial.log.append([trial.moved("first", to: place)], claim: nil)
             #expect(try await trial.history("room").texts == ["first"])
             #expect(try await trial.log.event(at: place, in: trial.app) != nil)
         },
-        Behaviour("who follows the log is not told of what is moved into the past, wherever he resumes") { trial in
+        Behaviour("a follower of the log receives no imported event, wherever it resumes") { trial in
             let commits = await trial.log.committed()
             let place = trial.clock.now.adding(.seconds(60))
             try await trial.append(trial.draft("room", "before"), trial.draft("other", "before"))
@@ -37,7 +37,7 @@ extension Behaviour {
             }
             #expect(seen.texts == ["before", "before", "after"])
         },
-        Behaviour("nor is who follows it after a restart", needsRestart: true) { trial in
+        Behaviour("a follower receives no imported event after a restart", needsRestart: true) { trial in
             let place = trial.clock.now.adding(.seconds(60))
             try await trial.append(trial.draft("room", "before"))
             trial.clock.advance(by: .seconds(120))
@@ -48,7 +48,7 @@ extension Behaviour {
             #expect(try await trial.readAll(trial.everything).texts == ["before", "after"])
             #expect(try await trial.history("room").texts == ["before", "moved", "after"])
         },
-        Behaviour("the same event is moved once, and two that claim one place both find one") { trial in
+        Behaviour("an event is imported once, and two that claim one timetoken both find one") { trial in
             let place = trial.clock.now.adding(.seconds(-60))
             let drafts = [trial.moved("a", to: place), trial.moved("b", to: place, in: "other")]
             let first = try await trial.log.append(drafts, claim: nil).events
@@ -59,7 +59,7 @@ extension Behaviour {
             #expect(try await trial.history("room").count == 1)
             #expect(try await trial.history("other").count == 1)
         },
-        Behaviour("nothing is moved to where the log has not come yet") { trial in
+        Behaviour("an event cannot be imported at a timetoken that the log has not reached") { trial in
             try await trial.append(trial.draft("room", "now"))
             let later = trial.clock.now.adding(.seconds(60))
             await trial.refusal(.invalid) {
@@ -67,7 +67,7 @@ extension Behaviour {
             }
             #expect(try await trial.history("room").texts == ["now"])
         },
-        Behaviour("what retention has passed is not taken in, and what it comes to goes like everything else") {
+        Behaviour("events older than the retention are not imported, and imported ones expire like all others") {
             trial in
             try await trial.log.setRetention(.seconds(600), of: trial.app)
             let drafts = [-700, -500].map { trial.moved("\($0)", to: trial.clock.now.adding(.seconds($0))) }

@@ -31,7 +31,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
 
     /// All behaviours of the contract.
     public static let all: [PresenceBehaviour] = [
-        PresenceBehaviour("a stay begins once and ends with the last of its connections, on whatever node they are") {
+        PresenceBehaviour("presence begins once and ends with the last of its connections, on any node") {
             trial in
             let (phone, desk) = (HolderID("phone"), HolderID("desk"))
             let presenceKey = trial.presenceKey("ana")
@@ -44,7 +44,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             #expect(try await other.release(nil, by: desk) == [PresenceChange(presenceKey, .left, occupancy: 0)])
             #expect(try await other.release(nil, by: desk).isEmpty)
         },
-        PresenceBehaviour("a stay without a sign of life times out once, and one that is renewed does not") { trial in
+        PresenceBehaviour("presence without a sign of life times out once; renewed presence does not") { trial in
             let (ana, ben) = (trial.presenceKey("ana"), trial.presenceKey("ben"))
             _ = try await trial.board.renew([ana, ben], for: .seconds(10))
             trial.clock.advance(by: .seconds(9))
@@ -57,19 +57,20 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             trial.clock.advance(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
         },
-        PresenceBehaviour("a shorter sign of life counts from when it came") { trial in
+        PresenceBehaviour("a shorter sign of life counts from its arrival") { trial in
             let presenceKey = trial.presenceKey("ana")
             _ = try await trial.board.renew([presenceKey], for: .seconds(3600))
             _ = try await trial.board.renew([presenceKey], for: .seconds(2))
             trial.clock.advance(by: .seconds(2))
             #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
         },
-        PresenceBehaviour("nobody times out because the wall clock was set") { trial in
+        PresenceBehaviour("setting the wall clock times out no user") { trial in
             _ = try await trial.board.renew([trial.presenceKey("ana")], for: .seconds(10))
             trial.clock.step(by: .seconds(3600))
             #expect(try await trial.board.expire().isEmpty)
         },
-        PresenceBehaviour("a connection that comes back within its grace is no coming and going") { trial in
+        PresenceBehaviour("a connection that returns within its grace period causes no arrival and no departure") {
+            trial in
             let (presenceKey, holder) = (trial.presenceKey("ana"), HolderID("page"))
             _ = try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder)
             try await trial.board.lose(holder, grace: .seconds(30))
@@ -84,7 +85,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             #expect(try await trial.board.expire() == [PresenceChange(presenceKey, .timedOut, occupancy: 0)])
         },
         PresenceBehaviour(
-            "what a connection holds when it is concluded lasts as by a sign of life, and what was left does not"
+            "channels that an ending connection holds last as by a sign of life; channels it left do not"
         ) {
             trial in
             let (ana, holder) = (trial.presenceKey("ana"), HolderID("poll"))
@@ -101,7 +102,8 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             let isThere = trial.board.isTaken(ana)
             #expect(!isThere)
         },
-        PresenceBehaviour("who goes is gone, whoever holds the seat, and may come again") { trial in
+        PresenceBehaviour("a user who leaves is gone, whichever connection holds the presence key, and may come back") {
+            trial in
             let (presenceKey, holder) = (trial.presenceKey("ana"), HolderID("page"))
             _ = try await trial.board.hold([presenceKey], of: trial.user("ana"), by: holder)
             _ = try await trial.board.renew([presenceKey], for: .seconds(10))
@@ -113,7 +115,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
                     .joined
                 ])
         },
-        PresenceBehaviour("a participant stays with any connection, and without one by signs of life") { trial in
+        PresenceBehaviour("a participant stays by any connection, and without one by signs of life") { trial in
             let presenceKey = PresenceKey(.participant, of: "ana", on: trial.channel("lobby"))
             _ = try await trial.board.renew([presenceKey], for: .seconds(10))
             _ = try await trial.board.hold([], of: trial.user("ana"), by: HolderID("phone"))
@@ -129,7 +131,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             trial.clock.advance(by: .seconds(10))
             #expect(try await trial.board.expire().map(\.happening) == [.timedOut])
         },
-        PresenceBehaviour("numbers, names and states agree on all nodes, and pages of names leave nobody out") {
+        PresenceBehaviour("counts, names and states agree on all nodes, and pages of names are complete") {
             trial in
             let users = (1...25).map { "user\(100 + $0)" }
             let presenceScope = PresenceScope(.occupant, trial.channel("room"))
@@ -155,10 +157,10 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             let again = try await other.occupants(of: presenceScope, after: "user102", limit: 1)
             #expect(again.occupants == [Occupancy.Occupant(user: "user103")])
         },
-        PresenceBehaviour("who is nowhere has no state to set") { trial in
+        PresenceBehaviour("a user who is not present has no state to set") { trial in
             await trial.refusal(.notFound) { _ = try await trial.board.setState(nil, of: trial.presenceKey("ana")) }
         },
-        PresenceBehaviour("a user is found wherever they are, in each of the ways apart") { trial in
+        PresenceBehaviour("a user is found in every channel, for each kind of presence separately") { trial in
             let (a, b) = (trial.channel("a"), trial.channel("b"))
             let presenceKeys = [PresenceKey(.occupant, of: "ana", on: b), PresenceKey(.occupant, of: "ana", on: a)]
             _ = try await trial.board.renew(presenceKeys + [PresenceKey(.typist, of: "ana", on: b)], for: .seconds(10))
@@ -167,7 +169,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             let stranger = UserID("ana", in: AppID("other"))
             #expect(try await trial.board.channels(of: stranger, as: .occupant).isEmpty)
         },
-        PresenceBehaviour("more seats than the limit are refused, and those that are taken go on", limits: .fewSeats) {
+        PresenceBehaviour("presence beyond the limit is refused, and existing presence continues", limits: .fewSeats) {
             trial in
             let presenceKeys = (0..<3).map { trial.presenceKey("user\($0)") }
             _ = try await trial.board.renew(Array(presenceKeys.dropLast()), for: .seconds(10))
@@ -177,7 +179,7 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
             _ = try await trial.board.leave([presenceKeys[0]])
             #expect(try await trial.board.renew([presenceKeys[2]], for: .seconds(10)).map(\.happening) == [.joined])
         },
-        PresenceBehaviour("each of many stays begins once and ends once, while devices come, break and renew at once") {
+        PresenceBehaviour("each of many entries begins once and ends once, while devices connect, break and renew") {
             trial in
             let ledger = try await (0..<8).concurrentChanges { number in
                 var changes: [PresenceChange] = []

@@ -4,7 +4,7 @@ import Testing
 
 extension Behaviour {
     static let pulling: [Behaviour] = [
-        Behaviour("a pulled endpoint's items are given to who asks for it, and to nobody else") { trial in
+        Behaviour("a pulled subscriber's items go only to callers that pull them") { trial in
             let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 3)
             try await trial.plan((1...5).map { trial.item(Timetoken($0), "sub") })
@@ -22,7 +22,7 @@ extension Behaviour {
                     from: trial.subscriber("none"), limit: 1, lasting: .seconds(1), wait: .zero)
             }
         },
-        Behaviour("what is pulled takes nothing from the share of what is pushed") { trial in
+        Behaviour("pulled items do not count against the share of pushed ones") { trial in
             try await trial.pulled(concurrency: 1000)
             try await trial.plan(
                 (1...500).flatMap { [trial.item(Timetoken($0), "sub"), trial.item(Timetoken($0), "wh")] })
@@ -36,7 +36,7 @@ extension Behaviour {
             _ = try await trial.queue.finish(pulled.map { ($0, trial.outcome(.delivered)) })
             #expect(try await trial.queue.lease(9, capacity: 8, wait: .zero).isEmpty)
         },
-        Behaviour("a lease that is given back is due at once, and was no attempt") { trial in
+        Behaviour("a returned lease is due at once and does not count as an attempt") { trial in
             let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 1, attempts: 3)
             try await trial.plan([trial.item(1, "sub")])
@@ -52,8 +52,9 @@ extension Behaviour {
             #expect(try await trial.queue.renew([second], for: .zero) == [false])
             #expect(try await pull().isEmpty)
         },
-        Behaviour("a lease that runs out is an attempt, renewing holds it, and after so many attempts an item is dead")
-        {
+        Behaviour(
+            "an expired lease counts as an attempt, renewing extends it, and an item is dead after its last attempt"
+        ) {
             trial in
             let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 9, attempts: 3)
@@ -81,7 +82,7 @@ extension Behaviour {
             #expect(attempts.map(\.error) == ["ack_deadline", nil, "ack_deadline"])
             #expect(attempts[0].durationMilliseconds == 18_000)
         },
-        Behaviour("a pull waits for what is planned, and for leases that run out") { trial in
+        Behaviour("a pull waits for planned items and for expiring leases") { trial in
             let queue = await trial.queue
             let subscriber = trial.subscriber("sub")
             try await trial.pulled(concurrency: 9, attempts: 9)
@@ -94,7 +95,7 @@ extension Behaviour {
             trial.clock.advance(by: .seconds(10))
             #expect(try await second.map(\.delivery.attempts) == [1])
         },
-        Behaviour("many wait at pulled endpoints, each for its own, and each is served or sent away in its time") {
+        Behaviour("many callers wait at pulled subscribers, and each gets its items or ends in time") {
             trial in
             let queue = await trial.queue
             var settings = LaneSettings(concurrency: 1)
@@ -116,7 +117,8 @@ extension Behaviour {
                 try await group.waitForAll()
             }
         },
-        Behaviour("a pulled endpoint stays one over a restart, and its leases are void", needsRestart: true) { trial in
+        Behaviour("a pulled subscriber stays one over a restart, and its leases are void", needsRestart: true) {
+            trial in
             try await trial.pulled(concurrency: 9, attempts: 2, .strict)
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "sub") })
             func pull() async throws -> [Lease] {
@@ -135,7 +137,7 @@ extension Behaviour {
     ]
 
     static let redriving: [Behaviour] = [
-        Behaviour("a listing goes by endpoint, statuses and range, either way, and counts what it would show") {
+        Behaviour("a listing selects by subscriber, statuses and range, in either direction, and counts its matches") {
             trial in
             try await trial.queue.set(.open, of: trial.subscriber("wh_a"), concurrency: 100)
             try await trial.queue.set(.paused, of: trial.subscriber("wh_c"), concurrency: 100)
@@ -172,7 +174,7 @@ extension Behaviour {
                 }
             }
         },
-        Behaviour("out of the log: what is not there is stored, what is over is due again, the rest is left alone") {
+        Behaviour("replay from the log stores missing items, reopens finished ones, and does not touch the others") {
             trial in
             try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: 100)
             try await trial.plan((1...4).map { trial.item(Timetoken($0), "wh") })
@@ -193,7 +195,7 @@ extension Behaviour {
             #expect(try await trial.queue.enqueue([trial.item(9, "wh")]).due == 0)
         },
         Behaviour(
-            "nobody holds more than may be held, not by replays either",
+            "no subscriber holds more than its limit, not even by replays",
             limits: {
                 var limits = Limits()
                 limits.deliveriesHeld = 3
@@ -212,7 +214,8 @@ extension Behaviour {
             let enqueued = try await trial.queue.enqueue(items)
             #expect(enqueued.due == 0 && enqueued.processed == 1)
         },
-        Behaviour("what waits up to an event is skipped: dead, with the reason, and the order goes on behind it") {
+        Behaviour("skipping up to an event makes waiting items dead with the reason, and the order continues after it")
+        {
             trial in
             for ordering in [DeliveryOrdering.none, .perChannel, .strict] {
                 let name = "wh_\(ordering)"
@@ -233,7 +236,7 @@ extension Behaviour {
                 while try await !trial.settleNext(.delivered).isEmpty {}
             }
         },
-        Behaviour("dead ones are purged, others are not, and nobody else's") { trial in
+        Behaviour("only dead items of the subscriber are purged") { trial in
             try await trial.plan((1...3).map { trial.item(Timetoken($0), "wh") })
             let leases = try await trial.queue.lease(2, wait: .zero)
             #expect(try await trial.queue.finish(leases[0], trial.outcome(.dead(reason: "no"))))
@@ -244,7 +247,7 @@ extension Behaviour {
             let left = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(left.map(\.event) == [3, 2])
         },
-        Behaviour("thousands of dead letters are browsed page by page, redriven, and delivered") { trial in
+        Behaviour("thousands of dead letters are listed page by page, redriven, and delivered") { trial in
             let count = 20_000
             try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: count)
             for part in 0..<(count / 1000) {

@@ -6,7 +6,7 @@ import Testing
 
 extension Behaviour {
     static let queue: [Behaviour] = [
-        Behaviour("planners that race and die between any two steps queue each pair of event and endpoint once") {
+        Behaviour("racing planners that stop between any two steps queue each pair of event and subscriber once") {
             trial in
             let nodes = await trial.subject.nodes
             for part in 0..<20 {
@@ -44,7 +44,7 @@ extension Behaviour {
                 #expect(zip(all, all.dropFirst()).allSatisfy { $0.event > $1.event }, "newest event first")
             }
         },
-        Behaviour("a cursor begins at zero, moves only from where it stands, and not without its items") { trial in
+        Behaviour("a cursor starts at zero, moves only from its current position, and only with its items") { trial in
             let cursor = CursorName("c")
             #expect(try await trial.queue.cursor(cursor) == .zero)
             try await trial.queue.plan([trial.item(1, "wh")], cursor: cursor, from: .zero, to: 5)
@@ -56,7 +56,7 @@ extension Behaviour {
             #expect(try await trial.queue.cursor(cursor) == 5)
             #expect(try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9)).map(\.event) == [1])
         },
-        Behaviour("an item is taken once, by endpoints' turns and within their concurrency, and finished once") {
+        Behaviour("an item is taken once, in subscribers' turns and within their concurrency, and finished once") {
             trial in
             let nodes = await trial.subject.nodes
             for subscriber in 0..<20 {
@@ -87,7 +87,7 @@ extension Behaviour {
             #expect(Set(finished.withLock { $0 }).count == 1000)
             #expect(try await trial.queue.lease(10, wait: .zero).isEmpty)
         },
-        Behaviour("neither a space nor an endpoint takes all there is to have, and what they leave is for others") {
+        Behaviour("no app and no subscriber takes all capacity, and the rest goes to others") {
             trial in
             let items = (1...1000).map { trial.item(Timetoken(UInt64($0)), "wh_\($0 % 5)") }
             for subscriber in 0..<5 {
@@ -112,7 +112,8 @@ extension Behaviour {
             let late = try await trial.queue.lease(1000, capacity: 60, wait: .zero)
             #expect(late.count >= 5 && late.allSatisfy { $0.delivery.subscriber.app == AppID("other") })
         },
-        Behaviour("attempts are recorded together; those whose lease was lost are named and change nothing") { trial in
+        Behaviour("attempts are recorded together; those whose lease was lost are returned and change nothing") {
+            trial in
             let items = (1...4).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 4)
             try await trial.queue.set(.open, of: trial.subscriber("wh"), concurrency: 2)
@@ -149,7 +150,7 @@ extension Behaviour {
             // The leases above have expired in the meantime and are due again, in their order.
             #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [2, 3, 1, 4])
         },
-        Behaviour("a retry too far ahead is due in 30 days, and what ended beside it is recorded") { trial in
+        Behaviour("a retry beyond 30 days is due in 30 days, and results recorded with it are kept") { trial in
             let items = (1...3).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 3)
             let leases = try await trial.queue.lease(3, wait: .zero)
@@ -181,7 +182,7 @@ extension Behaviour {
             trial.clock.advance(by: .nanoseconds(100))
             #expect(try await trial.queue.lease(1, wait: .zero).map(\.delivery.attempts) == [1])
         },
-        Behaviour("a lease that ran out is void: its finish says so and changes nothing; a renewed one holds") {
+        Behaviour("an expired lease is void: finishing it fails and changes nothing; a renewed one holds") {
             trial in
             try await trial.queue.plan(
                 [trial.item(1, "wh"), trial.item(2, "wh")], cursor: CursorName("c"), from: .zero, to: 2)
@@ -199,7 +200,7 @@ extension Behaviour {
             #expect(try await trial.queue.finish(new[0], trial.outcome(.delivered)) == false, "once only")
             #expect(try await trial.queue.delivery(new[0].delivery.id, in: trial.app)?.1.count == 1)
         },
-        Behaviour("a paused endpoint holds its items and takes in new ones; opened again they are due") { trial in
+        Behaviour("a paused subscriber holds its items and accepts new ones; reopened, they are due") { trial in
             let subscriber = trial.subscriber("wh")
             try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
             try await trial.queue.set(.paused, of: subscriber, concurrency: 5)
@@ -211,7 +212,7 @@ extension Behaviour {
             #expect(try await trial.queue.lease(9, wait: .zero).map(\.delivery.event) == [1, 2])
         },
         Behaviour(
-            "past its bound a paused endpoint's items are dead, and so are those it held for too long",
+            "a paused subscriber's items are dead beyond its bound, and when held for too long",
             limits: {
                 var limits = Limits()
                 limits.deliveriesHeld = 3
@@ -228,7 +229,7 @@ extension Behaviour {
             #expect(all[0].reason == "held_too_many")
         },
         Behaviour(
-            "an open endpoint may fall ten times as far behind, pulled or not; what is too much is dead",
+            "an open subscriber may fall ten times as far behind, pulled or not; the excess is dead",
             limits: {
                 var limits = Limits()
                 limits.deliveriesHeld = 3
@@ -251,7 +252,7 @@ extension Behaviour {
                 #expect(try await trial.queue.replay(ids, isDryRun: false) == 0)
             }
         },
-        Behaviour("closing an endpoint turns its items dead, also those that are planned later") { trial in
+        Behaviour("closing a subscriber makes its items dead, including those planned later") { trial in
             let items = (1...5000).map { trial.item(Timetoken(UInt64($0)), "wh") }
             try await trial.queue.plan(items, cursor: CursorName("c"), from: .zero, to: 5000)
             let lease = try await trial.queue.lease(1, wait: .zero)[0]
@@ -264,7 +265,7 @@ extension Behaviour {
             let ids = DeliverySelection.ids([lease.delivery.id], in: trial.app)
             #expect(try await trial.queue.replay(ids, isDryRun: false) == 0, "there is nobody to deliver to")
         },
-        Behaviour("replay makes deliveries due with the same id, and leaves alone those under way") { trial in
+        Behaviour("replay makes deliveries due under the same id, and does not touch those in flight") { trial in
             let drafts = (1...6).map { trial.draft("room", "\($0)") }
             let places = try await trial.log.append(drafts, claim: nil).events.map(\.event.timetoken)
             let items = places.map { trial.item($0, "wh") }
@@ -292,8 +293,9 @@ extension Behaviour {
             }
             #expect(try await trial.queue.delivery(items[1].id, in: trial.app)?.1.count == 2)
         },
-        Behaviour("a passing event's item keeps its body from planning to delivery, over a restart", needsRestart: true)
-        { trial in
+        Behaviour(
+            "an ephemeral event's item keeps its body from planning to delivery, over a restart", needsRestart: true
+        ) { trial in
             let body = Array("the event itself".utf8)
             try await trial.queue.plan([trial.item(7, "wh", body: body)], cursor: CursorName("c"), from: .zero, to: 7)
             try await trial.subject.restart()
@@ -301,7 +303,7 @@ extension Behaviour {
             let lease = try #require(try await trial.queue.lease(1, wait: .zero).first)
             #expect(lease.body == body && lease.delivery.id == "dlv_7_wh" && lease.delivery.attempts == 0)
         },
-        Behaviour("what is kept before an attempt is what every later one gets, over a restart", needsRestart: true) {
+        Behaviour("a request stored before an attempt is used by every later one, over a restart", needsRestart: true) {
             trial in
             let place = try await trial.log.append([trial.draft("room", "1")], claim: nil).events[0].event.timetoken
             let passing = Array("passing".utf8)
@@ -328,7 +330,7 @@ extension Behaviour {
             #expect(try await trial.queue.replay(.ids(ids, in: trial.app), isDryRun: false) == 2)
             #expect(try await trial.queue.lease(9, wait: .zero).allSatisfy { $0.body == first })
         },
-        Behaviour("nothing is kept for an event that has gone from the log") { trial in
+        Behaviour("no request is stored for an event that was removed from the log") { trial in
             let place = try await trial.log.append([trial.draft("room", "1")], claim: nil).events[0].event.timetoken
             try await trial.queue.plan([trial.item(place, "wh")], cursor: CursorName("c"), from: .zero, to: place)
             let lease = try #require(try await trial.queue.lease(1, wait: .zero).first)
@@ -359,7 +361,8 @@ extension Behaviour {
             let (delivery, attempts) = try #require(try await trial.queue.delivery(first.delivery.id, in: trial.app))
             #expect(delivery.status == .delivered && delivery.attempts == 2 && attempts.count == 2)
         },
-        Behaviour("the last 20 attempts are kept; of the answer 16 KiB of the latest, 1 KiB of earlier ones") { trial in
+        Behaviour("the last 20 attempts are kept, with 16 KiB of the latest response and 1 KiB of earlier ones") {
+            trial in
             try await trial.queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)
             for number in 1...25 {
                 let lease = try #require(try await trial.queue.lease(1, wait: .zero).first)
@@ -380,7 +383,7 @@ extension Behaviour {
             #expect(attempts.last?.details == trial.json(#"{"n":25}"#))
             #expect(try await trial.queue.delivery("dlv_1_wh", in: AppID("other")) == nil)
         },
-        Behaviour("deliveries are listed by status, endpoint and event, page by page, and by nobody else's app") {
+        Behaviour("deliveries are listed by status, subscriber and event, page by page, for their own app only") {
             trial in
             let items = (1...6).flatMap {
                 [trial.item(Timetoken(UInt64($0)), "wh_a"), trial.item(Timetoken(UInt64($0)), "wh_b")]
@@ -416,7 +419,7 @@ extension Behaviour {
             query.cursor = "nonsense"
             await trial.refusal(.malformed) { _ = try await trial.queue.list(query) }
         },
-        Behaviour("100,000 waiting items of a dead endpoint do not stand in another's way") { trial in
+        Behaviour("100,000 waiting items of a dead subscriber do not delay another subscriber") { trial in
             try await trial.queue.set(.open, of: trial.subscriber("dead"), concurrency: 10)
             var position = Timetoken.zero
             for part in 0..<50 {
@@ -439,7 +442,7 @@ extension Behaviour {
             }
             #expect(taken == 100_000)
         },
-        Behaviour("who waits for work is woken by a plan, a retry's time, a cancellation and the end") { trial in
+        Behaviour("a taker is woken by a plan, a retry's time, a cancellation and the end") { trial in
             let queue = await trial.queue
             async let first = queue.lease(5, wait: .seconds(30))
             try await queue.plan([trial.item(1, "wh")], cursor: CursorName("c"), from: .zero, to: 1)

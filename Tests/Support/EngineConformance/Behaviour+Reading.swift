@@ -6,7 +6,7 @@ import Testing
 
 extension Behaviour {
     static let reading: [Behaviour] = [
-        Behaviour("commits come each once, in order, from the call on, equal to what events gives") { trial in
+        Behaviour("commits arrive once each, in order, from the call on, and match the events that are read") { trial in
             try await trial.append(trial.draft("room", "before"))
             let nodes = await trial.subject.nodes
             var sequences: [CommitSequence] = []
@@ -33,7 +33,7 @@ extension Behaviour {
                 #expect(told.timetokens == events.timetokens)
             }
         },
-        Behaviour("a consumer that sleeps through 100,000 commits gets all of them") { trial in
+        Behaviour("a consumer that is 100,000 commits behind receives all of them") { trial in
             let sequence = await trial.log.committed()
             let drafts = (0..<500).map { trial.draft("room.\($0 % 10)", retention: $0 % 50 == 0 ? .passing : .kept) }
             for _ in 0..<200 { _ = try await trial.log.append(drafts, claim: nil) }
@@ -67,7 +67,8 @@ extension Behaviour {
             consumer.cancel()
             await consumer.value
         },
-        Behaviour("history goes both ways within exclusive bounds, and says whether there is more") { trial in
+        Behaviour("history is read in both directions within exclusive bounds, and reports whether there is more") {
+            trial in
             let events = try await trial.append(contentsOf: (0..<10).map { trial.draft("room", "\($0)") })
             try await trial.append(trial.draft("elsewhere"))
             let tokens = events.timetokens
@@ -91,7 +92,9 @@ extension Behaviour {
                 #expect(page.position == page.items.last?.timetoken)
             }
         },
-        Behaviour("kept events of names, prefixes and everything go both ways, each once, and those moved here too") {
+        Behaviour(
+            "kept events of names, prefixes and the whole app are read in both directions, once each, imported ones too"
+        ) {
             trial in
             for number in 0..<60 {
                 let retention: Retention = number % 7 == 0 ? .passing : .kept
@@ -130,7 +133,7 @@ extension Behaviour {
             let none = try await trial.log.kept(in: trial.names("nowhere"), LogRange(order: .newestFirst), limit: 5)
             #expect(none.items.isEmpty && !none.hasMore)
         },
-        Behaviour("history of 100 channels comes in one call; an unknown channel gives an empty page") { trial in
+        Behaviour("one call returns the history of 100 channels; an unknown channel has an empty page") { trial in
             for number in 0..<100 where number != 42 {
                 try await trial.append(trial.draft("room.\(number)", "\(number)"))
             }
@@ -139,7 +142,7 @@ extension Behaviour {
             #expect(pages.map { $0.items.texts } == (0..<100).map { $0 == 42 ? [] : ["\($0)"] })
             #expect(try await trial.log.history([]).isEmpty)
         },
-        Behaviour("history and counts agree, whatever the bounds and filters") { trial in
+        Behaviour("history and counts agree for all bounds and filters") { trial in
             for number in 0..<60 {
                 var draft = trial.draft(
                     "room", "\(number)", type: ["order.paid", "order.sent", "chat"][number % 3],
@@ -192,7 +195,7 @@ extension Behaviour {
             #expect(try await trial.readAll(trial.names("nobody")).isEmpty)
             #expect(try await trial.readAll(ChannelSet(app: AppID("other"), isAll: true)).isEmpty)
         },
-        Behaviour("what expires is not readable from that moment on, on every node") { trial in
+        Behaviour("an expired event is unreadable from that moment on, on every node") { trial in
             var gone = trial.draft("room", "gone")
             gone.expires = trial.clock.now
             var soon = trial.draft("room", "soon")
@@ -208,7 +211,8 @@ extension Behaviour {
                 #expect(try await node.log.counts([request]) == [1])
             }
         },
-        Behaviour("deleted events are gone on all nodes, exactly those between the bounds, and counted") { trial in
+        Behaviour("deleted events are gone on all nodes, exactly those between the bounds, and the count is returned") {
+            trial in
             let tokens = try await trial.append(contentsOf: (0..<5000).map { trial.draft("room", "\($0)") }).timetokens
             try await trial.append(trial.draft("elsewhere", "safe"))
             let count = try await trial.log.delete(after: tokens[9], before: tokens[4990], in: trial.channel("room"))
@@ -227,7 +231,7 @@ extension Behaviour {
             #expect(all == 21)
         },
         Behaviour(
-            "a blocked store refuses at once past the bound, keeps the rest, and recovers by itself",
+            "a blocked store refuses writes at once beyond the bound, keeps the rest, and recovers by itself",
             limits: {
                 var limits = Limits()
                 limits.waitingDrafts = 100

@@ -5,7 +5,7 @@ import Testing
 
 extension Behaviour {
     static let retention: [Behaviour] = [
-        Behaviour("a space's retention hides what is older at once, there only, and tells readers of the gap") {
+        Behaviour("an app's retention hides older events at once, in that app only, and reports the gap to readers") {
             trial in
             let old = try await trial.append(trial.draft("room", "old"), trial.draft("room", "old too"))
             let other = ChannelID("room", in: AppID("other"))
@@ -31,7 +31,7 @@ extension Behaviour {
             #expect(try await trial.history("room").texts == ["new"], "what was hidden stays hidden")
         },
         Behaviour(
-            "the end that a type gives its events is a loss of its channel and type, the end a sender gives is none"
+            "expiry by a type's rule counts as a loss of its channel and type; expiry set by a sender does not"
         ) {
             trial in
             var events: [EventDraft] = []
@@ -65,7 +65,8 @@ extension Behaviour {
             trial.clock.step(by: .seconds(-3000))
             #expect(try await trial.history("room").texts == ["new"])
         },
-        Behaviour("events a planner still needs are not expired before it has passed them, for three days") { trial in
+        Behaviour("events that a planner still needs do not expire before it has passed them, for three days") {
+            trial in
             let events = try await trial.append(trial.draft("room", "planned"), trial.draft("room", "needed"))
             let cursor = CursorName("planner")
             try await trial.queue.plan([], cursor: cursor, from: .zero, to: events[0].timetoken)
