@@ -84,7 +84,7 @@ private struct SourceFile {
         #expect(Set(try SourceFile.all().map(\.folder)) == known)
     }
 
-    @Test("import what Package.swift says, C libraries included")
+    @Test("import only what Package.swift lists, C libraries included")
     func imports() throws {
         let allowed = Dictionary(uniqueKeysWithValues: try Module.all().map { ($0.folder, $0.imports) })
         for file in try SourceFile.all() where file.folder != "App/parley" {
@@ -95,7 +95,7 @@ private struct SourceFile {
         }
     }
 
-    @Test("use everything that Package.swift says they use, so that none waits for one it does not need")
+    @Test("use every import that Package.swift lists, so that no build waits for an unneeded module")
     func uses() throws {
         let files = Dictionary(grouping: try SourceFile.all(), by: \.folder)
         for module in try Module.all() {
@@ -119,7 +119,7 @@ private struct SourceFile {
         }
     }
 
-    @Test("keep C behind the folder that knows it")
+    @Test("import C libraries only in their listed folders")
     func libraries() throws {
         for file in try SourceFile.all() {
             guard let folders = libraryFolders[file.folder] else { continue }

@@ -19,7 +19,7 @@ import Testing
         return (result.isClean, try JSONDocument(result.json).root)
     }
 
-    @Test("of a server that does right is clean and counts all it did")
+    @Test("of a correct server finds no fault and counts everything")
     func right() async throws {
         let (isClean, figures) = try await result(.none)
         #expect(isClean)
@@ -48,7 +48,7 @@ import Testing
         #expect(figures["regressions"]?.integer == 5)
     }
 
-    @Test("brings streams that were cut back to where they were, half a frame not counted")
+    @Test("resumes interrupted streams where they were, without the incomplete frame")
     func returning() async throws {
         let server = try SmallServer(.cuts)
         var plan = BenchPlan(.rate)
@@ -66,7 +66,7 @@ import Testing
         withExtendedLifetime(server) {}
     }
 
-    @Test("of what does not listen says so")
+    @Test("of an address without a server reports that")
     func nobody() async throws {
         var plan = BenchPlan(.publish)
         plan.url = "http://127.0.0.1:1"

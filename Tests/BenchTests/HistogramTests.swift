@@ -19,7 +19,7 @@ import Testing
         #expect(histogram.nanoseconds(at: 0.5) == 3 && histogram.nanoseconds(at: 1) == 90 && histogram.largest == 90)
     }
 
-    @Test("holds every duration there is")
+    @Test("holds every possible duration")
     func extremes() {
         let histogram = Histogram()
         histogram.add(0)
@@ -27,7 +27,7 @@ import Testing
         #expect(histogram.nanoseconds(at: 0.5) == 0 && histogram.nanoseconds(at: 1) == 1 << 62)
     }
 
-    @Test("has no percentile of nothing, also after a reset")
+    @Test("has no percentile without values, also after a reset")
     func empty() {
         let histogram = Histogram()
         histogram.add(7)

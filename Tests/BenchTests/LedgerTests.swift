@@ -27,14 +27,14 @@ import Testing
         }
     }
 
-    @Test("finds nothing wrong where everybody got everything, whatever the order of publishers")
+    @Test("finds no fault when every reader got every event, whatever the order of publishers")
     func clean() {
         takeEverything()
         #expect(ledger.isClean && ledger.outstanding == 0)
         #expect(ledger.delivered == 12 && ledger.latency.nanoseconds(at: 0.5) == 250)
     }
 
-    @Test("finds the event that one reader did not get")
+    @Test("finds an event that one reader did not get")
     func loss() {
         take([0, 1, 2], from: 0, reader: 0)
         take([0, 1, 2], from: 1, reader: 0)
@@ -44,7 +44,7 @@ import Testing
         #expect(!ledger.isClean)
     }
 
-    @Test("finds the loss of the last event, after which nothing comes")
+    @Test("finds the loss of the last event")
     func lossAtEnd() {
         take([0, 1], from: 0, reader: 0)
         #expect(ledger.lost == 10)
@@ -58,7 +58,7 @@ import Testing
         #expect(!ledger.isClean)
     }
 
-    @Test("tells an event that comes late from one that is lost or comes twice")
+    @Test("distinguishes a late event from a lost or repeated one")
     func misorder() {
         take([1, 0, 2], from: 0, reader: 0)
         #expect(ledger.misordered == 1 && ledger.duplicates == 0 && ledger.delivered == 3)
@@ -113,7 +113,7 @@ import Testing
         #expect(ledger.misdirected == 1 && !ledger.isClean)
     }
 
-    @Test("expects nothing of what was published before a reader came, nor of what was refused")
+    @Test("ignores events from before a reader's start, and refused ones")
     func joining() {
         let late = Ledger(readers: 1, channels: 1, publishers: 1)
         late.publish(0, 0)

@@ -34,7 +34,7 @@ import Testing
         Array(bytes).withUnsafeBytes { Sockets.send($0, to: sender) }
     }
 
-    @Test("takes posts that come in pieces or several at once, each for its webhook")
+    @Test("accepts posts that arrive in parts or several at once, each for its webhook")
     func pieces() throws {
         defer { close(sender) }
         let first = post(to: 0)

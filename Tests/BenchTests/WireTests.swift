@@ -3,7 +3,7 @@ import Testing
 @testable import Bench
 
 @Suite("Chunks") struct ChunkDecoderTests {
-    @Test("are taken apart wherever they were cut", arguments: 1...12)
+    @Test("are decoded wherever the bytes are split", arguments: 1...12)
     func cuts(_ size: Int) {
         let wire = Array("5\r\nhello\r\nA;name=value\r\n, a world!\r\n0\r\n\r\n".utf8)
         var decoder = ChunkDecoder()

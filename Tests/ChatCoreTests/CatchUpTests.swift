@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("claims nothing beyond its end to be read", arguments: [2, 250])
+    @Test("does not claim to have read beyond its end", arguments: [2, 250])
     func end(_ limit: Int) async throws {
         try await withScriptedService(stored: (1...10).map { event($0) }) { service, _ in
             var catchUp = service.demoChat().catchUp(selection(["*"]), after: 0, upTo: 3)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("asks the log nothing when there is nothing between")
+    @Test("does not read the log when there is nothing in between")
     func empty() async throws {
         try await withScriptedService(stored: [event(1)]) { service, log in
             let read = try await all(service.demoChat().catchUp(selection(["*"]), after: 1, upTo: 1), limit: 10)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("starts with everything there is, which is never a gap", arguments: ["earliest", "0"])
+    @Test("starts with all stored events, which is never a gap", arguments: ["earliest", "0"])
     func everything(_ cursor: String) async throws {
         try await withScriptedService(stored: (1...9).map { event(Self.long($0)) }) { service, log in
             log.lose(upTo: Timetoken(Self.long(3)))
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "says a gap for a position after which something is lost, and goes on before the oldest that is kept",
+        "reports a gap for a position after which events are lost, and continues before the oldest kept one",
         arguments: [
             ("17324123456789002", Loss.Cause.retention, 3), ("2024-01-01T00:00:00Z", .retention, 3),
             ("17324123456789002", .restore, 2), ("2024-01-01T00:00:00Z", .restore, 0),
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("says a gap for a position that has not come yet, and goes on from now")
+    @Test("reports a gap for a position in the future, and continues from now")
     func future() async throws {
         try await withScriptedService(stored: (1...9).map { event(Self.long($0)) }) { service, _ in
             let resumption = try await service.demoChat().resume(selection(["*"]), at: "99999999999999999")
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "takes any id that is no timetoken for a gap, and goes on from now",
+        "reports a gap for an id that is no timetoken, and continues from now",
         arguments: ["5", "1732412345678900", "earliest", "2024-11-24T01:39:05Z", "abc", ""])
     func foreignIDs(_ cursor: String) async throws {
         try await withScriptedService(stored: (1...9).map { event($0) }) { service, _ in

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A civil date") struct CivilDateTests {
     @Test(
-        "is the day it is called",
+        "is the expected day",
         arguments: [
             (1970, 1, 1, 0), (1969, 12, 31, -1), (2000, 2, 29, 11_016), (2000, 3, 1, 11_017), (2100, 2, 28, 47_540),
             (2100, 3, 1, 47_541), (9999, 12, 31, 2_932_896), (1, 1, 1, -719_162),
@@ -12,7 +12,7 @@ import Testing
         #expect(try #require(CivilDate(year: year, month: month, day: day)).daysSince1970 == days)
     }
 
-    @Test("comes back from its number, every day of eight centuries")
+    @Test("is restored from its number, for every day of eight centuries")
     func roundTrip() {
         for days in stride(from: 0, to: 292_194, by: 1) {
             let date = CivilDate(daysSince1970: days)

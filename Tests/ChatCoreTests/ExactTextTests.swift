@@ -30,7 +30,7 @@ let decomposed = "cafe\u{301}"
         #expect([composed, decomposed, composed].hasRepeats)
     }
 
-    @Test("makes names, ids and patterns what they are")
+    @Test("distinguishes names, ids and patterns")
     func identifiers() throws {
         let app = AppID("demo")
         #expect(AppID(composed) != AppID(decomposed))
@@ -47,7 +47,7 @@ let decomposed = "cafe\u{301}"
         #expect(patterns[0].matches(composed) && patterns[1].matches(composed + ".a"))
     }
 
-    @Test("tells callers apart that speak for different users")
+    @Test("distinguishes callers that act for different users")
     func callers() {
         let callers = [composed, decomposed].map { user in
             Caller(app: demo, credential: "key", scopes: [.emit], user: user)
@@ -61,7 +61,7 @@ let decomposed = "cafe\u{301}"
         #expect(throws: ChatError.self) { try Names.check(channel: "$\u{301}own") }
     }
 
-    @Test("keeps users from names whose channels are the gateway's, or are none")
+    @Test("refuses user names whose channels are reserved or invalid")
     func users() throws {
         for name in ["$system", "$", "a*b", "*"] {
             #expect(throws: ChatError.self, "\(name)") { try Names.check(user: name) }

@@ -32,7 +32,7 @@ import Testing
         #expect(trial.subject.spent == 100 * costOfOne)
     }
 
-    @Test("reaches a feed that came between two turns, and none that left")
+    @Test("reaches a feed that attached between two turns, and none that detached")
     func changed() throws {
         var index = FeedIndex()
         let first = try feeds(40)
@@ -48,7 +48,7 @@ import Testing
         #expect(Set((found ?? []).map(ObjectIdentifier.init)) == wanted)
     }
 
-    @Test("is handed to each feed once, in order, and to whoever attaches meanwhile from the hub's position on")
+    @Test("is passed to each feed once, in order, and to later feeds from the hub's position on")
     func hub() async throws {
         var limits = Limits()
         limits.hubTurn = .zero
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("reaches in a dry run whom it would reach")
+    @Test("has the same receivers in a dry run")
     func dryRun() async throws {
         var limits = Limits()
         limits.hubTurn = .zero

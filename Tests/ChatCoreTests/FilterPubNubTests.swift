@@ -52,7 +52,7 @@ import Testing
         #expect(try !accepts("uuid == 'u1'"), "presence has no publisher")
     }
 
-    @Test("lets record changes and actions pass", arguments: [EventKind.recordChange, .action])
+    @Test("accepts record changes and actions", arguments: [EventKind.recordChange, .action])
     func neverFiltered(_ kind: EventKind) throws {
         let event = sampleEvent(type: "user.updated", kind: kind)
         #expect(try Filter("false", dialect: .pubnub).accepts(event))

@@ -3,7 +3,7 @@ import ChatModel
 import Testing
 
 @Suite("The hub") struct HubTests {
-    @Test("hands each event to every feed that wants it, in log order")
+    @Test("passes each event to every feed that selects it, in log order")
     func fanOut() async throws {
         try await withScriptedService { service, log in
             let exact = RecordingSink()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("hands an event once to a selection with several ways to its channel")
+    @Test("passes an event once to a selection with several ways to its channel")
     func severalWays() async throws {
         try await withScriptedService { service, log in
             let sink = RecordingSink()
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("hands out nothing at or below the position it starts from")
+    @Test("passes on no event at or below its start position")
     func start() async throws {
         try await withScriptedService(stored: [event(10)]) { service, log in
             #expect(await service.hub.position == 10)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("hands a large commit out in several turns, its position moving with each")
+    @Test("passes a large commit on in several turns, moving its position with each")
     func largeCommit() async throws {
         try await withScriptedService { service, log in
             let sink = RecordingSink()
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("hands out heavy events few at a time")
+    @Test("passes on large events a few at a time")
     func heavyCommit() async throws {
         try await withScriptedService { service, log in
             let sink = RecordingSink()
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("moves its position with commits that concern nobody")
+    @Test("moves its position with commits that no feed selects")
     func emptyCommit() async throws {
         try await withScriptedService { service, log in
             log.tell([], watermark: 7)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("lets those who wait for a position go when it stops")
+    @Test("releases waiters for a position when it stops")
     func stop() async throws {
         try await withScriptedService { service, log in
             async let reached = service.hub.reach(100)
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("tells whom an event would reach")
+    @Test("reports the receivers that an event would have")
     func dryRun() async throws {
         try await withScriptedService { service, _ in
             let sink = RecordingSink()

@@ -3,10 +3,10 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("Users as whom streams listen") struct ListenerIndexTests {
+@Suite("Users of streams") struct RosterTests {
     private func user(_ number: Int) -> UserID { UserID("user\(number)", in: AppID("demo")) }
 
-    @Test("are forgotten when no stream came of it, and kept while one is there")
+    @Test("are removed when no stream opens for them, and kept while one exists")
     func leaving() {
         var listenerIndex = ListenerIndex()
         let held = (0..<100).map { listenerIndex.enter(user($0)) }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("An outbox") struct OutboxTests {
-    @Test("gives what is waiting in one batch, then waits for more")
+    @Test("returns all waiting items in one batch, then waits for more")
     func batches() async {
         let outbox = Outbox(capacity: 10)
         outbox.take([event(1), event(2)])
@@ -26,7 +26,7 @@ import Testing
         #expect(!outbox.hasOverflown)
     }
 
-    @Test("takes no more than it has room for, and never a part of a turn")
+    @Test("accepts no more than its capacity, and never a part of a turn")
     func overflow() async {
         let outbox = Outbox(capacity: 3)
         outbox.take([event(1), event(2)])
@@ -37,7 +37,7 @@ import Testing
         #expect(await outbox.batch() == nil)
     }
 
-    @Test("lets its reader go when the task is cancelled, also when that came first")
+    @Test("releases its reader when the task is cancelled, even before it waits")
     func cancellation() async {
         let outbox = Outbox(capacity: 3)
         let reader = Task { await outbox.batch() }
@@ -46,7 +46,7 @@ import Testing
         #expect(await outbox.batch() == nil)
     }
 
-    @Test("wakes a reader that waits when it overflows at once")
+    @Test("wakes a waiting reader when it overflows at once")
     func overflowWhileWaiting() async {
         let outbox = Outbox(capacity: 1)
         async let batch = outbox.batch()

@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import Testing
 
-@Suite("What a poll has missed") struct PollTests {
+@Suite("The backlog of a poll") struct PollTests {
     @Test("is read from the log, from its position up to where the hub was")
     func missed() async throws {
         try await withScriptedService(stored: (1...5).map { event($0) }) { service, _ in
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("is looked for behind whole pages of what it does not want")
+    @Test("is found behind whole pages of other events")
     func pages() async throws {
         try await withOneLost { chat in
             let found = try await chat.missed(lost, after: 0, upTo: 7)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("is looked for as long as there is time, and goes on where that ended")
+    @Test("is searched within its time, and the search continues where it ended")
     func deadline() async throws {
         try await withOneLost { chat in
             var reached: [Timetoken] = [0]
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("fails as the log does")
+    @Test("fails with the log's error")
     func failure() async throws {
         try await withScriptedService(stored: [event(1)]) { service, log in
             log.fail(with: ChatError(.unavailable, "no store"))
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("is given in batches whose cursor passes nothing that was left out")
+    @Test("is returned in batches whose cursor skips no matching event")
     func batches() {
         let events = (3...5).map { event($0) }
         let first = PollBatch(events, limit: 2, upTo: 9)
@@ -68,7 +68,7 @@ import Testing
         #expect(PollBatch([], limit: 3, upTo: 9).cursor == 9)
     }
 
-    @Test("is given half a MiB at a time, and one event at least")
+    @Test("is returned half a MiB at a time, and at least one event")
     func longBatches() {
         let long = "\"" + String(repeating: "x", count: 300 * 1024) + "\""
         let events = (3...6).map { event($0, data: long) }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Rate meters") struct RateMeterTests {
     private let now = Timetoken(17_324_123_456_789_012)
 
-    @Test("lets a window's quantity pass at once, then as many as the time gives back")
+    @Test("accept a window's quota at once, then as much as time restores")
     func burstAndRefill() {
         let meter = RateMeter(RatePolicy(10, in: .seconds(10)))
         #expect((0..<10).allSatisfy { _ in meter.take(1, at: now) == nil })
@@ -16,14 +16,14 @@ import Testing
         #expect(meter.take(1, at: later) == .milliseconds(500))
     }
 
-    @Test("lets what is larger than the window pass when nothing was taken before")
+    @Test("accept a request larger than the window when none was accepted before")
     func largerThanTheWindow() {
         let meter = RateMeter(RatePolicy(5, in: .seconds(10)))
         #expect(meter.take(500, at: now) == nil)
         #expect(meter.take(1, at: now) == .seconds(2))
     }
 
-    @Test("counts as full after the clock was set back")
+    @Test("count as full after the clock was set back")
     func clockStepsBack() {
         let meter = RateMeter(RatePolicy(1, in: .seconds(10)))
         #expect(meter.take(1, at: now) == nil)
@@ -31,7 +31,7 @@ import Testing
         #expect(meter.take(1, at: now.adding(.seconds(-3600))) == .seconds(10))
     }
 
-    @Test("lets no more pass than there are when many take at once")
+    @Test("accept no more than the quota from concurrent requests")
     func concurrentTakers() async {
         let meter = RateMeter(RatePolicy(1000, in: .seconds(3600)))
         let passed = await withTaskGroup(of: Int.self) { [now] group in
@@ -43,7 +43,7 @@ import Testing
         #expect(passed == 1000)
     }
 
-    @Test("keeps the bucket of a policy that stays the same")
+    @Test("keep the bucket of an unchanged policy")
     func formerMeters() throws {
         let policies = RatePolicies(requests: RatePolicy(1, in: .seconds(60)))
         let first = try #require(RateMeters(policies, name: "key"))
@@ -54,7 +54,7 @@ import Testing
         try #require(RateMeters(changed, name: "key", former: first)).admitRequest(at: now)
     }
 
-    @Test("takes nothing from a key for what its app refuses")
+    @Test("charge a key nothing for requests that its app's limit refuses")
     func givesBack() throws {
         let app = RateMeters(
             RatePolicies(requests: RatePolicy(1, in: .seconds(10)), events: RatePolicy(3, in: .seconds(30))),

@@ -47,7 +47,7 @@ import Testing
         #expect(!table.turns.value.contains("b"))
     }
 
-    @Test("reads a record until it can be read, and complains once")
+    @Test("retries an unreadable record until it can be read, and logs it once")
     func unreadable() async throws {
         let complaints = Observed<[String]>()
         await following(isUnreadable: { key, _ in complaints.append(key.id) }) {
@@ -71,7 +71,7 @@ import Testing
         #expect(table.now.isEmpty)
     }
 
-    @Test("lets no write that was overtaken put back what a later one removed")
+    @Test("never lets an overtaken write restore what a later one removed")
     func overtaken() async throws {
         directory.holdWrites(1)
         let first = Task { [mirror, table] in
@@ -85,7 +85,7 @@ import Testing
         #expect(table.now.isEmpty)
     }
 
-    @Test("does not call a write done that was overtaken and cannot be read again")
+    @Test("does not complete a write that was overtaken and cannot be read again")
     func overtakenAndUnreadable() async throws {
         directory.holdWrites(1)
         let first = Task { [mirror, table] in
@@ -103,7 +103,7 @@ import Testing
         #expect(await first.value == .outcomeUnknown)
     }
 
-    @Test("looks again when a write came between reading a record and applying it")
+    @Test("reads again when a write happened between reading a record and applying it")
     func lateReading() async throws {
         directory.put(key("a"), "old")
         await following {

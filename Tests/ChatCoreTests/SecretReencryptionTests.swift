@@ -44,7 +44,7 @@ import Testing
         return found.value.first ?? nil
     }
 
-    @Test("of an app are not to be read in the store, and are had back with the key")
+    @Test("of an app are unreadable in the store, and readable with the key")
     func sealed() async throws {
         try await Self.onEngine { engine in
             _ = try await Self.service(engine, [Self.old]).keyring.establish(Self.app, keyText: nil)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("from before there was a key are sealed at the next start, in every record that has some")
+    @Test("from before there was a key are encrypted at the next start, in every record with secrets")
     func firstKey() async throws {
         try await Self.onEngine { engine in
             try await Self.writeClear(engine)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("stay as they are where there is no key")
+    @Test("stay unencrypted without a key")
     func noKey() async throws {
         try await Self.onEngine { engine in
             try await Self.writeClear(engine)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("move to a new key at a start with both, after which the old one is not needed")
+    @Test("move to a new key at a start with both keys, after which the old one is not needed")
     func rotation() async throws {
         try await Self.onEngine { engine in
             _ = try await Self.service(engine, [Self.old]).keyring.establish(Self.app, keyText: nil)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("move to a new key wherever they stand in a record, and nothing else that looks like them does")
+    @Test("move to a new key wherever they are in a record, and nothing similar does")
     func places() async throws {
         try await Self.onEngine { engine in
             _ = try await Self.service(engine, [Self.old]).keyring.establish(Self.app, keyText: nil)
@@ -126,7 +126,7 @@ import Testing
     ]
 
     @Test(
-        "keep the gateway from starting without their key, instead of being gone without a word",
+        "keep the gateway from starting without their key, instead of being lost silently",
         arguments: [[], [new]])
     func missingKey(_ keys: [Secret]) async throws {
         try await Self.onEngine { engine in

@@ -27,7 +27,7 @@ import Testing
         return index
     }
 
-    @Test("finds what asking everybody finds, also when some have left", arguments: [UInt64](1...40))
+    @Test("finds what asking every selection finds, even after some have left", arguments: [UInt64](1...40))
     func agreement(seed: UInt64) throws {
         var chance = Chance(seed)
         let selections = (0..<80).map { _ in chance.selection() }
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "asks those whose bound a number keeps",
+        "asks the selections whose bound a number satisfies",
         arguments: ["data.n > #", "# <= data.n", "!(data.x == 1) && data.n >= #"])
     func bounds(pattern: String) throws {
         let selections = try (0..<1000).map { number in
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("finds each of those who wait for a bound once, however many of its bounds a number keeps")
+    @Test("finds each selection with bounds once, however many of its bounds a number satisfies")
     func severalBounds() throws {
         let filters = (0..<8).map { "data.n > \($0)" } + ["data.n > 5 || data.n > 10", "data.n < 90 || data.n <= 70"]
         let selections = try filters.map { selection(["orders"], filter: try Filter($0)) }
@@ -115,7 +115,7 @@ import Testing
         #expect(Self.found(index, selections, event) == Array(selections.indices))
     }
 
-    @Test("asks those who wait for a list when there is a text instead")
+    @Test("asks the selections that expect a list when the value is a text")
     func text() throws {
         let selections = try (0..<100).map { selection(["a"], filter: try Filter("data.tags CONTAINS 'tag\($0)'")) }
         let event = event(1, on: "a", data: #"{"tags":"tag17 and tag42"}"#)

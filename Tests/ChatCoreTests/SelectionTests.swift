@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "is the same however it is asked for",
+        "is the same for every spelling of the request",
         arguments: [
             (["a", "b"], ["b", "a", "a"]), (["a.*"], ["a.*", "a.b", "a.b.*", "a.b.c.*"]), (["*"], ["x", "*", "y.*"]),
             (["a.*", "a"], ["a", "a.*"]),
@@ -41,7 +41,7 @@ import Testing
         #expect(types[0] == types[1])
     }
 
-    @Test("means everything the credential reaches when nothing is asked for, and never the system channel")
+    @Test("without parameters means everything the credential reaches, and never the system channel")
     func everything() throws {
         try #expect(chat().selection(channels: []).channelPatterns == [.all])
         let narrow = chat(channels: [.below("a."), .exact("b")], types: [.exact("t")])
@@ -62,7 +62,7 @@ import Testing
         try #expect(admin.selection(channels: []).channelPatterns == [.all])
     }
 
-    @Test("goes no further than the credential")
+    @Test("is limited to the credential's channels and types")
     func rights() {
         let narrow = chat(channels: [.below("a.")], types: [.below("order.")])
         #expect(refusal(narrow, ["a.b", "a.c.*"]) == nil)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "refuses what is no name and no pattern",
+        "refuses values that are neither a name nor a pattern",
         arguments: ["", "a*", "*.a", "a.*.b", "a,b", "a\nb", "a\n.*", "$other", String(repeating: "x", count: 256)])
     func names(_ channel: String) {
         #expect(refusal(chat(), [channel]) == .malformed)
@@ -96,7 +96,7 @@ import Testing
         #expect(refusal(chat, ["a"], types: ["a", "b", "c", "d"]) == .malformed)
     }
 
-    @Test("keeps what a change leaves out")
+    @Test("keeps the parts that a change leaves out")
     func change() throws {
         let chat = chat()
         let old = try chat.selection(channels: ["a"], types: ["t"], filter: Filter("type == 't'"))
@@ -109,7 +109,7 @@ import Testing
         #expect(types.types == [.all])
     }
 
-    @Test("is held against rights that have changed since")
+    @Test("is checked against rights that have changed since")
     func permission() throws {
         let selection = try chat().selection(channels: ["a.b", "c.*"], types: ["t"])
         func caller(_ channels: [NamePattern], _ types: [NamePattern] = [.all], _ scopes: Scopes = [.read]) -> Caller {

@@ -7,7 +7,7 @@ import Testing
 @Suite("Trace contexts") struct TraceContextTests {
     private static let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    @Test("reads and prints the field of the specification")
+    @Test("read and print the field of the specification")
     func roundTrip() throws {
         let context = try #require(TraceContext(traceparent: Self.text, state: "a=1,b=2"))
         #expect(context.isSampled && context.traceparent == Self.text && context.state == "a=1,b=2")
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "takes what is no valid field for none",
+        "treat an invalid field as missing",
         arguments: [
             "", "00", "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
             "00-00000000000000000000000000000000-b7ad6b7169203331-01",
@@ -32,19 +32,19 @@ import Testing
         #expect(TraceContext(traceparent: text) == nil)
     }
 
-    @Test("reads a later version's first parts")
+    @Test("read the known parts of a later version")
     func laterVersion() throws {
         let context = try #require(TraceContext(traceparent: "01" + Self.text.dropFirst(2) + "-what-follows"))
         #expect(context.traceparent == Self.text)
     }
 
-    @Test("leaves out a state that is too long, or could forge a header")
+    @Test("leave out a state that is too long, or could forge a header")
     func states() {
         #expect(TraceContext(traceparent: Self.text, state: String(repeating: "a", count: 513))?.state == nil)
         #expect(TraceContext(traceparent: Self.text, state: "a=1\r\nX: y")?.state == nil)
     }
 
-    @Test("records what senders want recorded up to a hundred a second, and passes on the rest")
+    @Test("record up to a hundred sampled traces a second, and pass on the rest")
     func flood() throws {
         let clock = ManualClock()
         let tracer = Tracer(ratio: 0, clock: clock.wallClock)

@@ -52,7 +52,7 @@ extension Room {
 }
 
 @Suite("channel.activity", .timeLimit(.minutes(1))) struct ChannelActivityTests {
-    @Test("tells of a new last message at once, then once a second at most, and always of the newest")
+    @Test("announces a new last message at once, then at most once a second, and always the newest")
     func coalesced() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana"])
@@ -84,7 +84,7 @@ extension Room {
         }
     }
 
-    @Test("tells of no message that was deleted before, and of the one before it if that is new")
+    @Test("never announces a message that was deleted before, but the previous one if that is new")
     func deleted() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana"])
@@ -106,7 +106,7 @@ extension Room {
         }
     }
 
-    @Test("is caught up with, without a message that was deleted meanwhile")
+    @Test("is caught up without a message that was deleted meanwhile")
     func caughtUp() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana"])
@@ -125,7 +125,7 @@ extension Room {
         }
     }
 
-    @Test("is caught up with without a message that a deletion by range has removed")
+    @Test("is caught up without a message that a deletion by range has removed")
     func caughtUpBehindRange() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana"])
@@ -142,7 +142,7 @@ extension Room {
         }
     }
 
-    @Test("is for those who name the type, whatever else they ask for")
+    @Test("is sent to readers that name the type, whatever else they select")
     func named() async throws {
         try await Room.open { room in
             let named = try await room.follow(["a"])
@@ -163,7 +163,7 @@ extension Room {
         }
     }
 
-    @Test("is told to readers of the channel alone, and not of those whom they block")
+    @Test("is sent to readers of the channel only, and not for messages of users they block")
     func rights() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana", "ben", "carl"])
@@ -180,7 +180,7 @@ extension Room {
         }
     }
 
-    @Test("costs nothing for channels that nobody who names it follows")
+    @Test("costs nothing for channels without a reader that names it")
     func unfollowed() async throws {
         try await Room.open { room in
             try await room.say("0", in: "a", by: "ana")
@@ -203,7 +203,7 @@ extension Room {
         }
     }
 
-    @Test("is told for webhooks that follow the channel, and no replies")
+    @Test("is sent to webhooks that follow the channel, and not for replies")
     func webhooks() async throws {
         try await Room.open { room in
             room.service.followActivity(
@@ -227,7 +227,7 @@ extension Room {
         }
     }
 
-    @Test("tells a user of unread counts by channel, at most once a second for each, until nobody follows")
+    @Test("sends a user the unread count of each channel, at most once a second, while someone follows")
     func unread() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana", "ben"])

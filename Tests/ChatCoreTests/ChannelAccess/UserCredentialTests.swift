@@ -30,7 +30,7 @@ import Testing
         _ = try await room.service.engine.log.append([draft], claim: nil)
     }
 
-    @Test("hears by patterns what everybody may, and of a private channel what it names as a member")
+    @Test("receives public channels by patterns, and a private channel that it names as a member")
     func patterns() async throws {
         try await Room.open { room in
             try await room.establish("crew", .group, members: ["ana"], operators: ["ana"])
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("reads of a user's channel only what is not for another")
+    @Test("reads of a user's channel only the events that are not for another user")
     func personal() async throws {
         try await Room.open { room in
             try await tell(room, "bob", "user.mentioned", .rule(.mentioned, subjects: ["bob"]))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("stays at home in the channel named as its user, whatever others make of that")
+    @Test("always reads the channel named like its user, whatever records others create for it")
     func home() async throws {
         try await Room.open { room in
             try await room.establish("ben", .group, members: ["mallory"], operators: ["mallory"])
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("follows reports as an operator alone, also as a device, and makes no record where they go")
+    @Test("follows reports only as an operator, also as a device, and creates no record there")
     func reports() async throws {
         try await Room.open { room in
             try await room.establish("crew", .group, members: ["ana", "ben"], operators: ["ana"])
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("takes back its own deletion, not a moderator's")
+    @Test("undoes its own deletion, not a moderator's")
     func undoing() async throws {
         try await Room.open { room in
             try await room.establish("crew", .group, members: ["ana", "ben"], operators: ["ana"])
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("is told of a ban where the channel has no record, and hears no more of it")
+    @Test("receives a ban where the channel has no record, and then nothing more of it")
     func bans() async throws {
         try await Room.open { room in
             let chat = room.chat(of: "ana")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("is known by records whose names begin with marks that combine with what stands before them")
+    @Test("is matched with records whose names begin with combining marks")
     func combiningMarks() {
         let key = MembershipRecord.key("ana%", "\u{301}x/y", in: ChatFixture.app)
         #expect(key.userAndChannel?.user.name == "ana%")

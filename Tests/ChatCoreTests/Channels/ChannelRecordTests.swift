@@ -11,7 +11,7 @@ import Testing
         return edit
     }
 
-    @Test("are made with their first members, told in one order with one cause")
+    @Test("are created with their first members, in ordered events with one cause")
     func make() async throws {
         try await withChat { chat in
             var new = NewChannel(kind: .group, id: "crew")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("that a program makes for nobody in particular have joined members and no operator")
+    @Test("that a program creates without a user have joined members and no operator")
     func makeByProgram() async throws {
         try await withChat { chat in
             let view = try await chat.makeChannel("crew", .public, users: ["ana", "ben"], by: nil)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("of kind direct are for two, and found again whoever asks")
+    @Test("of kind direct are for two users, and the same for both")
     func direct() async throws {
         try await withChat { chat in
             var new = NewChannel(kind: .direct)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("that a user may not know of show in no page of that user's: not in its length, its cursor or its total")
+    @Test("that a user may not see affect no page of that user: not its length, its cursor or its total")
     func hiddenInPages() async throws {
         try await withChat { chat in
             for id in ["b-secret", "c-secret", "d-secret"] { try await chat.makeChannel(id) }
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("name operators, members and others, and bound how many")
+    @Test("show operators, members and other users, within limits")
     func operators() async throws {
         var limits = Limits()
         limits.operatorsPerChannel = 3
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("go with all that belongs to them, and leave nothing to a later channel of that name")
+    @Test("are deleted with all their data, and leave nothing to a later channel of that name")
     func delete() async throws {
         var limits = Limits()
         limits.pageMost = 3
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test("are for programs to make where something was said, or another user is at home")
+    @Test("are created by programs only where messages exist or the channel belongs to another user")
     func claiming() async throws {
         try await withChat { chat in
             try await chat.say("hello", in: "square", by: "ben")

@@ -16,7 +16,7 @@ extension ChatAccess {
 }
 
 @Suite("Distinct channels") struct DistinctChannelTests {
-    @Test("are found again by the same users, whoever asks and however they are named")
+    @Test("are found by the same users, whoever asks and in whatever order")
     func found() async throws {
         try await withChat { chat in
             let made = try await chat.makeDistinct(["ben", "carl"])
@@ -38,7 +38,7 @@ extension ChatAccess {
         }
     }
 
-    @Test("are one, however many create it at once")
+    @Test("are created once by concurrent requests")
     func races() async throws {
         try await withChat { chat in
             let made = try await withThrowingTaskGroup(of: Written<ChannelView>.self) { group in
@@ -53,7 +53,7 @@ extension ChatAccess {
         }
     }
 
-    @Test("are distinct until the set of their members changes, which is told, and can then be created anew")
+    @Test("are distinct until their members change, which is announced, and can then be created again")
     func membersChange() async throws {
         try await withChat { chat in
             let changes: [(String) async throws -> Void] = [
@@ -98,7 +98,7 @@ extension ChatAccess {
         }
     }
 
-    @Test("take the id that is given, unless another channel has it")
+    @Test("take the given id, unless another channel has it")
     func id() async throws {
         try await withChat { chat in
             try await chat.makeChannel("crew")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("What became of messages that are gone") struct GleaningTests {
+@Suite("Data of removed messages") struct GleaningTests {
     private func records(_ kind: RecordKind, _ room: Room) async throws -> [Record] {
         try await room.service.engine.directory.list(RecordQuery(kind, in: ChatFixture.app, limit: 100)).items
     }
@@ -25,7 +25,7 @@ import Testing
         return limits
     }
 
-    @Test("goes when a stretch of history was deleted, and stays where a message does")
+    @Test("is removed after a deletion by range, except for messages that remain")
     func stretch() async throws {
         try await Room.open(limits: small) { room in
             let first = try await message(room)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("goes when messages have outlived their own time, or their app's")
+    @Test("is removed when messages expire by their own time or their app's")
     func age() async throws {
         try await Room.open(limits: small) { room in
             var short = Emission.message(channel: "crew", data: Room.text("short"), user: "ana", meta: nil)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("is remembered for a day of one that was deleted for good")
+    @Test("is kept for a day for a message that was deleted for good")
     func tombstone() async throws {
         try await Room.open(limits: small) { room in
             let sent = try await message(room)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("counts no more in the thread of the message that was replied to")
+    @Test("is no longer counted in the thread of the parent message")
     func threads() async throws {
         try await Room.open(limits: small) { room in
             let root = try await room.say("root", in: "crew", by: "ana").timetoken

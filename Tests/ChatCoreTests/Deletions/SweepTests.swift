@@ -6,7 +6,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("What a deleted channel leaves") struct SweepTests {
+@Suite("The remains of a deleted channel") struct SweepTests {
     private static let mallory = RestrictionRequest(isBan: true)
 
     /// A chat in which only the test starts a sweep.
@@ -39,7 +39,7 @@ import Testing
         try await chat.directory.read(RestrictionRecord.key(user, "crew", in: chat.app))
     }
 
-    @Test("is nobody inside, though another open channel of the name is made before it is swept")
+    @Test("include no participant, even if an open channel of the name is created before the sweep")
     func nobodyInside() async throws {
         try await withIdleChat { chat in
             try await chat.makeChannel("lobby", .open, users: [], by: nil)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("is seen by nobody before it is swept, and gone when it is")
+    @Test("are visible to no caller before they are swept, and gone afterwards")
     func unseen() async throws {
         try await withIdleChat { chat in
             try await establish(chat)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("is nothing to a new channel of the same name, which is swept around")
+    @Test("do not affect a new channel of the same name, which the sweep leaves alone")
     func newChannel() async throws {
         try await withIdleChat { chat in
             try await establish(chat)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("is swept by the next start when the last life ended in between")
+    @Test("are swept by the next start when the last run ended in between")
     func restart() async throws {
         try await Room.inFile { path async throws in
             try await withIdleChat(path: path) { chat async throws in
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("is nobody inside, when it was open")
+    @Test("include no participant, if it was open")
     func participants() async throws {
         try await withIdleChat { chat in
             try await chat.makeChannel("lobby", .open)

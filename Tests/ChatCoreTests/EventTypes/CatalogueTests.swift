@@ -47,7 +47,7 @@ private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array
         #expect(found.sorted() == expected.sorted())
     }
 
-    @Test("gives only names that no sender can take", arguments: everyName)
+    @Test("contains only names that no sender can use", arguments: everyName)
     func names(_ name: String) throws {
         #expect(throws: Never.self) { try Names.check(type: name) }
         #expect(BuiltInTypes.isReserved(name) == (name != BuiltInTypes.custom))
@@ -119,7 +119,7 @@ private func parsed(_ text: String) throws -> JSONValue { try JSONDocument(Array
         #expect(BuiltInCatalogue.all.allSatisfy { $0.counterExamples.isEmpty == $0.acceptsAnything })
     }
 
-    @Test("leaves room for members of later days", arguments: everyName)
+    @Test("allows members of later versions", arguments: everyName)
     func openObjects(_ name: String) throws {
         let type = try #require(BuiltInCatalogue.named(name))
         let schema = try type.compiled()

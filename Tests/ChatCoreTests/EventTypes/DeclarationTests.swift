@@ -23,7 +23,7 @@ private func complaint(
 }
 
 @Suite("Types declared by files") struct DeclarationTests {
-    @Test("come to be, and again change nothing")
+    @Test("are declared, and a repeat changes nothing")
     func idempotent() async throws {
         try await withChat { chat in
             let types = chat.service.eventTypes
@@ -90,7 +90,7 @@ private func complaint(
         }
     }
 
-    @Test("take up the versions of a type that was removed")
+    @Test("continue the versions of a type that was removed")
     func removed() async throws {
         try await withChat { chat in
             try await chat.declareOrder()

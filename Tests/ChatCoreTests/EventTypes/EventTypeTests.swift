@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("is replaced only in the state that was demanded")
+    @Test("is replaced only at the required version")
     func demanded() async throws {
         try await withChat { chat in
             let first = try await chat.declare("order.paid", settings())
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("that has versions is removed only by somebody who has seen them, and its numbers go on")
+    @Test("that has versions is removed only at a known version, and its numbers continue")
     func removal() async throws {
         try await withChat { chat in
             _ = try await chat.declare("order.sent", settings())

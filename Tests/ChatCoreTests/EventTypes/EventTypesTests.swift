@@ -10,7 +10,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("The event types of a gateway") struct EventTypesTests {
-    @Test("are there again after a restart, compiled before the first request")
+    @Test("are available after a restart, compiled before the first request")
     func restart() async throws {
         let folder = try TemporaryFolder()
         let path = folder.database
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("count here although many others declare here", .timeLimit(.minutes(2)))
+    @Test("take effect on one node although others declare many types", .timeLimit(.minutes(2)))
     func busy() async throws {
         try await withTwoNodes { here, there in
             let door = Latch()
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("is gone once it was promoted, while its node still hears of it")
+    @Test("is gone after its promotion, even before its node receives the change")
     func staysGone() async throws {
         try await withChat { chat in
             _ = try await chat.declare("t", settings(rule: "none"))
@@ -219,7 +219,7 @@ import Testing
 }
 
 @Suite("Validating") struct ValidationTests {
-    @Test("says what any version says, whatever the mode")
+    @Test("returns the verdict of any version, whatever the mode")
     func versions() async throws {
         try await withChat { chat in
             _ = try await chat.declare("order.paid", settings(.off))

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("must say of its examples what they say of themselves")
+    @Test("must give its examples the stated verdicts")
     func examples() async throws {
         try await withChat { chat in
             _ = try await chat.declare("order.paid", settings())
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("is taken all the same for a reason, which is kept")
+    @Test("is accepted by force with a reason, which is stored")
     func forced() async throws {
         try await withChat { chat in
             try await chat.declareOrder()

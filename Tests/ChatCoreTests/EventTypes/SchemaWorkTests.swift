@@ -24,7 +24,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
         try #require(chat.service.eventTypes.validator(of: type, in: chat.app))
     }
 
-    @Test("is what a request has for all its events, and no event has its own")
+    @Test("has one budget for all events of a request")
     func shared() async throws {
         try await withDearType { chat in
             let validator = try validator(chat, "re.x")
@@ -67,7 +67,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
         }
     }
 
-    @Test("on the loop says yes quickly and puts all else off")
+    @Test("on the loop accepts quickly and defers everything else")
     func quick() async throws {
         try await withDearType { chat in
             let order = try validator(chat, "order.paid")
@@ -87,7 +87,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
         }
     }
 
-    @Test("that is put off is done in the turns of the apps")
+    @Test("that is deferred runs in the turns of the apps")
     func turns() async throws {
         try await withDearType { chat in
             let error = try await refusal { try await chat.emit(orderPaid(dearData, type: "re.x")) }

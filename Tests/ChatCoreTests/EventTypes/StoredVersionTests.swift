@@ -9,7 +9,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("A stored version") struct StoredVersionTests {
-    @Test("counts after a restart with a lower limit, and new versions are compared with it")
+    @Test("is in effect after a restart with a lower limit, and new versions are compared with it")
     func lowerLimit() async throws {
         let long = longSchema(2000)
         try await withStore { path in
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("that cannot be used is told to process and operators, and a forced version gets past it")
+    @Test("that cannot be used is reported to log and operators, and a forced version replaces it")
     func unusable() async throws {
         try await withStore { path in
             try await withChat(path: path) { chat in

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("leave out private channels that a user has nothing to do with, for that user's credential")
+    @Test("leave out private channels without the user, for that user's credential")
     func privateChannels() async throws {
         try await withChat { chat in
             try await chat.makeChannel("crew", users: ["ben"])
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("show to a key what it reaches, and are changed by those who reach all of them")
+    @Test("show a key the channels it reaches, and are changed only by keys that reach all of them")
     func reach() async throws {
         try await withChat { chat in
             _ = try await chat.write(group: "news", .replace(["a.1", "b"]))

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test("count every join and every leave once, whoever comes first")
+    @Test("count every join and every leave once, in any order")
     func joinsAndLeaves() async throws {
         try await withChat { chat in
             try await chat.makeChannel("crew", .public, by: nil)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("make one direct channel of a pair, however many ask for it")
+    @Test("create one direct channel for a pair, however many requests arrive")
     func direct() async throws {
         try await withChat { chat in
             let made = try await withThrowingTaskGroup { group in

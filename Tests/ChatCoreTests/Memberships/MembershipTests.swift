@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("begin with an invitation that is told to the channel and to the invited, and end as they accept or decline")
+    @Test("begin with an invitation, sent to the channel and the invited user, and end when it is accepted or declined")
     func invitation() async throws {
         try await withChat { chat in
             try await chat.makeChannel()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("begin without a question where the user wants none")
+    @Test("begin at once where the user accepts invitations automatically")
     func autoAccept() async throws {
         try await withChat { chat in
             try await chat.makeChannel()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("end by leaving or by an operator's hand, and with them an operator's rights")
+    @Test("end by leaving or by an operator's removal, and the operator's rights with them")
     func leave() async throws {
         try await withChat { chat in
             try await chat.makeChannel("crew", .public)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("are none of open channels, nor of channels without a record")
+    @Test("do not exist in open channels, nor in channels without a record")
     func without() async throws {
         try await withChat { chat in
             try await chat.makeChannel("lobby", .open)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("change by the member's own hand, their role by an operator's, and stay as they are when nothing differs")
+    @Test("are changed by the member, their role by an operator, and stay unchanged when nothing differs")
     func update() async throws {
         try await withChat { chat in
             try await chat.makeChannel("crew", .public)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("can be hidden from the member's own list and shown again, which is told to nobody else")
+    @Test("can be hidden from the member's own list and shown again, in events for the member only")
     func hide() async throws {
         try await withChat { chat in
             try await chat.makeChannel()

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("are the member's, and those of programs with manage: an operator neither sets nor resets them")
+    @Test("are set by the member and by programs with manage, and never by an operator")
     func rights() async throws {
         try await withChat { chat in
             try await chat.makeChannel(users: ["ben"])

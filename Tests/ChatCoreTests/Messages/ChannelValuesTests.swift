@@ -5,7 +5,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("What is kept with a channel by key", .timeLimit(.minutes(2))) struct ChannelValuesTests {
-    @Test("is texts: added, changed and removed, new keys and old ones told of apart")
+    @Test("is texts: added, changed and removed, each in an event of its own kind")
     func metadata() async throws {
         try await withChat { chat in
             try await chat.make("room", .open, operators: ["mod"])
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("is bounded, versioned, and for who moderates the channel")
+    @Test("is bounded, versioned, and changed by moderators of the channel")
     func refusals() async throws {
         var limits = Limits()
         limits.valuesPerChannel = 2
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("is counters, which two hundred may count at once")
+    @Test("is counters, which two hundred requests may change at once")
     func counters() async throws {
         try await withChat { chat in
             _ = try await chat.createMetacounters(["likes": 5, "low": .min], of: "room", by: nil)

@@ -31,7 +31,7 @@ import Testing
         return texts
     }
 
-    @Test("is read by who may take the deletion back, and by nobody else", arguments: ["ana", "mod"])
+    @Test("is readable only for users who may undo the deletion", arguments: ["ana", "mod"])
     func readers(doer: String) async throws {
         try await Self.with(deletedBy: doer) { chat, sent in
             let readers = [("ana", doer == "ana"), ("ben", false), ("mod", true)]
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("is null where it was, in events that are as their schemas say")
+    @Test("is null in events, which still match their schemas")
     func shape() async throws {
         try await Self.with(deletedBy: "ana") { chat, sent in
             let request = HistoryRequest(channel: ChannelID("room", in: chat.app), limit: 100)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("is not in what streams and polls catch up with, whoever reads, but for a wire that shows it")
+    @Test("is not in events that streams and polls catch up with, except on a wire that shows it")
     func catchUp() async throws {
         try await Self.with(deletedBy: "ana") { chat, sent in
             func caughtUp(_ chat: ChatAccess) async throws -> [Event] {

@@ -34,7 +34,7 @@ extension ChatAccess {
 }
 
 @Suite("A deletion by range", .timeLimit(.minutes(2))) struct DeletingRangeTests {
-    @Test("is told on the channel, with what is gone and how many")
+    @Test("is announced on the channel, with its range and count")
     func told() async throws {
         try await withChat { chat in
             let first = try await chat.say("one")
@@ -53,7 +53,7 @@ extension ChatAccess {
         }
     }
 
-    @Test("goes in steps, oldest first, which are told one after the other and leave nothing out")
+    @Test("runs in steps, oldest first, which are announced in order and leave nothing out")
     func steps() async throws {
         try await withChat { chat in
             for part in 0..<12 {
@@ -102,7 +102,7 @@ extension ChatAccess {
     }
 
     @Test(
-        "removes every copy of what was said: edits behind the range, the record, reports and kept answers",
+        "removes every copy of the text: edits after the range, the record, reports and stored responses",
         arguments: [true, false])
     func copies(byRange: Bool) async throws {
         try await withChat { chat in
@@ -150,7 +150,7 @@ extension ChatAccess {
         }
     }
 
-    @Test("and others at the same time remove each event once, and count it once")
+    @Test("concurrent with others removes each event once, and counts it once")
     func atTheSameTime() async throws {
         try await withChat { chat in
             let root = try await chat.say("root", by: "ana")
@@ -162,7 +162,7 @@ extension ChatAccess {
         }
     }
 
-    @Test("is for the scope manage")
+    @Test("requires the scope manage")
     func rights() async throws {
         try await withChat { chat in
             try await expect(.forbidden) {
@@ -173,7 +173,7 @@ extension ChatAccess {
 }
 
 @Suite("The newest reply of a thread", .timeLimit(.minutes(2))) struct NewestReplyTests {
-    @Test("is the newest one left when it is deleted, and itself when that is taken back", arguments: [true, false])
+    @Test("is the newest remaining one after a deletion, and the original after an undo", arguments: [true, false])
     func deleted(isHard: Bool) async throws {
         try await withChat { chat in
             let root = try await chat.say("root", by: "ana")

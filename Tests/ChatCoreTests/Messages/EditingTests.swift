@@ -5,7 +5,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("Editing and deleting a message", .timeLimit(.minutes(2))) struct EditingTests {
-    @Test("shows what it says now, and tells what it says")
+    @Test("changes the text that is read, and announces it")
     func edit() async throws {
         try await withChat { chat in
             let data = json(#"{"text":"helo","files":[{"name":"a.png"}],"n":1.50}"#)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("is for its author, and for who moderates the channel")
+    @Test("is allowed to its author and to moderators of the channel")
     func rights() async throws {
         try await withChat { chat in
             try await chat.make("room", .group, operators: ["mod"])
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("is refused at another version than demanded, and at one that is not the message's")
+    @Test("is refused at another version than required, and at one of another message")
     func versions() async throws {
         try await withChat { chat in
             let sent = try await chat.say("one", by: "ana")
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("marks first and removes for good, each once, and nothing happens to it afterwards")
+    @Test("marks first and removes for good, each once, and permits no later change")
     func delete() async throws {
         try await withChat { chat in
             let sent = try await chat.say("one", by: "ana")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("removes every copy of the text for good, of edits and of what was undone, however many there were")
+    @Test("removes every copy of the text for good: of edits and of undone ones")
     func copies() async throws {
         try await withChat { chat in
             let sent = try await chat.say("secret 0", by: "ana")
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("says nothing of what it said while it is deleted: its edit cannot be undone then")
+    @Test("hides the text while it is deleted: its edit cannot be undone then")
     func undoOfDeleted() async throws {
         try await withChat { chat in
             let sent = try await chat.say("one", by: "ana")
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("can be taken back: the deletion, then the edit")
+    @Test("can be undone: the deletion, then the edit")
     func undo() async throws {
         try await withChat { chat in
             let sent = try await chat.say("one", by: "ana")
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("keeps one of two deletions that race, whoever comes first")
+    @Test("keeps one of two racing deletions, in any order")
     func race() async throws {
         try await withChat { chat in
             let sent = try await chat.say("one", by: "ana")

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("tells the members it mentions, ten of them, in the step that sends it")
+    @Test("notifies up to ten mentioned members in the commit that sends it")
     func mentions() async throws {
         try await withChat { chat in
             try await chat.make("room", .group)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("tells the channel once where everybody is mentioned")
+    @Test("notifies the channel once where every member is mentioned")
     func everybody() async throws {
         try await withChat { chat in
             let sent = try await chat.post(message("all"), MessageLinks(mentions: .channel)).events[0].event
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("comes back to its thread when its deletion is undone")
+    @Test("returns to its thread when its deletion is undone")
     func undone() async throws {
         try await withChat { chat in
             let root = try await chat.say("root", by: "ana")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("belongs to a thread, which is counted, listed and told of")
+    @Test("belongs to a thread, which is counted, listed and announced")
     func thread() async throws {
         try await withChat { chat in
             try await chat.make("room", .group)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("counts replies exactly that come at once")
+    @Test("counts concurrent replies exactly")
     func race() async throws {
         try await withChat { chat in
             let root = try await chat.say("root", by: "ana")
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("is sent once for one claim, also when its repeat would be refused")
+    @Test("is sent once for one claim, even if its repeat would be refused")
     func repeats() async throws {
         try await withChat { chat in
             let root = try await chat.say("root", by: "ana")

@@ -5,7 +5,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("What is attached to a message", .timeLimit(.minutes(2))) struct ReactionsTests {
-    @Test("is a reaction once for each user and value, and is told of when it changes")
+    @Test("is a reaction once for each user and value, and is announced when it changes")
     func reactions() async throws {
         try await withChat { chat in
             try await chat.make("room", .group)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("is somebody's, and of a length that can be shown")
+    @Test("belongs to a user, and has a bounded length")
     func refusals() async throws {
         try await withChat { chat in
             let sent = try await chat.say("hi", by: "ana")
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("is an action once for each type, value and user, and goes by its timetoken")
+    @Test("is an action once for each type, value and user, and is removed by its timetoken")
     func actions() async throws {
         try await withChat { chat in
             let sent = try await chat.say("hi", by: "ana")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("names one channel for the replies, as long as anybody does")
+    @Test("names one channel for the replies, as long as any user does")
     func threadChannel() async throws {
         try await withChat { chat in
             let sent = try await chat.say("one", by: "ana")

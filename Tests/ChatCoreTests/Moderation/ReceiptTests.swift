@@ -6,7 +6,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("Receipts and what is unread") struct ReceiptTests {
-    @Test("move the mark to the newest message, whoever marks what at the same time")
+    @Test("move the mark to the newest message under concurrent marks")
     func marks() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana", "ben"])
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("are told with every step forward and no other, as the catalogue says")
+    @Test("are sent for every step forward and no other, as the catalogue defines")
     func events() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana", "ben"])
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("are refused ahead of every message, and for who has not joined")
+    @Test("are refused ahead of every message, and to users who have not joined")
     func refusals() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana"])
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("leave unread what others wrote since one joined, by channel, in all, and by custom type")
+    @Test("leave unread the messages of others since joining, by channel, in total, and by custom type")
     func counting() async throws {
         try await Room.open { room in
             try await room.say("before", in: "work", by: "ana")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("count no more of what is deleted, hidden for good, or left")
+    @Test("stop counting deleted messages, and channels that are hidden for good or left")
     func leaving() async throws {
         try await Room.open { room in
             for channel in ["a", "b", "c"] { try await room.establish(channel, .public, members: ["ana", "ben"]) }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("are told to who is watched and who has read, once for what came together")
+    @Test("are sent to senders and readers, once for several at the same time")
     func telling() async throws {
         try await Room.open { room in
             try await room.establish("work", members: ["ana", "ben"], customType: "work")

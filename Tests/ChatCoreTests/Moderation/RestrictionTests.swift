@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("said again change nothing, and lifted again neither")
+    @Test("set again change nothing, and lifted again neither")
     func repeats() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ben"])
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("replaced by others tell what ended before what began")
+    @Test("replaced by others announce the end before the beginning")
     func replaced() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana"])
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("are told to be over once, when they are, and by nobody twice")
+    @Test("announce their end once, at its time, by one node")
     func expiry() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ben"])
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("outlive a restart, and are over afterwards as well")
+    @Test("survive a restart, and end on time afterwards")
     func restart() async throws {
         try await Room.inFile { path async throws in
             try await Room.open(path: path) { room async throws in
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("are looked at once for each end, and again when the clock has stepped back before it")
+    @Test("are checked once for each end, and again when the clock was set back before it")
     func stepBack() async throws {
         try await Room.open { room in
             let (service, app) = (room.service, ChatFixture.app)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("still end in time when the one before was lifted behind them")
+    @Test("end on time when the previous one was lifted")
     func liftedBehind() async throws {
         try await Room.open { room in
             let (service, app) = (room.service, ChatFixture.app)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("end in time where more end than are held")
+    @Test("end on time when more end than memory holds")
     func many() async throws {
         var limits = Limits()
         limits.restrictionEndsHeld = 4
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test("are for operators to set: not for others, and not for an operator who is banned himself")
+    @Test("are set by operators: not by others, and not by a banned operator")
     func rights() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana", "ben"], operators: ["ana"])

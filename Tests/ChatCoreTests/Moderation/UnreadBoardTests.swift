@@ -7,10 +7,10 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("Holding what is unread") struct UnreadBoardTests {
+@Suite("Unread counts in memory") struct UnreadBoardTests {
     private func user(_ name: String) -> UserID { UserID(name, in: ChatFixture.app) }
 
-    @Test("answers everybody rightly while more ask at once than are held")
+    @Test("are correct while more users ask at once than are held")
     func pressure() async throws {
         var limits = Limits()
         limits.unreadChannelsHeld = 1
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("counts a message again whose deletion was taken back")
+    @Test("include a message again whose deletion was undone")
     func undone() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana", "ben"])
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("counts what comes while two ask at once")
+    @Test("include messages that arrive while two requests count")
     func atOnceWithMessages() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana", "ben"])
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("tells many in one commit")
+    @Test("announce many in one commit")
     func telling() async throws {
         try await Room.open { room in
             let users = (0..<50).map { "user\($0)" }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("counts for nobody of whom nobody has asked")
+    @Test("are kept only for users that were asked for")
     func marks() async throws {
         try await Room.open { room in
             try await room.establish("crew", members: ["ana", "ben"])

@@ -7,7 +7,7 @@ import Testing
 private let presence = NamePattern.below("presence.")
 
 @Suite("Presence") struct PresenceTrackerTests {
-    @Test("tells one coming and one going of a user with two devices")
+    @Test("announces one arrival and one departure of a user with two devices")
     func twoDevices() async throws {
         try await PresenceHouse.run { house in
             house.tracker.opened(HolderID("phone"), of: house.user("ana"), presentOn: ["room"])
@@ -25,7 +25,7 @@ private let presence = NamePattern.below("presence.")
         }
     }
 
-    @Test("says nothing of a page that is loaded again, and one timeout of one that stays away")
+    @Test("announces nothing for a reloaded page, and one timeout for a page that stays away")
     func grace() async throws {
         try await PresenceHouse.run { house in
             house.tracker.opened(HolderID("page1"), of: house.user("ana"), presentOn: ["room"])
@@ -42,7 +42,7 @@ private let presence = NamePattern.below("presence.")
         }
     }
 
-    @Test("takes a user from the channels that a stream goes on without")
+    @Test("removes a user from the channels that a stream no longer follows")
     func narrowed() async throws {
         try await PresenceHouse.run { house in
             house.tracker.opened(HolderID("page"), of: house.user("ana"), presentOn: ["a", "b"])
@@ -54,7 +54,7 @@ private let presence = NamePattern.below("presence.")
         }
     }
 
-    @Test("gathers what happens on a busy channel, and tells it once in a while")
+    @Test("collects the changes of a busy channel, and announces them together at intervals")
     func intervals() async throws {
         var limits = Limits()
         limits.announcedOccupants = 2
@@ -77,7 +77,7 @@ private let presence = NamePattern.below("presence.")
         }
     }
 
-    @Test("says nothing of a busy channel on which everybody is as before")
+    @Test("announces nothing for a busy channel without a net change")
     func quietInterval() async throws {
         var limits = Limits()
         limits.announcedOccupants = 0
@@ -89,7 +89,7 @@ private let presence = NamePattern.below("presence.")
         }
     }
 
-    @Test("tells a storm of thousands on one channel in a few events, and on many in one coming and one going each")
+    @Test("announces thousands on one channel in a few events, and on many channels in one arrival and departure each")
     func storm() async throws {
         try await PresenceHouse.run { house in
             let count = 8000

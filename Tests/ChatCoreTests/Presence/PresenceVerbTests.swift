@@ -10,7 +10,7 @@ private let presence = NamePattern.below("presence.")
 private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
 
 @Suite("Being present by calls") struct PresenceVerbTests {
-    @Test("begins with a sign of life and ends when there was none for long enough")
+    @Test("begins with a sign of life and ends some time after the last one")
     func signs() async throws {
         try await PresenceHouse.run { house in
             #expect(try await house.chat.appear("ana", on: "room"))
@@ -26,7 +26,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
         }
     }
 
-    @Test("shows what the user shows, until it is replaced or the user goes")
+    @Test("shows the user's state until it is replaced or the user leaves")
     func states() async throws {
         try await PresenceHouse.run { house in
             let chat = house.chat
@@ -54,7 +54,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
         }
     }
 
-    @Test("is the user's own business, on channels within reach, and not for who is banned or no member")
+    @Test("is set by the user only, on channels within reach, and not when banned or no member")
     func rights() async throws {
         try await PresenceHouse.run { house in
             try await house.makeChannel("crew", .group)
@@ -79,7 +79,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
 }
 
 @Suite("Participants of open channels") struct ParticipantTests {
-    @Test("enter and leave once, are counted, and are told of to those inside and to the channel list")
+    @Test("enter and leave once, are counted, and are announced to participants and to the channel list")
     func story() async throws {
         try await PresenceHouse.run { house in
             try await house.makeChannel("lobby", .open)
@@ -115,7 +115,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
         }
     }
 
-    @Test("stay as long as one of their streams, and half a minute beyond")
+    @Test("stay as long as one of their streams, plus half a minute")
     func streams() async throws {
         try await PresenceHouse.run { house in
             try await house.makeChannel("lobby", .open)
@@ -138,7 +138,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
         }
     }
 
-    @Test("are counted once for all who come at the same moment")
+    @Test("are counted once for all concurrent arrivals")
     func together() async throws {
         try await PresenceHouse.run { house in
             try await house.makeChannel("lobby", .open)
@@ -154,7 +154,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
         }
     }
 
-    @Test("are only of channels with a record of that kind, and never banned")
+    @Test("exist only in channels with a record of that kind, and are never banned")
     func refusals() async throws {
         try await PresenceHouse.run { house in
             try await house.makeChannel("lobby", .open)
@@ -168,7 +168,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
         }
     }
 
-    @Test("are out in every way when they are expelled")
+    @Test("are removed in every respect when they are expelled")
     func expelled() async throws {
         try await PresenceHouse.run { house in
             try await house.makeChannel("lobby", .open)
@@ -187,7 +187,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
 }
 
 @Suite("Typing") struct TypingTests {
-    @Test("is told when it begins and when it ends, and not when it goes on")
+    @Test("is announced when it begins and when it ends, and not when it continues")
     func story() async throws {
         try await PresenceHouse.run { house in
             try await house.makeUser("ben", name: "Ben")
@@ -222,7 +222,7 @@ private func object(_ text: String) -> JSONText { JSONText(trusted: Array(text.u
         }
     }
 
-    @Test("is not for who may not write")
+    @Test("is refused to users who may not write")
     func refusals() async throws {
         try await PresenceHouse.run { house in
             try await house.makeChannel("crew", .group)

@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("are bounded by the time of their making, and counted then")
+    @Test("are bounded by creation time, and counted within it")
     func times() async throws {
         try await withUsers { chat in
             let all = try await chat.users(list()).items
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("end a page after ten thousand records, and continue behind them")
+    @Test("end a page after ten thousand records, and continue after them")
     func bounded() async throws {
         let count = 25_000
         let read: @Sendable (String?, Int) async throws(ChatError) -> Page<Int?> = {
@@ -132,7 +132,7 @@ import Testing
         #expect(last.items == [23_999] && !last.hasMore && last.cursor == nil)
     }
 
-    @Test("of channels and members show what the caller reaches")
+    @Test("of channels and members show only what the caller reaches")
     func reach() async throws {
         try await withChat { chat in
             for channel in ["crew", "team.a", "team.b"] { try await chat.makeChannel(channel, users: ["ben"]) }

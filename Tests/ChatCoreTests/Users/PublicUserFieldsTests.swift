@@ -16,7 +16,7 @@ import Testing
         _ = try await chat.put(user: user, edit)
     }
 
-    @Test("are all that another user's credential reads; keys and the user read every field")
+    @Test("are the only ones that another user's credential reads; keys and the user read every field")
     func reading() async throws {
         try await withChat { chat in
             try await fill(chat)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("are all that another user's credential filters and sorts by")
+    @Test("are the only ones that another user's credential filters and sorts by")
     func asking() async throws {
         try await withChat { chat in
             try await fill(chat)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("are all that events hold, whoever reads them; PubNub's readers get the others where no tokens are demanded")
+    @Test("are the only ones in events; PubNub's readers get the others where no tokens are required")
     func events() async throws {
         try await withChat { chat in
             try await fill(chat)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("are kept with the app, and are for its own admins to choose")
+    @Test("are stored with the app, and are set by its own admins")
     func choosing() async throws {
         try await withChat { chat in
             let chosen = PublicUserFields([.externalID, .type])

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("are made, changed field by field, replaced as a whole and deleted, each told on the user's own channel")
+    @Test("are created, changed by field, replaced and deleted, each in an event on the user's own channel")
     func life() async throws {
         try await withChat { chat in
             let ana = chat.acting(as: "ana")
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("are their user's own business, and of programs that manage the app")
+    @Test("are written only by their user and by programs that manage the app")
     func rights() async throws {
         try await withChat { chat in
             let error = try await refusal { _ = try await chat.acting(as: "ben").put(user: "ana", UserEdit()) }
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("can block others, which only their own devices hear")
+    @Test("can block others, which only their own devices receive")
     func blocks() async throws {
         try await withChat { chat in
             let ana = chat.acting(as: "ana")
