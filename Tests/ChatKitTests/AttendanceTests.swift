@@ -1,8 +1,8 @@
 import ChatKit
 import Testing
 
-@Suite("Who is where") struct AttendanceTests {
-    @Test("is told of those who are present, and what they show", arguments: MatchStrategy.allCases)
+@Suite("Presence in ChatKit") struct AttendanceTests {
+    @Test("reports present users with their state", arguments: MatchStrategy.allCases)
     func presence(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = chat.channel("room.1")
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("is told as it changes", arguments: MatchStrategy.allCases)
+    @Test("reports changes", arguments: MatchStrategy.allCases)
     func presenceChanges(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<[String]>()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("is told of those who type", arguments: MatchStrategy.allCases)
+    @Test("reports typing users", arguments: MatchStrategy.allCases)
     func typing(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<[String]>()

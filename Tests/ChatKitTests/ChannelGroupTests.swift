@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "are followed where they have no channels: nothing is heard, not everything", arguments: MatchStrategy.allCases)
+        "without channels deliver no events when followed", arguments: MatchStrategy.allCases)
     func empty(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             var events = chat.subscription(groups: ["none"]).makeAsyncIterator()

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("change by what they are, so that nobody's change is lost", arguments: MatchStrategy.allCases)
+    @Test("are changed relative to their current state, so that no change is lost", arguments: MatchStrategy.allCases)
     func updating(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1", custom: ["other": "kept"])
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("take invitations, joins, changes and leaves, and tell of each", arguments: MatchStrategy.allCases)
+    @Test("accept invitations, joins, changes and leaves, with an event for each", arguments: MatchStrategy.allCases)
     func members(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("know who declined", arguments: MatchStrategy.allCases)
+    @Test("list users who declined", arguments: MatchStrategy.allCases)
     func declining(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("tell their listeners of every change", arguments: MatchStrategy.allCases)
+    @Test("call their listeners for every change", arguments: MatchStrategy.allCases)
     func listeners(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1")

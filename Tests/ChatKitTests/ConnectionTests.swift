@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite("The connection of a chat") struct ConnectionTests {
-    @Test("tells that it is made", arguments: MatchStrategy.allCases)
+    @Test("reports that it is open", arguments: MatchStrategy.allCases)
     func connected(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<String>()
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("tells why it cannot be made, and the sequence ends", arguments: MatchStrategy.allCases)
+    @Test("reports why it cannot be opened, and the sequence ends", arguments: MatchStrategy.allCases)
     func failed(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<String>()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("is told as made when every listener is connected, and as lost for each whose connection is lost")
+    @Test("is reported open when every listener is connected, and lost for each lost listener")
     func several() async throws {
         let states = ConnectionStates()
         let told = states.follow()
@@ -70,7 +70,7 @@ import Testing
         withExtendedLifetime((a, b)) {}
     }
 
-    @Test("is made again after the gateway was gone, and nothing is missing")
+    @Test("is reopened after the gateway was down, and no event is missing")
     func resumed() async throws {
         try await withGatewayRestarts { gateway in
             let url = try await gateway.start()
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("is refused with words for an address that cannot be one")
+    @Test("is refused with an explanation for an invalid address")
     func badAddress() async throws {
         let error = await #expect(throws: ChatError.self) {
             _ = try await Chat(url: "chat.example.com", key: "k", user: "ana")
@@ -107,8 +107,8 @@ extension ConnectionState {
     }
 }
 
-@Suite("A device's stream that is cut") struct CutStreamTests {
-    @Test("goes on from the greatest timetoken it was sent, though an older one came last")
+@Suite("An interrupted device stream") struct CutStreamTests {
+    @Test("continues from the greatest timetoken it received, even if an older one came last")
     func lateEvent() async throws {
         @Sendable func line(_ timetoken: String, _ type: String) -> String {
             #"{"id":"evt_\#(timetoken)","type":"\#(type)","timestamp":"2024-11-24T01:39:05.678901Z","#

@@ -5,7 +5,7 @@ import Testing
 /// A conversation of two users: ana's client is ChatKit with a token, ben's is REST with a token, or PubNub. After each
 /// step the views of ChatKit, REST and PubNub are equal (`docs/pubnub-migration.md`, "The same fact on both sides").
 @Suite("A conversation through ChatKit", .timeLimit(.minutes(3))) struct ConversationTests {
-    @Test("is the same for ChatKit, REST and PubNub's wire after each step, and its listeners hear what the others do")
+    @Test("is the same for ChatKit, REST and PubNub's wire after each step, in records and in events")
     func conversation() async throws {
         try await withGateway { url in
             let stage = try await ConversationStage(url)

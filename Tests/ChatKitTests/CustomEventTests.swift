@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "stay out of history when they are not to be stored, and are heard all the same",
+        "that are not stored are absent from history and reach listeners",
         arguments: MatchStrategy.allCases)
     func passing(way: MatchStrategy) async throws {
         try await way.withChat { chat in

@@ -37,7 +37,7 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
     }
 
     @Test(
-        "hears others' messages and what becomes of them, and not its own device's", arguments: MatchStrategy.allCases)
+        "receives others' messages and their changes, and not its own device's", arguments: MatchStrategy.allCases)
     func messages(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (scribe, ben) = try await group(chat)
@@ -55,7 +55,7 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         }
     }
 
-    @Test("hears who is invited, joins and leaves", arguments: MatchStrategy.allCases)
+    @Test("receives invitations, joins and leaves", arguments: MatchStrategy.allCases)
     func members(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (scribe, ben) = try await group(chat)
@@ -71,7 +71,7 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         }
     }
 
-    @Test("takes the place of the one with its identifier, and of no other", arguments: MatchStrategy.allCases)
+    @Test("replaces the delegate with its identifier, and no other", arguments: MatchStrategy.allCases)
     func identifiers(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (first, ben) = try await group(chat)
@@ -91,7 +91,7 @@ private final class Scribe: ChannelDelegate, UserEventDelegate, ConnectionDelega
         }
     }
 
-    @Test("takes the place of another between two events, so that nothing is lost", arguments: MatchStrategy.allCases)
+    @Test("replaces another between two events, so that none is lost", arguments: MatchStrategy.allCases)
     func replaced(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (first, ben) = try await group(chat)

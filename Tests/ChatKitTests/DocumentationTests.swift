@@ -32,7 +32,7 @@ private let root = URL(filePath: #filePath).deletingLastPathComponent().deleting
         #expect(count >= 10)
     }
 
-    @Test("names calls that there are: each of its table stands in a listing that compiles")
+    @Test("names only existing calls: each call in its table is in a listing that compiles")
     func table() throws {
         let listing = bare(try text("Tests/ChatKitTests/KnownNames.swift"))
         let rows = try text("docs/swift.md").components(separatedBy: "| there | here |\n")[1]

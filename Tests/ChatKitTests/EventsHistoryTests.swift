@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("gives the newest and says that there are more", arguments: MatchStrategy.allCases)
+    @Test("returns the newest events and reports whether there are more", arguments: MatchStrategy.allCases)
     func more(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let timetokens = try await fill(chat)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("knows messages, and takes whatever it does not know for a custom event", arguments: MatchStrategy.allCases)
+    @Test("returns messages, and unknown types as custom events", arguments: MatchStrategy.allCases)
     func contents(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("is counted without being read, by types if need be", arguments: MatchStrategy.allCases)
+    @Test("is counted without being read, by type on request", arguments: MatchStrategy.allCases)
     func counts(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let timetokens = try await fill(chat)

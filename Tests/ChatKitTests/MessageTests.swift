@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("are gone after a hard deletion", arguments: MatchStrategy.allCases)
+    @Test("are removed by a hard deletion", arguments: MatchStrategy.allCases)
     func hardDeletion(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("stand in history, oldest first, as they are now", arguments: MatchStrategy.allCases)
+    @Test("are in history in their current state, oldest first", arguments: MatchStrategy.allCases)
     func history(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("mention users, who are told, and quote others", arguments: MatchStrategy.allCases)
+    @Test("mention users, who are notified, and quote others", arguments: MatchStrategy.allCases)
     func ties(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.acting(as: "ben")
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("mention everybody, on the channel itself", arguments: MatchStrategy.allCases)
+    @Test("mention every member, on the channel itself", arguments: MatchStrategy.allCases)
     func everybody(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = chat.channel("room.1")
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("get another payload altogether", arguments: MatchStrategy.allCases)
+    @Test("can be given another payload", arguments: MatchStrategy.allCases)
     func contents(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = chat.channel("room.1")
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("carry what an app attaches to them", arguments: MatchStrategy.allCases)
+    @Test("carry an app's attachments", arguments: MatchStrategy.allCases)
     func actions(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("come back when their deletion is taken back", arguments: MatchStrategy.allCases)
+    @Test("are restored when their deletion is undone", arguments: MatchStrategy.allCases)
     func restoring(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("have a user's reaction taken back that stands behind the first page", arguments: MatchStrategy.allCases)
+    @Test("have a user's reaction removed that is beyond the first page", arguments: MatchStrategy.allCases)
     func manyReactions(way: MatchStrategy) async throws {
         try await way.withBackend { backend, _ in
             let chat = try await Chat(backend.acting(as: "zoe"))

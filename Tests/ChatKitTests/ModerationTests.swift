@@ -2,7 +2,7 @@ import ChatKit
 import Testing
 
 @Suite("Moderation") struct ModerationTests {
-    @Test("restricts users, says who is restricted, and lets go again", arguments: MatchStrategy.allCases)
+    @Test("restricts users, lists restricted users, and lifts restrictions", arguments: MatchStrategy.allCases)
     func restrictions(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let room = try await chat.createChannel(id: "room.1")
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "is heard by the restricted user, wherever that user is", arguments: MatchStrategy.allCases,
+        "is received by the restricted user on every channel", arguments: MatchStrategy.allCases,
         ChannelType.allCases)
     func heardOutside(way: MatchStrategy, type: ChannelType) async throws {
         guard type != .direct else { return }
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("belongs to operators, who appoint each other", arguments: MatchStrategy.allCases)
+    @Test("is done by operators, who appoint each other", arguments: MatchStrategy.allCases)
     func operators(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let crew = try await chat.createChannel(id: "crew", type: .group)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("is also each user's own: whom they block", arguments: MatchStrategy.allCases)
+    @Test("includes each user's own blocks", arguments: MatchStrategy.allCases)
     func blocks(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (ben, cleo) = (chat.user("ben"), chat.user("cleo"))

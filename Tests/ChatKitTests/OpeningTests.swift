@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A sequence of live events", .timeLimit(.minutes(5))) struct OpeningTests {
     @Test(
-        "connects when its iterator is made, and keeps what comes for the first step", arguments: MatchStrategy.allCases
+        "connects when its iterator is made, and keeps events for the first step", arguments: MatchStrategy.allCases
     )
     func kept(way: MatchStrategy) async throws {
         try await way.withChat { chat in
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("says why it cannot be opened, and for which listener", arguments: MatchStrategy.allCases)
+    @Test("reports why it cannot be opened, and for which listener", arguments: MatchStrategy.allCases)
     func failing(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let events = chat.subscription(channels: ["a"], filter: "data.amount >").makeAsyncIterator()
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("is waited for within a limit, and no longer than the task lives")
+    @Test("is awaited within a limit, and no longer than the task lives")
     func limited() async throws {
         let (latch, asked) = (Latch(), Observed(0))
         let server = try ScriptedServer { request in
@@ -57,7 +57,7 @@ import Testing
         await chat.close()
     }
 
-    @Test("goes on when the gateway, or a proxy in front of it, answers 408 or 404")
+    @Test("continues after a 408 or 404 of the gateway or a proxy")
     func passing() async throws {
         let ready =
             #"{"event":"stream.ready","data":{"stream":"str_1","cursor":"17324123456789000","heartbeat_seconds":15}}"#
@@ -86,7 +86,7 @@ import Testing
         await chat.close()
     }
 
-    @Test("is over when the gateway wants to be left alone for hours, and says until when")
+    @Test("ends when the gateway asks to wait for hours, and reports until when")
     func retryAfter() async throws {
         let server = try ScriptedServer { request in
             guard request.target.hasPrefix("/v1/stream") else { return .status(200, #"{"id":"ana"}"#) }
@@ -104,7 +104,7 @@ import Testing
 }
 
 @Suite("A request to a gateway") struct RequestTests {
-    @Test("that is to be repeated after hours fails at once, and says when")
+    @Test("that may be repeated only after hours fails at once, and reports when")
     func retryAfter() async throws {
         let server = try ScriptedServer { request in
             guard request.method == "POST" else { return .status(200, #"{"id":"ana"}"#) }
@@ -125,7 +125,7 @@ import Testing
         await chat.close()
     }
 
-    @Test("is repeated after a 408 and after a proxy's 404, which is no record that is missing")
+    @Test("is repeated after a 408 and after a proxy's 404, which does not mean a missing record")
     func passing() async throws {
         let server = try ScriptedServer { request in
             guard request.target == "/v1/users/ben" else { return .status(200, #"{"id":"ana"}"#) }
@@ -143,7 +143,7 @@ import Testing
 }
 
 @Suite("A chat with tokens") struct TokenTests {
-    @Test("asks once for all requests that the gateway refuses")
+    @Test("requests one token for all requests that the gateway refuses")
     func once() async throws {
         let asked = Observed(0)
         let server = try ScriptedServer { request in
@@ -159,7 +159,7 @@ import Testing
         await backend.close()
     }
 
-    @Test("asks before the last token ends")
+    @Test("requests a token before the last one expires")
     func early() async throws {
         let clock = ManualClock()
         let asked = Observed(0)
@@ -195,7 +195,7 @@ import Testing
         await backend.close()
     }
 
-    @Test("resumes a stream that is ended for its token, where it was, with the next token")
+    @Test("resumes a stream that ended with its token, where it was, with the next token")
     func stream() async throws {
         let asked = Observed(0)
         let server = try ScriptedServer.perConnection { connection in

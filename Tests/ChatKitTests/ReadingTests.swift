@@ -1,7 +1,7 @@
 import ChatKit
 import Testing
 
-@Suite("What is read and unread") struct ReadingTests {
+@Suite("Read marks and unread counts") struct ReadingTests {
     /// Creates a group of `ana` and `ben` in which `ben` has sent two messages.
     private func crew(_ chat: Chat) async throws -> (membership: Membership, first: Timetoken) {
         let ben = try await chat.acting(as: "ben")
@@ -12,7 +12,7 @@ import Testing
         return (try #require(try await chat.channel("crew").getMembership(userId: "ana")), first)
     }
 
-    @Test("is counted by channel and in all, and falls with the mark", arguments: MatchStrategy.allCases)
+    @Test("are counted by channel and in total, and fall with the mark", arguments: MatchStrategy.allCases)
     func marks(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (membership, first) = try await crew(chat)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("is marked for a channel or for all at once", arguments: MatchStrategy.allCases)
+    @Test("are marked for a channel or for all at once", arguments: MatchStrategy.allCases)
     func all(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (membership, _) = try await crew(chat)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("is told to those who wrote", arguments: MatchStrategy.allCases)
+    @Test("are sent to the senders", arguments: MatchStrategy.allCases)
     func receipts(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (membership, first) = try await crew(chat)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("leaves out channels that are hidden for good", arguments: MatchStrategy.allCases)
+    @Test("leave out channels that are hidden for good", arguments: MatchStrategy.allCases)
     func hidden(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (membership, _) = try await crew(chat)

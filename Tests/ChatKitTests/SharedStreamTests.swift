@@ -46,7 +46,7 @@ struct Operator {
         }
     }
 
-    @Test("share one stream, which follows what each of them wants while it is open")
+    @Test("share one stream, which follows the selections of each while it is open")
     func shared() async throws {
         try await withChat { chat, gateway in
             let heard = Heard<String>()
@@ -67,7 +67,7 @@ struct Operator {
         }
     }
 
-    @Test("do not hold up requests: a thousand are open, and a message is sent and heard")
+    @Test("do not delay requests: with a thousand open, a message is sent and received")
     func thousand() async throws {
         try await withChat { chat, gateway in
             let heard = Heard<String>()
@@ -83,7 +83,7 @@ struct Operator {
         }
     }
 
-    @Test("catch up apart when they begin earlier, and go on with the shared stream without loss or repeat")
+    @Test("catch up separately when they begin earlier, and join the shared stream without loss or repeat")
     func merged() async throws {
         try await withChat { chat, gateway in
             let channel = chat.channel("busy")
@@ -104,7 +104,7 @@ struct Operator {
         }
     }
 
-    @Test("that catch up with nothing go on with the shared stream")
+    @Test("that have nothing to catch up with join the shared stream")
     func mergedAtOnce() async throws {
         try await withChat { chat, gateway in
             let start = try await chat.channel("a").publish(0)
@@ -116,7 +116,7 @@ struct Operator {
         }
     }
 
-    @Test("end alone when the gateway refuses what they want")
+    @Test("end alone when the gateway refuses their selection")
     func refused() async throws {
         try await withGateway { url in
             let gateway = Operator(url: url)
@@ -143,7 +143,7 @@ struct Operator {
         }
     }
 
-    @Test("end alone when their user may not hear their channel any more")
+    @Test("end alone when their user may no longer read their channel")
     func leftOut() async throws {
         try await withGateway { url in
             let ana = try await Chat(url: url, key: "dev", user: "ana")
@@ -172,7 +172,7 @@ struct Operator {
         }
     }
 
-    @Test("hear what is meant for their user with the user's own token")
+    @Test("receive their user's events with the user's own token")
     func personal() async throws {
         try await withGateway { url in
             let gateway = Operator(url: url)
@@ -198,7 +198,7 @@ struct Operator {
         }
     }
 
-    @Test("go on with a new token when the old one is taken back, and lose nothing")
+    @Test("continue with a new token when the old one is revoked, and lose nothing")
     func renewed() async throws {
         try await withGateway { url in
             let gateway = Operator(url: url)
@@ -223,7 +223,7 @@ struct Operator {
         }
     }
 
-    @Test("go on without loss beside one that the next token does not reach, which ends alone")
+    @Test("continue without loss when another ends because the next token does not cover it")
     func lessReach() async throws {
         try await withGateway { url in
             let gateway = Operator(url: url)

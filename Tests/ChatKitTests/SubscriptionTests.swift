@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("hears what a filter lets through", arguments: MatchStrategy.allCases)
+    @Test("receives events that match a filter", arguments: MatchStrategy.allCases)
     func filter(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("orders")
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("sorts events by what they are for its closures", arguments: MatchStrategy.allCases)
+    @Test("sorts events by kind for its closures", arguments: MatchStrategy.allCases)
     func closures(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let heard = Heard<String>()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("tells nothing any more once it is ended", arguments: MatchStrategy.allCases)
+    @Test("calls no closure after its end", arguments: MatchStrategy.allCases)
     func unsubscribed(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let (ended, other) = (Heard<String>(), Heard<String>())
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("does not hear a fire, which is for webhooks alone", arguments: MatchStrategy.allCases)
+    @Test("does not receive a fire, which is for webhooks only", arguments: MatchStrategy.allCases)
     func fire(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("hears everything in order when far more comes than it may keep waiting", arguments: MatchStrategy.allCases)
+    @Test("receives everything in order when far more arrives than it may buffer", arguments: MatchStrategy.allCases)
     func flood(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("busy")
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("sorts what comes by PubNub's wire by the kind that the envelope says")
+    @Test("sorts events of PubNub's wire by the kind in the envelope")
     func wire() async throws {
         try await withGateway { url in
             let chat = try await Chat(url: url, key: "dev", user: "ana")

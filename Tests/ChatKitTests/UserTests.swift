@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("are there once: a second one of the same id is refused", arguments: MatchStrategy.allCases)
+    @Test("are unique: a second one with the same id is refused", arguments: MatchStrategy.allCases)
     func twice(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             _ = try await chat.createUser(id: "ben")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("tell their listeners of every change", arguments: MatchStrategy.allCases)
+    @Test("call their listeners for every change", arguments: MatchStrategy.allCases)
     func listeners(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let ben = try await chat.createUser(id: "ben")

@@ -28,7 +28,7 @@ import Testing
         return (response.status, Dictionary(response.headers.map { ($0.name, $0.value) }) { first, _ in first }, text)
     }
 
-    @Test("is in the program as it lies in its folder: a new file needs two lines in Sources/System/CAssets/assets.c")
+    @Test("is in the program as in its folder: a new file needs two lines in Sources/System/CAssets/assets.c")
     func embedded() async throws {
         let names = try FileManager.default.subpathsOfDirectory(atPath: Self.folder.path).filter { $0.contains(".") }
         #expect(Set(names) == Set(SiteFile.all.map(\.name)))
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("is fetched once: what the browser has is not sent again until it changes")
+    @Test("is fetched once: a cached file is not sent again until it changes")
     func tags() async throws {
         let first = await get("/")
         let tag = try #require(first.headers["ETag"])
@@ -49,7 +49,7 @@ import Testing
         #expect(Set(SiteFile.all.map(\.tag)).count == SiteFile.all.count)
     }
 
-    @Test("lets nothing in from elsewhere")
+    @Test("permits no content of other origins")
     func policy() async throws {
         for file in SiteFile.all {
             let answer = await get(file.path)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("loads only what is there, and writes no markup by hand")
+    @Test("loads only existing files, and writes no markup by hand")
     func references() throws {
         let paths = Set(SiteFile.all.map(\.path))
         for file in SiteFile.all {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("marks its page in development alone")
+    @Test("marks its page in development only")
     func development() async {
         #expect(await get("/", isDevelopment: true).text.contains("data-mode=\"dev\""))
         #expect(await !get("/").text.contains("data-mode=\"dev\""))

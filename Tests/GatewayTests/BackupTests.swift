@@ -48,7 +48,7 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path(name))[.posixPermissions] as? Int
     }
 
-    @Test("becomes a data directory with the same events, and says what it holds")
+    @Test("becomes a data directory with the same events, and describes its contents")
     func roundTrip() async throws {
         try await withData { events in
             var steps: [BackupProgress] = []
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("with one byte changed is refused, wherever that is, and leaves nothing behind", arguments: [0.1, 0.5, 0.99])
+    @Test("with any byte changed is refused, and leaves nothing behind", arguments: [0.1, 0.5, 0.99])
     func damage(_ place: Double) async throws {
         try await withData { _ in
             _ = try Backup(of: path("data")).write(to: path("backup")) { _ in }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("that is not complete or of a newer program is refused in words")
+    @Test("that is incomplete or of a newer program is refused with an explanation")
     func otherBackups() async throws {
         try await withData { _ in
             #expect(refusal(restore).contains("manifest.json"))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("is restored into an empty directory alone")
+    @Test("is restored only into an empty directory")
     func occupied() async throws {
         try await withData { _ in
             _ = try Backup(of: path("data")).write(to: path("backup")) { _ in }
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("that was restored by half lets no gateway start")
+    @Test("that was restored partially lets no gateway start")
     func unfinished() async throws {
         try await withData { _ in
             let data = try DataDirectory(at: path("restored"))
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("is made of a database there is, under a name that is free")
+    @Test("is made of an existing database, under an unused name")
     func places() async throws {
         try await withData { _ in
             func backUp(_ data: String) throws(BackupFailure) -> BackupManifest {

@@ -47,7 +47,7 @@ import Testing
         findings(clock: clock).first { $0.check == check }
     }
 
-    @Test("says that the key is missing which stored secrets were sealed with")
+    @Test("reports a missing key of stored secrets")
     func missingKey() async throws {
         try await withData {
             let engine = try await SQLiteEngine(
@@ -73,7 +73,7 @@ import Testing
 
     private static let key = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
-    @Test("finds nothing to do where all is well")
+    @Test("finds no problem in a good directory")
     func well() async throws {
         try await withData {
             let findings = findings {
@@ -89,14 +89,14 @@ import Testing
         }
     }
 
-    @Test("says that a directory is missing, and stops there")
+    @Test("reports a missing directory, and stops there")
     func missing() throws {
         let findings = findings()
         #expect(findings.last?.check == "data" && findings.last?.status == .warning)
         #expect(!FileManager.default.fileExists(atPath: data))
     }
 
-    @Test("sees who may read the data")
+    @Test("reports which accounts may read the data")
     func rights() async throws {
         try await withData {
             chmod(database, 0o644)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("sees a key that lies about, and a restore that did not finish")
+    @Test("reports a leftover key file, and an unfinished restore")
     func leftovers() async throws {
         try await withData {
             try AdminKeyFile(in: data).write("parley_key")
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("sees a damaged database, one of a newer program, and one that is none")
+    @Test("reports a damaged database, one of a newer program, and a file that is no database")
     func databases() async throws {
         try await withData {
             let whole = try Data(contentsOf: URL(filePath: database))
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("sees a clock that was set back")
+    @Test("reports a clock that was set back")
     func clock() async throws {
         try await withData {
             #expect(finding("clock")?.status == .ok)
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(
-        "compares versions by numbers",
+        "compares versions as numbers",
         arguments: [("3.40.1", "3.51.3"), ("2.9", "2.14"), ("0.9.75", "1.0"), ("1", "1.0.1")])
     func versions(_ old: String, _ new: String) {
         #expect(LibraryCheck.isOlder(old, than: new))
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(
-        "knows by the table of mounts what a path lies on",
+        "finds a path's file system in the mount table",
         arguments: [
             ("/", "ext4"), ("/srv", "ext4"), ("/srv/data", "nfs4"), ("/srv/data/parley", "nfs4"),
             ("/srv/database", "ext4"),
@@ -176,7 +176,7 @@ import Testing
         #expect(table.kind(of: path) == kind)
     }
 
-    @Test("reads when a certificate ends")
+    @Test("reads a certificate's expiry date")
     func certificates() async throws {
         try await withData {
             let (certificate, key) = (folder.path + "/cert.pem", folder.path + "/key.pem")

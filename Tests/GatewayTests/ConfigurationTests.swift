@@ -22,7 +22,7 @@ import Testing
         } catch { return error.description }
     }
 
-    @Test("takes flags before environment before file before defaults, and remembers where from")
+    @Test("prefers flags to environment to file to defaults, and remembers each origin")
     func precedence() throws {
         let loaded = try load(
             "listen: 127.0.0.1:1\ndata: from-file\nlimits:\n  data_bytes: 100\n",
@@ -67,7 +67,7 @@ import Testing
                 ":3:3: duplicate setting 'limits.page_most'"))
     }
 
-    @Test("passes over what Kubernetes sets for a service of the name, and what belongs to the client commands")
+    @Test("ignores variables of a Kubernetes service with its name, and those of the client commands")
     func serviceVariables() throws {
         let loaded = try load(environment: [
             "PARLEY_PORT": "tcp://10.0.0.1:8080", "PARLEY_SERVICE_HOST": "10.0.0.1", "PARLEY_SERVICE_PORT": "8080",
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "suggests no name for a word that is like none",
+        "suggests no name for an unrelated word",
         arguments: ["limits.foo", "limits.abc", "frobnicate", "webhook.x"])
     func unlike(_ name: String) throws {
         let text = refusal(flags: [(name, "2")])
@@ -100,13 +100,13 @@ import Testing
         #expect(try load(environment: [variable: "2"]).unknownVariables == ["\(variable) is not a setting"])
     }
 
-    @Test("takes a port for an address of Kubernetes only where it is one")
+    @Test("takes a port for a Kubernetes address only where it is one")
     func port() throws {
         #expect(try load(environment: ["PARLEY_PORT": "9000"]).unknownVariables.count == 1)
     }
 
     @Test(
-        "refuses values out of range, in words",
+        "refuses values out of range with an explanation",
         arguments: [
             ("limits.data_bytes", "0"), ("limits.data_bytes", "many"), ("listen", "8080"),
             ("listen", "127.0.0.1:70000"),
@@ -125,11 +125,11 @@ import Testing
         #expect(refusal(flags: [("dev", "true"), ("listen", "0.0.0.0:8080")]).contains("loopback"))
     }
 
-    @Test("wants certificate and key together")
+    @Test("requires certificate and key together")
     func tls() { #expect(refusal(flags: [("tls.key", "key.pem")]).contains("tls.certificate")) }
 
     @Test(
-        "refuses what the gateway could not start with",
+        "refuses settings with which the gateway could not start",
         arguments: [
             ("webhook.allow", "10.0.0.0/8,everything"), ("webhook.allow", "10.0.0.0/33"), ("demo_keys", "only:two"),
             ("demo_keys", "a::c"), ("trusted_proxies", "10.0.0.1,proxy"), ("tls.hsts_seconds", "60"),
@@ -158,7 +158,7 @@ import Testing
 
     private static let sealingKey = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
-    @Test("takes keys that seal secrets from a variable or from a file, and shows none")
+    @Test("takes encryption keys from a variable or from a file, and shows none")
     func sealingKeys() throws {
         let loaded = try load(environment: ["PARLEY_SECRETS_KEY": Self.sealingKey])
         #expect(try loaded.configuration.vault().seals)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("refuses keys that seal nothing, without repeating them")
+    @Test("refuses unusable encryption keys, without repeating them")
     func uselessSealingKeys() throws {
         for text in ["c2hvcnQ=", "not base64!", "\(Self.sealingKey),c2hvcnQ="] {
             let words = refusal(environment: ["PARLEY_SECRETS_KEY": text])

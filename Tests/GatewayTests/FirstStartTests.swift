@@ -38,7 +38,7 @@ import Testing
         try await house.run { try await body(place) }
     }
 
-    @Test("puts the admin key into a file for the account alone when nobody watches")
+    @Test("writes the admin key into a file for the account only when output is no terminal")
     func unwatched() async throws {
         try await onEmptyDirectory { place in
             #expect(try await place.start(isWatched: false) == FirstApp(name: "default", key: .filed(path: place.file)))
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("shows the admin key at a terminal, and writes it nowhere")
+    @Test("shows the admin key on a terminal, and writes it nowhere")
     func watched() async throws {
         try await onEmptyDirectory { place in
             guard case .shown(let key) = try await place.start(isWatched: true)?.key else {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("keeps quiet about a key that was given", arguments: [true, false])
+    @Test("does not print a configured key", arguments: [true, false])
     func given(isWatched: Bool) async throws {
         try await onEmptyDirectory { place in
             let app = try await place.start(isWatched: isWatched, adminKey: "parley_chosen")
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("replaces a key file that is there, and follows no link")
+    @Test("replaces an existing key file, and follows no link")
     func link() async throws {
         try await onEmptyDirectory { place in
             let other = place.configuration.dataDirectory + "/other"

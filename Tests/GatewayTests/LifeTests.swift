@@ -31,7 +31,7 @@ import Testing
         return heard.withLock { $0 }
     }
 
-    @Test("starts on an empty directory, stops, and starts again on what it left")
+    @Test("starts on an empty directory, stops, and starts again on its data")
     func startsAndStops() async throws {
         try await withSettings { configuration in
             for _ in 0..<3 {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("ends with words when it cannot listen, instead of waiting to be stopped")
+    @Test("exits with an error when it cannot listen, instead of waiting to be stopped")
     func failsToListen() async throws {
         try await withSettings { configuration in
             var taken = configuration
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("closes a data directory that is open to others, and refuses one that holds other things")
+    @Test("restricts a data directory that others may read, and refuses one with other files")
     func openDirectory() async throws {
         try await withSettings { configuration in
             let path = configuration.dataDirectory
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("seals the secrets there are when it gets a key, and does not start without it again")
+    @Test("encrypts existing secrets when it gets a key, and does not start without it again")
     func sealsSecrets() async throws {
         try await withSettings { configuration in
             var sealing = configuration

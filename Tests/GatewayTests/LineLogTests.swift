@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A log line") struct LineLogTests {
     @Test(
-        "cannot be forged by what a stranger sends",
+        "cannot be forged by a client's input",
         arguments: [
             ("plain", "plain"), ("two words", "\"two words\""), ("a\nb", "\"a\\nb\""),
             ("say \"x\"", "\"say \\\"x\\\"\""),
@@ -14,7 +14,7 @@ import Testing
         ])
     func quoting(_ text: String, _ shown: String) { #expect(LineLogHandler.quoted(text) == shown) }
 
-    @Test("is one JSON object, whatever it says")
+    @Test("is one JSON object for any text")
     func json() throws {
         let event = LogEvent(
             level: .warning, message: "said \"x\"\nand more", metadata: nil, source: "", file: "", function: "", line: 0

@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 @Suite("Signals of the process") struct ProcessSignalsTests {
-    @Test("are handed out in the order in which they come, and do not end the process")
+    @Test("are delivered in order, and do not end the process")
     func order() async {
         // No other code uses these two signals, and only the stream decides their effect.
         let stream = await ProcessSignals.caught([SIGUSR1, SIGUSR2])

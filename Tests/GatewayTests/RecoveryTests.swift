@@ -9,7 +9,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Who is locked out") struct RecoveryTests {
+@Suite("Recovery of admin access") struct RecoveryTests {
     private let folder: TemporaryFolder
     private let configuration: Configuration
 
@@ -28,7 +28,7 @@ import Testing
         try await chat.run { try await body(chat.service) }
     }
 
-    @Test("makes an admin key on the machine, which the audit log knows")
+    @Test("creates an admin key on the machine, which the audit log records")
     func recovers() async throws {
         try await opened { service in
             let first = InitialSetup(
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("is refused while the gateway runs, and where there is none")
+    @Test("is refused while the gateway runs, and without a gateway's data")
     func refused() async throws {
         await #expect(throws: SettingError.self) { try await RecoveredKey(configuration) }
         #expect(!FileManager.default.fileExists(atPath: configuration.dataDirectory))

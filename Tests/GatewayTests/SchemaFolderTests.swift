@@ -57,7 +57,7 @@ import Testing
         return version.withLock { $0 }
     }
 
-    @Test("declares its types at the start, and again whenever it is told to")
+    @Test("declares its types at the start, and on every reload")
     func declares() async throws {
         try await withSettings { configuration in
             try write(#"{"schema":{"type":"object","required":["amount"]}}"#, to: "order.paid.json")
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("does not start with a file that cannot be taken, and says which")
+    @Test("does not start with an invalid file, and names it")
     func refuses() async throws {
         try await withSettings { configuration in
             try write(#"{"schema":{"type":"objekt"}}"#, to: "order.paid.json")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("keeps what it has when a file is wrong on a reload")
+    @Test("keeps its types when a file is invalid on a reload")
     func keeps() async throws {
         try await withSettings { configuration in
             try write(#"{"schema":{"type":"object"}}"#, to: "order.paid.json")

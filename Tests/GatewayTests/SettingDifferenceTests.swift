@@ -4,7 +4,7 @@ import Testing
 @testable import Gateway
 
 @Suite("Two configurations") struct SettingDifferenceTests {
-    @Test("differ in the settings that are shown otherwise, secrets covered")
+    @Test("differ in the settings with different values, secrets masked")
     func differences() {
         var later = Configuration()
         later.limits.pageMost = 100
@@ -16,7 +16,7 @@ import Testing
         #expect(later.differences(to: later).isEmpty)
     }
 
-    @Test("become one that runs on with what a reload takes over, and nothing else", arguments: Settings.all)
+    @Test("merge into one with the reloadable settings of the second, and nothing else", arguments: Settings.all)
     func takingOver(_ setting: Setting) throws {
         guard let other = Self.others[setting.name] ?? Self.another(setting) else {
             Issue.record("no second value for \(setting.name): add one to the test")
@@ -51,7 +51,7 @@ import Testing
         return setting.unit.isEmpty || setting.unit == "list" ? "other" : nil
     }
 
-    @Test("are refused where what is taken over and what stays do not go together")
+    @Test("are refused where reloaded and unchanged settings contradict")
     func mixed() {
         var now = Configuration()
         now.isDevelopment = false

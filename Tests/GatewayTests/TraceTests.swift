@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("begin with a request that brings none, as often as is asked for")
+    @Test("begin with requests that have none, at the configured ratio")
     func sampling() async throws {
         for (ratio, isTraced) in [(1.0, true), (0.0, false)] {
             let (collector, hook) = (try ScriptedServer { _ in .status(200) }, try ScriptedServer())
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("are passed on where nobody records them, and left alone by what their sender does not record")
+    @Test("are passed on without a collector, and not recorded if their sender does not record them")
     func passedOn() async throws {
         let (collector, hook) = (try ScriptedServer { _ in .status(200) }, try ScriptedServer())
         let unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"

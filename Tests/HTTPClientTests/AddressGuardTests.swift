@@ -112,7 +112,7 @@ import Testing
         #expect(AddressGuard().permits(try #require(IPAddress(text)), isPlain: false) == isPermitted)
     }
 
-    @Test("lets a listed range win, also for plain http, but not what is embedded in it")
+    @Test("prefers an allowed range, also for plain http, but not for an embedded address")
     func allowed() throws {
         let blocks = ["10.1.0.0/16", "fd00::/8", "64:ff9b::/96"].compactMap { AddressBlock($0) }
         let addressGuard = AddressGuard(allowing: blocks)
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(
-        "refuses what it cannot read for certain",
+        "refuses ambiguous URLs",
         arguments: [
             "", "example.com", "https:", "https:/example.com", "https:///example.com", "https://", "https://:443/",
             "//example.com", "https://exa mple.com", "https://example.com/\n", "https://example.com\\@127.0.0.1/",
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(
-        "refuses host spellings that libc would take for an address",
+        "refuses host spellings that libc would read as an address",
         arguments: [
             "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "0x7f.1", "127.0.0.1.", "127.0.0.01", "0X7F.0.0.1",
             "1.2.3.4.5",
@@ -236,7 +236,7 @@ import Testing
         #expect(refusal("https://\(host)/") == .address)
     }
 
-    @Test("explains itself without repeating what it was given", arguments: URLRefusal.Reason.allCases)
+    @Test("explains a refusal without repeating the URL", arguments: URLRefusal.Reason.allCases)
     func messages(_ reason: URLRefusal.Reason) {
         let urls: [URLRefusal.Reason: String] = [
             .malformed: "marker", .scheme: "ftp://marker/", .userinfo: "https://marker@example.com/",

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The framing of chunks") struct ChunkDecoderTests {
     @Test(
-        "is taken off, however the bytes come in pieces",
+        "is removed, wherever the bytes are split",
         arguments: [
             ("3\r\nabc\r\n0\r\n\r\n", "abc", true), ("3\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n", "abcde", true),
             ("A;x=\"1\"\r\n0123456789\r\n00\r\n\r\n", "0123456789", true), ("0\r\n\r\n", "", true),

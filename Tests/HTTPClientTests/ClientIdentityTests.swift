@@ -11,7 +11,7 @@ import Testing
     }
 
     /// If tenants shared a connection, requests of one would carry the identity of another.
-    @Test("is shown on a connection that nobody without it is given")
+    @Test("is used on a connection that is not shared with clients without it")
     func pool() async throws {
         let certificates = try Certificates()
         let server = try certificates.make("server")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("is not shown to those who ask for none, and need not be there for authorities of one's own")
+    @Test("is sent only on request, and is optional with custom authorities")
     func authoritiesOnly() async throws {
         let certificates = try Certificates()
         let (server, other) = (try certificates.make("server"), try certificates.make("other"))
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("authorities take the place of the system's, those of the options and those of a request")
+    @Test("authorities replace the system's, those of the options and those of a request")
     func instead() async throws {
         let certificates = try Certificates()
         let (server, other) = (try certificates.make("server"), try certificates.make("other"))
@@ -101,7 +101,7 @@ import Testing
         try ClientIdentity(certificate: made.certificate, privateKey: old).check()
     }
 
-    @Test("is refused with the reason when it could not be used")
+    @Test("is refused with the reason when it is unusable")
     func refused() throws {
         let certificates = try Certificates()
         let (ann, ben) = (try certificates.make("ann"), try certificates.make("ben"))

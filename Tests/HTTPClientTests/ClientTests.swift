@@ -68,7 +68,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test("asks nobody's leave to send a large body, and gets all of it across")
+    @Test("sends a large body without waiting for permission")
     func largeBody() async throws {
         let body = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let server = try ScriptedServer(answering: { request in
@@ -107,7 +107,7 @@ import Testing
         #expect(server.connectionCount == 5)
     }
 
-    @Test("hands back a redirect as it is", arguments: [301, 302, 303, 307, 308])
+    @Test("returns a redirect unchanged", arguments: [301, 302, 303, 307, 308])
     func redirects(_ status: Int) async throws {
         let target = try ScriptedServer(answering: { _ in ok })
         let location = target.url()
@@ -144,7 +144,7 @@ import Testing
         #expect(result.body == Array("abc".utf8))
     }
 
-    @Test("passes over interim answers")
+    @Test("skips interim responses")
     func interim() async throws {
         let server = try ScriptedServer(answering: { _ in
             "HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
@@ -170,7 +170,7 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
-    @Test("keeps hosts within their limit and everybody within the common one")
+    @Test("keeps each host within its limit and all hosts within the common one")
     func limits() async throws {
         let (busy, most) = (Lock([0, 0]), Lock([0, 0]))
         let servers = try (0..<2).map { index in
@@ -205,7 +205,7 @@ import Testing
         #expect(host <= 3 && all == 4)
     }
 
-    @Test("lets a host that does not answer stand in nobody's way")
+    @Test("does not let an unresponsive host delay others")
     func fairness() async throws {
         let silent = try ScriptedServer.perConnection { $0.waitForEnd() }
         let server = try ScriptedServer(answering: { _ in ok })

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("wait for each other's answers, and not when none is to come")
+    @Test("wait for each other's responses, and not when none will arrive")
     func linger() async throws {
         let waiting = Observed(0)
         let server = try ScriptedServer.perConnection { peer in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("are announced once for all that are handed over together, and so are those that cannot be sent")
+    @Test("are announced once for all results that are delivered together, failures included")
     func announced() async throws {
         let server = try ScriptedServer(answering: { _ in ok })
         try await withClient { client in

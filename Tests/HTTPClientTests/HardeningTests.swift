@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "tells a body just within what it keeps from one byte more",
+        "distinguishes a body at its limit from one that is a byte longer",
         arguments: [0, 1, 16383, 16384, 16385, 65535, 65536, 65537])
     func bodyLimits(_ length: Int) async throws {
         let result = try await send { peer in
@@ -125,7 +125,7 @@ import Testing
         #expect(offered.withLock { $0 } < 32 << 20)
     }
 
-    @Test("speaks no other protocol because the receiver would like to")
+    @Test("switches to no other protocol at the receiver's request")
     func upgrade() async throws {
         let result = try await send { peer in
             guard peer.readRequest() != nil else { return }
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(
-        "calls an answer that is not HTTP invalid",
+        "reports a response that is not HTTP as invalid",
         arguments: [
             "SSH-2.0-OpenSSH_9.2\r\n", "\r\n\r\n", "200 OK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n",
             "HTTP/7.3 200 OK\r\n\r\n",
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(
-        "calls a connection that ends early reset",
+        "reports a connection that ends early as reset",
         arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"], [false, true])
     func early(_ answer: String, _ isAbrupt: Bool) async throws {
         let result = try await send { peer in
@@ -213,7 +213,7 @@ import Testing
         #expect(result.failure?.reason == .reset, "\(String(describing: result.failure))")
     }
 
-    @Test("cannot be made to write a line of its own", arguments: ["a\r\nX-Evil: 1", "a\nb", "a\0b", "\u{7f}"])
+    @Test("cannot be made to write an injected line", arguments: ["a\r\nX-Evil: 1", "a\nb", "a\0b", "\u{7f}"])
     func injection(_ value: String) async throws {
         let server = try ScriptedServer(answering: { _ in ok })
         try await withClient { client in
@@ -237,8 +237,8 @@ import Testing
     }
 }
 
-@Suite("What went wrong") struct FailureTests {
-    @Test("connecting is told: nobody there")
+@Suite("The reason of a failure") struct FailureTests {
+    @Test("while connecting is reported: no server")
     func refused() async throws {
         var url = ""
         do {
@@ -250,7 +250,7 @@ import Testing
         #expect(result.status == nil && result.timings.total > .zero)
     }
 
-    @Test("connecting is told: a peer that accepts and then says nothing to the handshake")
+    @Test("while connecting is reported: a server that accepts and does not answer the handshake")
     func connectTimeout() async throws {
         let server = try ScriptedServer.perConnection { $0.waitForEnd() }
         let result = try await withClient(testOptions { $0.connectTimeout = .milliseconds(200) }) {
@@ -260,7 +260,7 @@ import Testing
     }
 
     /// Handles are reused. State of the previous transfer must not affect the next result.
-    @Test("is not mixed up with what went well before")
+    @Test("is not affected by an earlier success")
     func afterSuccess() async throws {
         let server = try ScriptedServer.perConnection { peer in
             guard let first = peer.read(), first.first != 0x16 else { return peer.waitForEnd() }  // a TLS record
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test("in the handshake is told apart")
+    @Test("in the handshake has its own value")
     func tls() async throws {
         let server = try ScriptedServer.perConnection { peer in
             _ = peer.read()
@@ -298,7 +298,7 @@ import Testing
         #expect(result.failure?.reason == .tls)
     }
 
-    @Test("with the name is told apart")
+    @Test("with the name has its own value")
     func dns() async throws {
         // RFC 6761, 6.4: this name never resolves. Without a name server the lookup reaches its deadline, with the same
         // result.
@@ -313,7 +313,7 @@ import Testing
     }
 
     @Test(
-        "with the request never reaches the network",
+        "in the request is found before any network access",
         arguments: ["", "x", "ftp://127.0.0.1/", "http://127.0.0.1:99999/"])
     func requestInvalid(_ url: String) async throws {
         let options = testOptions { $0.addressGuard = .disabled }
@@ -321,7 +321,7 @@ import Testing
         #expect(result.failure?.reason == .requestInvalid)
     }
 
-    @Test("is stored in these words")
+    @Test("is stored under these names")
     func words() {
         #expect(
             OutboundFailure.Reason.allCases.map(\.rawValue) == [

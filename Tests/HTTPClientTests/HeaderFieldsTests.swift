@@ -33,7 +33,7 @@ import Testing
         #expect(seen == ["Content-Type=text/plain", "Retry-After=120", "X-A=1", "x-a=2", "Empty="])
     }
 
-    @Test("pass over lines that are none")
+    @Test("skip lines that are no header fields")
     func malformed() {
         let fields = HeaderFields(lines: Array("no colon\r\n folded: line\r\n\r\nA: b".utf8) + [0xff, 0x0a])
         #expect(fields.map(\.name) == ["A"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPClient
 
-@Suite("Lanes") struct HostLimitsTests {
+@Suite("Host limits") struct HostLimitsTests {
     private final class Item {
         let name: String
         init(_ name: String) { self.name = name }
@@ -28,7 +28,7 @@ import Testing
         #expect(hostLimits.next() == nil)
     }
 
-    @Test("start who waited when a place comes free")
+    @Test("start a waiting request when a slot becomes free")
     func release() throws {
         var hostLimits = HostLimits<Item>(limit: 10, hostLimit: 1, waitingLimit: 10)
         let first = try #require(lane(hostLimits.admit(Item("1"), to: "a")))
@@ -63,7 +63,7 @@ import Testing
         #expect(order == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"])
     }
 
-    @Test("refuse who would wait beyond the limit, and take them again when someone withdrew")
+    @Test("refuse requests beyond the limit of waiting ones, and accept them again when one withdrew")
     func waitingLimit() throws {
         var hostLimits = HostLimits<Item>(limit: 1, hostLimit: 1, waitingLimit: 1)
         _ = hostLimits.admit(Item("1"), to: "a")
@@ -77,7 +77,7 @@ import Testing
         #expect(lane(hostLimits.admit(Item("5"), to: "a")) == nil)
     }
 
-    @Test("hand out everyone who waits when it ends")
+    @Test("return all waiting requests at the end")
     func drain() throws {
         var hostLimits = HostLimits<Item>(limit: 1, hostLimit: 1, waitingLimit: 10)
         _ = hostLimits.admit(Item("running"), to: "a")
@@ -86,7 +86,7 @@ import Testing
         #expect(hostLimits.drain().isEmpty)
     }
 
-    @Test("never exceed their limits and lose nobody, whatever the order of events")
+    @Test("never exceed their limits and lose no request, in any order of events")
     func random() {
         var random = SeededGenerator()
         let seed = random.seed

@@ -171,7 +171,7 @@ import Testing
         await ended.wait { $0 >= 1 }
     }
 
-    @Test("by letting go of it does the same")
+    @Test("by being released does the same")
     func released() async throws {
         let ended = Observed(0)
         let server = try ScriptedServer.perConnection { peer in
@@ -187,7 +187,7 @@ import Testing
         await ended.wait { $0 >= 1 }
     }
 
-    @Test("can be so by several at once")
+    @Test("can be shut down by several callers at once")
     func several() async throws {
         let client = try Client(options: testOptions())
         await withTaskGroup(of: Void.self) { group in

@@ -34,7 +34,7 @@ import Testing
         #expect(wait(text) == nil)
     }
 
-    @Test("that was not sent asks for nothing") func absent() {
+    @Test("that is absent means no delay") func absent() {
         #expect(HeaderFields().retryAfter(unixSeconds: Self.now) == nil)
     }
 }

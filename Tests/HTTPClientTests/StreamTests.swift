@@ -15,7 +15,7 @@ import Testing
 
     private let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    @Test("gives its head before its body, and each piece when it comes")
+    @Test("returns its head before its body, and each part when it arrives")
     func pieces() async throws {
         let gate = Observed(0)
         let head = head
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("is whole, also when the reader is slow and the sender fast")
+    @Test("is complete, also with a slow reader and a fast sender")
     func backPressure() async throws {
         // The length is no multiple of any buffer size, so that a lost or repeated part shifts everything after it.
         let block = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 / 7) }
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("that breaks off gives what came, then the failure")
+    @Test("that breaks off returns the received part, then the failure")
     func broken() async throws {
         let head = head
         let server = try ScriptedServer.perConnection { peer in
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("that nobody holds any more, or that is cancelled, closes its connection")
+    @Test("that is released or cancelled closes its connection")
     func released() async throws {
         let ended = Observed(0)
         let head = head

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("that is too large is told of, with what came before it") func toldOfTooLarge() async throws {
+    @Test("that is too large is reported, with the part that arrived") func toldOfTooLarge() async throws {
         let told = Lock<[String]>([])
         var manners = RouteOptions()
         manners.noteTooLarge = { request in
@@ -102,7 +102,7 @@ import Testing
         #expect(told.withLock { $0 } == ["a /in/a n 0", "b /in/b  0"])
     }
 
-    @Test("nobody wants is refused, and a small one costs no connection") func unwanted() async throws {
+    @Test("that no handler reads is refused, and a small one keeps the connection") func unwanted() async throws {
         try await withServer(routes: Self.routes) { server in
             let wire = try server.wire()
             #expect(try wire.ask("POST", "/nowhere", body: [UInt8](repeating: 1, count: 60_000)).status == 404)
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test("is counted as what it becomes") func bombs() async throws {
+    @Test("is counted by its decompressed size") func bombs() async throws {
         try await withServer(routes: Self.routes) { server in
             let fields = ["Content-Encoding: deflate"]
             let fits = deflatedZeros(repeats: 387)  // 99,847
@@ -311,7 +311,7 @@ import Testing
         }
     }
 
-    @Test("in a coding nobody here knows is refused", arguments: ["br", "zstd", "gzip, gzip", "chunked"])
+    @Test("in an unknown coding is refused", arguments: ["br", "zstd", "gzip, gzip", "chunked"])
     func unknown(_ coding: String) async throws {
         try await withServer(routes: Self.routes) { server in
             let answer = try ask(server, "POST", "/echo", ["Content-Encoding: \(coding)"], body: [1, 2])

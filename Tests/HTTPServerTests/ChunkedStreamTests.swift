@@ -95,7 +95,7 @@ private func remainder(_ wire: Wire) throws -> (chunks: [[UInt8]], isWhole: Bool
         }
     }
 
-    @Test("is not taken for whole when its client falls out of the log") func cut() async throws {
+    @Test("is not ended as complete when its client falls out of the log") func cut() async throws {
         var small = chunked
         small.maximumBytes = 64 * 1024
         try await withStage(log: small) { stage in

@@ -50,8 +50,8 @@ private func withWaiting(
     }
 }
 
-@Suite("A late answer", .timeLimit(.minutes(2))) struct DeferredResponseTests {
-    @Test("is given when it comes, and the connection goes on, again and again")
+@Suite("A deferred response", .timeLimit(.minutes(2))) struct DeferredResponseTests {
+    @Test("is sent when it is ready, and the connection continues, again and again")
     func keepsConnection() async throws {
         try await withWaiting { waiting in
             let wire = try waiting.server.wire()
@@ -77,7 +77,7 @@ private func withWaiting(
         }
     }
 
-    @Test("that is known at once is an ordinary one")
+    @Test("that is ready at once is an ordinary one")
     func atOnce() async throws {
         try await withWaiting(adjust: { router in
             router.add(.get, "/now") { _ in .late(DeferredStart { $0.complete(.text("now", status: 404)) }) }
@@ -186,7 +186,7 @@ private func withWaiting(
         }
     }
 
-    @Test("is the last one for a client that says so", arguments: ["close", "Keep-Alive , CLOSE"])
+    @Test("is the last one for a client that asks to close", arguments: ["close", "Keep-Alive , CLOSE"])
     func closing(_ field: String) async throws {
         try await withWaiting { waiting in
             let wire = try waiting.server.wire()
@@ -319,7 +319,7 @@ private func withWaiting(
         }
     }
 
-    @Test("is not waited for by a client that went in the same breath", arguments: ["1.1", "1.0"])
+    @Test("is not waited for by a client that disconnects in the same turn", arguments: ["1.1", "1.0"])
     func goneAtOnce(_ version: String) async throws {
         try await withWaiting { waiting in
             let wire = try waiting.server.wire()
@@ -330,7 +330,7 @@ private func withWaiting(
         }
     }
 
-    @Test("that comes to be waited for after the server has stopped is dropped")
+    @Test("whose wait begins after the server has stopped is dropped")
     func dropped() async throws {
         var options = ServerOptions()
         options.deadlines.drain = .milliseconds(20)
@@ -361,7 +361,7 @@ private func withWaiting(
     }
 }
 
-@Suite("Clients that wait for late answers", .timeLimit(.minutes(2))) struct LateReplyLimitTests {
+@Suite("Clients that wait for deferred responses", .timeLimit(.minutes(2))) struct LateReplyLimitTests {
     @Test("count as connections")
     func limit() async throws {
         var options = ServerOptions()
@@ -398,7 +398,7 @@ private func withWaiting(
         }
     }
 
-    @Test("are answered when the server stops, and told that the connection ends")
+    @Test("are answered when the server stops, with the end of the connection")
     func drain() async throws {
         let wires = Observed<[Wire]>([])
         try await withWaiting(onDrain: { replies, loop in
@@ -417,7 +417,7 @@ private func withWaiting(
         }
     }
 
-    @Test("are cut when the server stops and nobody answers them")
+    @Test("are disconnected when the server stops without a response")
     func overdue() async throws {
         var options = ServerOptions()
         options.deadlines.drain = .milliseconds(20)

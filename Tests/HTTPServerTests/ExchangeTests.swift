@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("answers everybody who asked while the loop was busy, whole and on connections that go on")
+    @Test("answers all requests that arrived while the loop was busy, completely, on continuing connections")
     func answeredTogether() async throws {
         try await withAsyncServer(routes: Self.routes) { server in
             let wires = try (0..<100).map { _ in try server.wire() }

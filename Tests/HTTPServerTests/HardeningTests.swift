@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("does not disturb anybody when it is random") func randomBytes() async throws {
+    @Test("does not affect other clients when it is random") func randomBytes() async throws {
         try await withServer(routes: Self.routes) { server in
             var random = SeededGenerator()
             for _ in 0..<200 {
@@ -264,7 +264,7 @@ import Testing
         }
     }
 
-    @Test("give way to others when there is no more room") func eviction() async throws {
+    @Test("are closed for new ones at the connection limit") func eviction() async throws {
         let options = Self.options { $0.limits.connections = 20 }
         try await withAsyncServer(options: options, routes: Self.routes) { server in
             try await blocking {
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test("do not crowd out those at work: the newcomer gets 503") func allAtWork() async throws {
+    @Test("do not displace active ones: the new client gets 503") func allAtWork() async throws {
         let gate = Latch()
         let waiting = Observed(0)
         let options = Self.options { $0.limits.connections = 3 }

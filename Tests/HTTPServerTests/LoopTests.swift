@@ -90,7 +90,7 @@ import Testing
         if count.value < 200 { loop.post { goOn(loop, count) } }
     }
 
-    @Test("lets others have their turn between jobs that follow one another") func fairness() async throws {
+    @Test("runs other work between jobs that follow one another") func fairness() async throws {
         try await withLoop { loop in
             let (count, seen) = (Observed(0), Observed(-1))
             loop.post {

@@ -90,7 +90,7 @@ import Testing
         #expect(await router.respond(to: exceeds).status == 413)
     }
 
-    @Test("answers what nobody knows as the assembler says") func replacedNotFound() async {
+    @Test("answers unknown paths with the configured response") func replacedNotFound() async {
         var router = Self.router()
         router.notFound = { request in
             var problem = Problem.notFound(path: request.path)
@@ -102,7 +102,7 @@ import Testing
         #expect(response.text.contains("\"error\":true,\"service\":\"Balancer\""))
     }
 
-    @Test("answers 421 to names it does not go by, on every path and before a preflight")
+    @Test("answers 421 to unknown host names, on every path and before a preflight")
     func hosts() async {
         var router = Self.router()
         router.hosts = .loopback(orListed: ["dev.example:8443"])
@@ -263,7 +263,7 @@ import Testing
         #expect(response["Access-Control-Allow-Origin"] == "https://app.example")
     }
 
-    @Test("says star only where that is the setting") func star() async {
+    @Test("allows every origin only where that is configured") func star() async {
         let any = await respond(CORSPolicy(origins: .any), .get, [("Origin", "https://x")])
         #expect(any["Access-Control-Allow-Origin"] == "*")
         let none = await respond(CORSPolicy(), .get, [("Origin", "https://x")])

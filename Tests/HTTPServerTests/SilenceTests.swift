@@ -5,7 +5,7 @@ import Testing
 
 /// The kernel detects a machine that has vanished (`test_vanished_clients.py` unplugs a cable). These tests read back
 /// the socket options that the server has set.
-@Suite("A client whose machine may go without a word", .timeLimit(.minutes(2))) struct SilenceTests {
+@Suite("A client whose machine may fail silently", .timeLimit(.minutes(2))) struct SilenceTests {
     private static func option(_ wire: Wire, _ level: Int32, _ option: Int32) -> Int32? {
         guard let descriptor = peer(of: wire) else { return nil }
         var value: Int32 = -1
@@ -32,7 +32,7 @@ import Testing
 
     private static let tcp = Int32(IPPROTO_TCP)
 
-    @Test("is asked for signs of life while it waits for a late answer or follows a stream, and not before")
+    @Test("is probed only while it waits for a deferred response or follows a stream")
     func questions() async throws {
         var options = ServerOptions()
         options.deadlines.silence = .seconds(12)

@@ -16,7 +16,7 @@ import Testing
         return connection
     }
 
-    @Test("waits for a client that does not read no longer than it is told to")
+    @Test("waits for a client that does not read only for the given time")
     func deadline() async throws {
         try await withStage { stage in
             let connection = try await stuck(stage)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("comes as soon as it is told to, also when it was at the client's pace before, and is not put off")
+    @Test("comes at the given time, even if the stream was slow before, and is not delayed")
     func earlier() async throws {
         try await withStage { stage in
             let connection = try await stuck(stage)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "of one that stands still is ours to say before the system's, however long it may be silent",
+        "of a stalled one is decided by the server before the system's timeout",
         arguments: [5, 30, 300])
     func stall(silence: Int) {
         let options = ServerOptions()
@@ -59,7 +59,7 @@ import Testing
         #expect(Socket.patience(for: options.deadlines.silence) > options.deadlines.streamStall)
     }
 
-    @Test("before its beginning is told to who would have had it")
+    @Test("before its beginning is reported to its receiver")
     func dropped() async throws {
         let (opened, dropped) = (Observed(0), Observed(0))
         var options = ServerOptions()
@@ -90,7 +90,7 @@ import Testing
 @Suite("Logs that share a budget", .timeLimit(.minutes(2))) struct LogBudgetTests {
     private static let page = 64 * 1024
 
-    @Test("grow for those who lag as far as it reaches, and give back what they take")
+    @Test("grow for lagging readers as far as it permits, and release the memory")
     func growth() async throws {
         try await withAsyncServer { _, _ in
         } body: { server in

@@ -154,7 +154,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         }
     }
 
-    @Test("is told from its log where it left it, as far back as that reaches") func joining() async throws {
+    @Test("continues from its log where it left off, as far back as the log reaches") func joining() async throws {
         try await withStage { stage in
             let (wire, connection) = try await stage.open()
             for number in 0..<10 { await stage.append(frame(number, size: 100)) }
@@ -349,7 +349,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         }
     }
 
-    @Test("does not make a burst cost the quick their place") func burst() async throws {
+    @Test("does not make a burst disconnect fast clients") func burst() async throws {
         try await withStage(log: Self.small) { stage in
             let (wire, _) = try await stage.open()
             let reading = Task { try await blocking { try numbers(wire.read(through: "data: -1 end\n\n")) } }
@@ -458,7 +458,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
 }
 
 @Suite("Stopping") struct StopTests {
-    @Test("lets streams say good-bye") func goodbye() async throws {
+    @Test("lets streams send a last block") func goodbye() async throws {
         let wires = Observed<[Wire]>([])
         try await withStage(onDrain: { connections, loop in
             await withCheckedContinuation { continuation in
@@ -479,7 +479,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         }
     }
 
-    @Test("closes streams nobody said good-bye to, once the time is up") func streamsLeft() async throws {
+    @Test("closes streams without a last block, once the time is up") func streamsLeft() async throws {
         var options = ServerOptions()
         options.deadlines.drain = .milliseconds(50)
         let left = Observed<[Wire]>([])

@@ -163,7 +163,7 @@ private final class EncryptedWire: @unchecked Sendable {
         }
     }
 
-    @Test("a renewed certificate is shown to who comes next, and a broken one to nobody") func renewal() async throws {
+    @Test("a renewed certificate is used for new connections, and a broken one for none") func renewal() async throws {
         try await withTLS { router, _ in
             router.add(.get, "/secure") { .text("\($0.isSecure)") }
         } body: { server, certificate in
@@ -199,7 +199,7 @@ private final class EncryptedWire: @unchecked Sendable {
         guard count > 0, write(to, bytes, count) == count else { throw Certificate.Failure.folder }
     }
 
-    @Test("late answers come on the library's connection, and it goes on") func lateAnswers() async throws {
+    @Test("deferred responses are sent on the library's connection, which continues") func lateAnswers() async throws {
         let opened = Observed(0)
         let gone = Observed(0)
         try await withTLS { router, loop in
@@ -225,7 +225,7 @@ private final class EncryptedWire: @unchecked Sendable {
         }
     }
 
-    @Test("streams behave like others, good-bye included") func streams() async throws {
+    @Test("streams behave like others, the last block included") func streams() async throws {
         let connections = Observed<[StreamConnection]>([])
         let reasons = Observed<[StreamConnection.CloseReason]>([])
         let broadcasts = Observed<[Broadcast]>([])

@@ -11,7 +11,7 @@ import Testing
         #expect(wanted.count + ConnectionRow.allCases.count == 55)
     }
 
-    @Test("is who is called: those whom it is for, and no others", arguments: DelegateRow.all, MatchStrategy.allCases)
+    @Test("calls the delegates it names, and no others", arguments: DelegateRow.all, MatchStrategy.allCases)
     func row(row: DelegateRow, way: MatchStrategy) async throws {
         try await Stage.play(way) { stage in
             try await row.before(stage)
@@ -43,7 +43,7 @@ import Testing
         var testDescription: String { rawValue }
     }
 
-    @Test("is what a connection's own device is told", arguments: ConnectionRow.allCases)
+    @Test("calls the delegates of a connection's own device", arguments: ConnectionRow.allCases)
     func connection(row: ConnectionRow) async throws {
         try await withGatewayRestarts { gateway in
             let chat = try await Chat(url: try await gateway.start(), key: "dev", user: "ana")

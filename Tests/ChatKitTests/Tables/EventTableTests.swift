@@ -28,7 +28,7 @@ import enum ChatCore.BuiltInCatalogue
     }
 
     @Test(
-        "is what happens: told to those it is for and no others, and to webhooks; as its schema says; and kept or not",
+        "matches the events: their receivers and webhooks, their schemas, and whether they are kept",
         arguments: EventRow.all,
         MatchStrategy.allCases)
     func row(row: EventRow, way: MatchStrategy) async throws {
