@@ -23,13 +23,13 @@ import Testing
         #"{"$switch":"header/X-Kind","cases":{"push":{"channel":"a","type":"push","data":{"$":"body"}},"ping":null},"default":{"channel":"b","type":"other","data":0}}"#
 
     @Test(
-        "chooses between events, and may give none",
+        "chooses between events, and may produce none",
         arguments: [("push", ["a push 7"]), ("ping", []), ("x", ["b other 0"])])
     func choice(kind: String, expected: [String]) async throws {
         #expect(try await Self.events(Self.byKind, InboundPost([("x-kind", kind)], text: "7")) == expected)
     }
 
-    @Test("gives one event for each element, except where its condition says no")
+    @Test("produces one event for each element for which its condition holds")
     func each() async throws {
         let mapping =
             #"{"each":"body/items","as":"item","when":{"item/skip":{"not":true}},"channel":"{body/shop}.{item/id}","type":"sold","data":{"$":"item"}}"#
@@ -39,7 +39,7 @@ import Testing
                 == [#"s1.1 sold {"id":1}"#, #"s1.3 sold {"id":3}"#])
     }
 
-    @Test("gives nothing where its condition does not hold")
+    @Test("produces nothing where its condition does not hold")
     func when() async throws {
         let mapping = #"{"when":{"body/action":["opened","closed"]},"channel":"a","type":"{body/action}","data":{}}"#
         #expect(try await Self.events(mapping, InboundPost(text: #"{"action":"opened"}"#)) == ["a opened {}"])
@@ -55,7 +55,7 @@ import Testing
                 == ["a shop.orders.create {}"])
     }
 
-    @Test("does not give more events, bytes or work than a batch may have")
+    @Test("produces no more events, bytes or work than a batch may have")
     func bounds() async throws {
         func failing(_ mapping: String, _ text: String) async throws -> ChatError {
             try await failure { _ = try await Self.events(mapping, InboundPost(text: text)) }
@@ -93,7 +93,7 @@ import Testing
         #expect(error?.faults.map(\.pointer).contains(pointer) == true, "\(String(describing: error?.faults))")
     }
 
-    @Test("of one post is recognised event by event when the post is repeated")
+    @Test("of one post recognises each event when the post is repeated")
     func repeated() async throws {
         try await InboundFixture.with { fixture in
             let mapping = #"{"each":"body","as":"i","channel":"a","type":"t","data":{"$":"i"}}"#
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("of one post are not taken for those of another, whatever its id")
+    @Test("of one post is not confused with that of another, whatever its id")
     func distinct() async throws {
         try await InboundFixture.with { fixture in
             let mapping = #"{"each":"body","as":"i","channel":"a","type":"t","data":{"$":"i"}}"#
@@ -119,7 +119,7 @@ import Testing
     }
 }
 
-@Suite("A post that is no JSON") struct PostFormsTests {
+@Suite("A post that is not JSON") struct PostFormsTests {
     private static func data(_ template: String, _ post: InboundPost) async throws -> String {
         nonisolated(unsafe) var data = ""
         try await InboundFixture.with { fixture in
@@ -150,14 +150,14 @@ import Testing
         #expect(try await Self.data(template, InboundPost(Self.form, text: body)) == expected)
     }
 
-    @Test("and no form either is refused", arguments: ["a=%", "a=%zz", "a=%ff"])
+    @Test("nor a form is refused", arguments: ["a=%", "a=%zz", "a=%ff"])
     func brokenForms(body: String) async throws {
         let error = try await failure { _ = try await Self.data(#"{"$":"body"}"#, InboundPost(Self.form, text: body)) }
         #expect(error.code == .malformed)
     }
 
     @Test(
-        "is refused where it begins as JSON and is none that is accepted, also as the field 'payload'",
+        "is refused where it begins as invalid JSON, also as the field 'payload'",
         arguments: [
             (#"{"a":1,"a":2}"#, "duplicate_name"), (#"{"a":"#, nil),
             (String(repeating: "[", count: 100) + String(repeating: "]", count: 100), "too_deep"),
@@ -213,13 +213,13 @@ import Testing
         #expect(events.map(\.isDuplicate) == [false, true, false, true])
     }
 
-    @Test("may be a batch of none: that is taken, and gives no event")
+    @Test("may be an empty batch, which is accepted and produces no event")
     func emptyBatch() async throws {
         let batch = InboundPost([("Content-Type", "application/cloudevents-batch+json")], text: "[]")
         #expect(try await Self.receive([batch]).isEmpty)
     }
 
-    @Test("in a batch shares with the others what one post may become")
+    @Test("in a batch shares the limits of one post with the others")
     func shared() async throws {
         var limits = Limits()
         limits.batchEvents = 3

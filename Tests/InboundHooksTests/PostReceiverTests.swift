@@ -36,7 +36,7 @@ private final class OneThread: TaskExecutor {
         return InboundPost(headers, text: text)
     }
 
-    @Test("is mapped away from the executor of its request, which others share")
+    @Test("is mapped outside the executor of its request, which others share")
     func awayFromTheLoop() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put(
@@ -163,7 +163,7 @@ private final class OneThread: TaskExecutor {
         }
     }
 
-    @Test("repeated by its sender gives the first event back")
+    @Test("repeated by its sender returns the first event")
     func repeated() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put("s", scheme: "github", secret: "topsecret")
@@ -225,7 +225,7 @@ private final class OneThread: TaskExecutor {
         }
     }
 
-    @Test("whose values are missing is refused with each of them named, and the operators are told")
+    @Test("without required values is refused with each of them named, and reported to the operators")
     func missing() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put(
@@ -247,7 +247,7 @@ private final class OneThread: TaskExecutor {
     }
 
     @Test(
-        "that maps to a name nobody may have is refused",
+        "that maps to a reserved or invalid name is refused",
         arguments: [
             #"{"c":"a,b","t":"x"}"#, #"{"c":"$system","t":"x"}"#, #"{"c":"a*","t":"x"}"#, #"{"c":"","t":"x"}"#,
             #"{"c":"a","t":"message.created"}"#, #"{"c":"a","t":"x y"}"#, #"{"c":"a","t":"a\r\nid: 1"}"#,
@@ -272,7 +272,7 @@ private final class OneThread: TaskExecutor {
         }
     }
 
-    @Test("of any form will do where nothing of its body is asked for")
+    @Test("of any form is accepted where the mapping uses nothing of its body")
     func formless() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put(
@@ -321,7 +321,7 @@ private final class OneThread: TaskExecutor {
         }
     }
 
-    @Test("cannot fill the operators' channel with its mistakes")
+    @Test("cannot flood the operators' channel with errors")
     func flood() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put("s", #"{"scheme":"none","mapping":{"channel":"{body/c}","type":"t","data":{}}}"#)
@@ -350,7 +350,7 @@ private final class OneThread: TaskExecutor {
         }
     }
 
-    @Test("tried out tells what would become of it and stores nothing")
+    @Test("in a dry run returns its result and stores nothing")
     func trial() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put(

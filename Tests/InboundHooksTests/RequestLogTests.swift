@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("has every request with what became of it, the newest first")
+    @Test("has every request with its result, newest first")
     func outcomes() async throws {
         try await Self.with { fixture in
             _ = try await fixture.gate.accept(PostReceiverTests.github(#"{"a":1}"#), for: "s")
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("covers what signs and what opens")
+    @Test("masks signatures and credentials")
     func covered() async throws {
         try await Self.with { fixture in
             var post = PostReceiverTests.github(#"{"a":1}"#)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("keeps the whole of a long post that was verified and turned away, until it can be taken in")
+    @Test("keeps a long post completely if it was verified and rejected, until it is replayed")
     func whole() async throws {
         try await Self.with { fixture in
             let text = #"{"b":"\#(String(repeating: "x", count: 40_000))"}"#
@@ -106,7 +106,7 @@ import Testing
         return found
     }
 
-    @Test("has what was verified and turned away after a restart too, with what signs and opens covered")
+    @Test("keeps verified, rejected posts over a restart, with signatures and credentials masked")
     func restarted() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/chat.db"
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("forgets what was turned away after thirty days, and with its source, whatever came between")
+    @Test("drops rejected posts after thirty days and with their source, whatever happens in between")
     func forgotten() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/chat.db"
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test("does not try the beginning of a body out as if it were the whole")
+    @Test("does not try a truncated body as if it were complete")
     func cutTrial() async throws {
         try await Self.with { fixture in
             let text = #"{"a":"\#(String(repeating: "x", count: 20_000))"}"#
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("gives no mapping the stars of what is covered, nor the beginning of what is cut")
+    @Test("passes neither masked values nor truncated bodies to a mapping")
     func coveredIsAbsent() async throws {
         try await Self.with { fixture in
             var post = PostReceiverTests.github(#"{"a":1}"#)
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test("has what was larger than any post may be, without its body")
+    @Test("lists posts beyond the size limit without their body")
     func tooLarge() async throws {
         var limits = Limits()
         limits.inboundBodyBytes = 1000
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test("lets a request be replayed once its mapping is mended, and finds again what it became")
+    @Test("allows the replay of a request once its mapping is corrected, and finds its events again")
     func replay() async throws {
         try await Self.with { fixture in
             let post = PostReceiverTests.github(#"{"b":2}"#)
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test("does not let what was never verified be replayed, nor by who may not emit it")
+    @Test("refuses to replay unverified requests, and callers who may not emit their events")
     func unverified() async throws {
         try await Self.with { fixture in
             _ = try? await fixture.gate.accept(PostReceiverTests.github("{}", secret: "wrong"), for: "s")
@@ -297,7 +297,7 @@ import Testing
             types: [.all])
     }
 
-    @Test("is not for who reaches less than the source")
+    @Test("is closed to callers who reach less than the source")
     func narrowReach() async throws {
         try await Self.with { fixture in
             _ = try await fixture.gate.accept(PostReceiverTests.github(#"{"a":1}"#), for: "s")
@@ -314,7 +314,7 @@ import Testing
         }
     }
 
-    @Test("is for the source's administrators alone, and gone with the source")
+    @Test("is for the source's administrators only, and removed with the source")
     func reach() async throws {
         try await Self.with { fixture in
             _ = try await fixture.gate.accept(PostReceiverTests.github(#"{"a":1}"#), for: "s")
@@ -329,7 +329,7 @@ import Testing
         }
     }
 
-    @Test("is bounded for each source, and strangers cannot push the sender's out of it")
+    @Test("is bounded for each source, and unverified requests cannot displace the sender's")
     func bounded() async throws {
         let memory = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:"))
         let log = RequestLog(
@@ -471,7 +471,7 @@ import Testing
         }
     }
 
-    @Test("of X gives nobody a signature that a post could have")
+    @Test("of X returns no signature that a post could have")
     func forged() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put(

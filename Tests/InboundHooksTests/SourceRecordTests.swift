@@ -11,7 +11,7 @@ import Testing
     private static let document =
         #"{"scheme":"generic","secrets":["topsecret"],"scheme_options":{"header":"X-Sig","prefix":"sha256=","template":"{ts}.{body}","timestamp_header":"X-Time","id_header":"X-Id"},"handshake":"meta","verify_token":"asked","mapping":{"channel":"in","type":"t","data":{"$":"body/type"}}}"#
 
-    @Test("hides its secrets from who reads the directory, and from who lacks the key")
+    @Test("hides its secrets from readers of the directory, and from gateways without the key")
     func sealed() async throws {
         try await InboundFixture.with { fixture in
             let source = try await fixture.put("s", Self.document)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "is refused with what its scheme does not have",
+        "is refused with settings that its scheme does not have",
         arguments: [
             (#"{"scheme":"github","secrets":["k"],"scheme_options":{"header":"X"},"#, "#/scheme_options/header"),
             (#"{"scheme":"generic","secrets":["k"],"#, "#/scheme_options"),

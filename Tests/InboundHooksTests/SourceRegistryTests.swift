@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("holds ids apart by app: what another app has is never told by an answer, and its posts come to it alone")
+    @Test("separates ids by app: responses reveal no other app's source, and posts reach their own app only")
     func apart() async throws {
         try await InboundFixture.with { fixture in
             let other = Self.plain.replacing(#""a""#, with: #""b""#)
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test("honours the demanded version")
+    @Test("enforces the required version")
     func versions() async throws {
         try await InboundFixture.with { fixture in
             let first = try await fixture.put("s", Self.plain)
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("demands the right to manage, and hands on no more than the caller has")
+    @Test("requires the right to manage, and grants no more than the caller has")
     func rights() async throws {
         try await InboundFixture.with { fixture in
             let reader = Caller(app: InboundFixture.app, credential: "key_r", scopes: [.read, .emit])
@@ -317,7 +317,7 @@ import Testing
 }
 
 @Suite("The throttle") struct ThrottleTests {
-    @Test("says a few at once, then one in a while, and counts what it did not say")
+    @Test("passes a few at once, then one at intervals, and counts those it drops")
     func counts() {
         let throttle = LogRateLimit(burst: 2, interval: .seconds(10))
         let now = ContinuousClock.now

@@ -8,7 +8,7 @@ import Testing
 private let countsHere = getenv("COUNT_OBJECTS") != nil
 
 @Suite("A verdict on a valid value") struct AllocationTests {
-    @Test("makes no object once its scratch is warm", .disabled(if: countsHere))
+    @Test("allocates no object once its scratch memory is warm", .disabled(if: countsHere))
     func nothing() throws {
         let arguments = [
             CommandLine.arguments[0], "--testing-library", "swift-testing", "--filter", "ObjectCountTests",

@@ -45,7 +45,7 @@ private let branching: String = {
         #expect((1..<20).contains(taken))
     }
 
-    @Test("bounds the reasons of many values, which say then that they fail and no more")
+    @Test("bounds the reasons of many values, which beyond it contain only the verdict")
     func reasons() throws {
         let schema = try compiled(branching)
         let value = try document("5").root

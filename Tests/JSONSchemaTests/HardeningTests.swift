@@ -45,7 +45,7 @@ import Testing
         #expect(try schema.verdict(on: numbers) == .valid)
     }
 
-    @Test("cannot buy more pattern matching than its bytes pay for")
+    @Test("cannot use more pattern matching than its size permits")
     func patterns() throws {
         let patterns = (0..<2_000).map { "{\"pattern\":\"x\($0)$\"}" }.joined(separator: ",")
         let schema = try? compiled("{\"allOf\":[\(patterns)]}") {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("finds names apart that begin and end alike")
+    @Test("has names distinguished that begin and end alike")
     func names() throws {
         let names = (0..<1500).map { "prefix__\(1_000_000 + $0)__suffix" }
         let members = names.map { "\"\($0)\":{\"const\":\"\($0)\"}" }.joined(separator: ",")

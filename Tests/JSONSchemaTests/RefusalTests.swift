@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "when something in it means nothing",
+        "when a keyword in it has no effect",
         arguments: [
             ("[]", .invalid, "#"),
             (##"{"$ref":"#/$defs/none"}"##, .unresolved, "#"),
@@ -39,7 +39,7 @@ import Testing
         #expect(problem.pointer == pointer)
     }
 
-    @Test("when its metaschema demands a vocabulary nobody knows")
+    @Test("when its metaschema requires an unknown vocabulary")
     func vocabulary() throws {
         var library = SchemaLibrary()
         let metaschema = #"""
@@ -66,7 +66,7 @@ import Testing
         #expect(try refusal(of: text) == nil)
     }
 
-    @Test("also where a reference reaches what no keyword made a schema")
+    @Test("also where a reference leads to a value that no keyword makes a schema")
     func unknown() throws {
         #expect(try problem(##"{"x":{"type":"text"},"$ref":"#/x"}"##).reason == .invalid)
     }

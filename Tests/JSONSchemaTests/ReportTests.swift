@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(
-        "says in one sentence what is wrong",
+        "describes each violation in one sentence",
         arguments: [
             (#"{"type":"integer"}"#, #""x""#, "type", "expected integer, got string", "integer"),
             (#"{"type":["integer","null"]}"#, "1.5", "type", "expected null or integer, got number", "null or integer"),
@@ -61,7 +61,7 @@ import Testing
         #expect(violations[1].detail == "property color is not allowed; did you mean colour?")
     }
 
-    @Test("tells the way through references and the keyword's own place, both escaped")
+    @Test("has the path through references and the keyword's own place, both escaped")
     func locations() throws {
         let schema = #"""
             {"$id":"https://example.com/root","properties":{"a/b":{"$ref":"other#/$defs/x%20~1y"}},
@@ -80,7 +80,7 @@ import Testing
         #expect(violations.map(\.pointer) == ["#", "#/a/1", "#/a/2", "#/b"])
     }
 
-    @Test("reports only the alternative that a telling member selects")
+    @Test("reports only the alternative that a discriminating member selects")
     func told() throws {
         let schema = #"""
             {"oneOf":[{"properties":{"kind":{"const":"text"},"text":{"type":"string"}},"required":["kind","text"]},
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("does not ask again for a verdict that is known")
+    @Test("does not compute a known verdict again")
     func known() throws {
         let schema = try compiled(#"{"type":"string"}"#)
         #expect(schema.reasons(on: try document("1").root).violations.map(\.keyword) == ["type"])

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "is found that makes one value of another",
+        "is computed from two values",
         arguments: [
             (#"{"a":1,"b":{"c":2,"d":3}}"#, #"{"b":{"c":2,"e":{"f":[1]}},"g":"h"}"#), ("{}", #"{"a":{"b":1}}"#),
             (#"{"a":1}"#, "{}"), (#"{"a":{"b":1}}"#, #"{"a":7}"#), ("[1]", #"{"a":1}"#), (#"{"a":1}"#, #"{"a":1}"#),

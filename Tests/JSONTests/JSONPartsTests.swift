@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "are nothing where a pointer leads nowhere",
+        "are absent where a pointer has no target",
         arguments: [
             "/b", "/a/3", "/a/-1", "/a/00", "/a/01", "/a/-", "/a/x", "/ab/0", "/", "/e\u{301}",
             "/a/99999999999999999999",

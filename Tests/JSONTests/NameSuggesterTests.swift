@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Suggested names") struct NameSuggesterTests {
     @Test(
-        "finds what is two mistakes away, one in a short name",
+        "find names with up to two mistakes, one in a short name",
         arguments: [
             ("colour", "color", true), ("colour", "coulor", true), ("colour", "colur", true),
             ("colour", "xcolouy", true),
@@ -16,13 +16,13 @@ import Testing
         #expect((NameSuggester([given]).nearest(to: name) == given) == isFound)
     }
 
-    @Test("prefers the nearer, then the earlier")
+    @Test("prefer the nearer name, then the earlier")
     func nearest() {
         #expect(NameSuggester(["amounts", "amount", "amoun"]).nearest(to: "amont") == "amount")
         #expect(NameSuggester(["bat", "cat"]).nearest(to: "rat") == "bat")
     }
 
-    @Test("leaves long names and many names alone")
+    @Test("are limited to short names and short lists")
     func bounds() {
         let long = String(repeating: "é", count: 65)
         #expect(NameSuggester([long, String(repeating: "x", count: 1_000)]).count == 0)

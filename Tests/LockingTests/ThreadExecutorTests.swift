@@ -29,7 +29,7 @@ import Testing
         return Task { await counter.increment() }
     }
 
-    @Test("may be given up by a job before the enqueuing of that job has returned")
+    @Test("may be released by a job before the enqueuing of that job has returned")
     func lifetime() async throws {
         for _ in 0..<2000 { #expect(await (try lastJob()).value == 1) }
     }

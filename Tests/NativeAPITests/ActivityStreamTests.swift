@@ -17,7 +17,7 @@ import TestSupport
         try event.flatMap { try JSONDocument(Array($0.data.utf8)).root["data"] }
     }
 
-    @Test("tells a device that names it of last messages and of its user's unread counts, and no other device")
+    @Test("sends a device that names it last messages and its user's unread counts, and no other device")
     func device() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.channel("crew", .group)
@@ -47,7 +47,7 @@ import TestSupport
         }
     }
 
-    @Test("is found by the next poll when it was told between two")
+    @Test("is found by the next poll when it was sent between two")
     func polls() async throws {
         try await StreamHarness.run { gateway in
             let path = "/v1/poll?channel=a&type=channel.activity&cursor="
@@ -67,7 +67,7 @@ import TestSupport
         }
     }
 
-    @Test("is no type that a sender can take")
+    @Test("is a type that no sender can use")
     func reserved() async throws {
         try await StreamHarness.run { gateway in
             let body = #"{"type":"channel.activity","data":{}}"#

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("has every type the caller may know of as a message with the newest schema of its type")
+    @Test("has every type that the caller may see as a message with the newest schema")
     func messages() async throws {
         try await APIFixture.run { api in
             await api.declare(EventTypesTests.schema, settings: #"{"description":"Paid","owner":"payments"}"#)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(
-        "names schemas by their address that mean something else inside it",
+        "refers by address to schemas that would change meaning inside it",
         arguments: [
             ##"{"$defs":{"x":{"$anchor":"a"}},"items":{"$ref":"#a"}}"##,
             ##"{"properties":{"a":{"$id":"b","$ref":"#/$defs/c","$defs":{"c":{}}}}}"##,

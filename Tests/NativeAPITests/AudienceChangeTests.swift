@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("ends no stream that hears it by a pattern, and is heard there no more")
+    @Test("ends no stream that follows it by a pattern, which receives nothing more of it")
     func pattern() async throws {
         try await StreamHarness.run { gateway in
             let (reader, _, _) = try await gateway.openReady("channel=room.*&ticket=\(ticket(gateway))", as: nil)

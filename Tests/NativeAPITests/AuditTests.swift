@@ -15,7 +15,7 @@ import Testing
 
     private static func actions(_ entries: [JSONValue]) -> [String] { entries.compactMap { $0["action"]?.string } }
 
-    @Test("says who made and changed what, newest first, and nothing secret")
+    @Test("records who made each change, newest first, without secrets")
     func changes() async throws {
         try await APIFixture.run { api in
             let key = await api.call(
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("commits the entry with the change, so that neither is there without the other")
+    @Test("commits the entry in one commit with the change")
     func together() async throws {
         try await APIFixture.run { api in
             let before = try await api.service.engine.directory.revision()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("notes what was refused for want of a right, and no other failure")
+    @Test("records requests that were refused for a missing right, and no other failure")
     func refusals() async throws {
         try await APIFixture.run { api in
             let key = try #require(
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("notes sign-ins with keys that do not hold, up to a number")
+    @Test("records sign-ins with invalid keys, up to a limit")
     func signIns() async throws {
         try await APIFixture.run { api in
             for _ in 0..<1010 { #expect(await api.call(.get, "/v1/keys", key: "parley_guessed").status == 401) }
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("forgets what is too old, and the oldest of what is too much")
+    @Test("drops old entries, and the oldest beyond the limit")
     func sweeping() async throws {
         var limits = Limits()
         limits.auditEntries = 3
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("forgets what programs do as they work before what people did")
+    @Test("drops routine entries of programs before those of people")
     func frequentFirst() async throws {
         var limits = Limits()
         limits.auditEntries = 4
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("tells an app's admins what an operator did to their app")
+    @Test("shows an app's admins an operator's changes to their app")
     func byOperator() async throws {
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/apps", #"{"name":"acme"}"#)
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("notes keys that do not hold where they ask for a stream")
+    @Test("records invalid keys that ask for a stream")
     func streams() async throws {
         try await APIFixture.run { api in
             #expect(await api.call(.get, "/v1/stream?channel=a", key: "parley_guessed").status == 401)

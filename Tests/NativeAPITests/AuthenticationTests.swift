@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Authentication") struct AuthenticationTests {
     @Test(
-        "refuses what is no valid key, and says how to send one",
+        "refuses an invalid key, and explains how to send one",
         arguments: [
             "", "Bearer", "Bearer ", "Basic YTpi", "Bearer nonsense", "parley_x", "Bearer a b",
         ])
@@ -69,7 +69,7 @@ import Testing
 }
 
 @Suite("API keys") struct KeyRouteTests {
-    @Test("are no matter of an admin who is narrowed, nor are the app's settings and other apps")
+    @Test("are closed to an admin with narrowed rights, like the app's settings and other apps")
     func narrowing() async throws {
         try await APIFixture.run { api in
             let narrow = try await api.key([.admin], channels: ["a.*"], types: ["order.*"])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("hand on no more time than they have")
+    @Test("create no key that outlives them")
     func time() async throws {
         try await APIFixture.run { api in
             let brief = await api.call(
@@ -192,7 +192,7 @@ import Testing
 }
 
 @Suite("Apps") struct AppRouteTests {
-    @Test("are made by operators with their keys, which only their own admin reads again")
+    @Test("are created by operators with their keys, which only their own admin reads again")
     func life() async throws {
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/apps", #"{"name":"acme","retention_hours":24}"#)
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test("are nobody else's business")
+    @Test("are invisible to keys of other apps")
     func rights() async throws {
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/apps", #"{"name":"acme"}"#)

@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(
-        "keep their time, which must be one",
+        "keep their time, which must be valid",
         arguments: [
             (#""2018-04-05T17:31:00Z""#, 201), (#""1969-07-20T20:17:40.5+01:00""#, 201), (#""yesterday""#, 400),
             (#""2018-04-05""#, 400), (#""2018-13-05T17:31:00Z""#, 400), (#""""#, 400), ("1522949460", 400),

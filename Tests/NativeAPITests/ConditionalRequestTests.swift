@@ -64,7 +64,7 @@ import Testing
         return path
     }
 
-    @Test("of two writers who have read the same version lets one pass, and tells the other", arguments: records)
+    @Test("of two writers who have read the same version succeeds for one and fails for the other", arguments: records)
     func twoWriters(_ path: String, _ method: HTTPMethod, _ first: String, _ second: String) async throws {
         try await APIFixture.run { api in
             let path = try await prepare(api, path)

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(
-        "is told to the user's other devices from its opening to its end, and goes on when the device comes back in time"
+        "is reported to the user's other devices from start to end, and continues when the device returns in time"
     )
     func life() async throws {
         try await StreamHarness.run { gateway in
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("says what the catalogue says of its events")
+    @Test("has events that match the catalogue")
     func catalogue() async throws {
         try await StreamHarness.run { gateway in
             let (watcher, _, _) = try await gateway.openReady("user=ana")

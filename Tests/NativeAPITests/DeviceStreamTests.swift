@@ -31,7 +31,7 @@ import Testing
         (.rule(.channelList, subjects: ["sue"]), ["phone", "laptop", "jim", "ina", "pat", "sue"]),
     ]
 
-    @Test("hears of its channels what each audience admits, each event once")
+    @Test("receives of its channels what each audience admits, each event once")
     func audiences() async throws {
         #expect(Set(AudienceRule.allCases) == Set(Self.table.compactMap { $0.0.ruleName }))
         try await StreamHarness.run { gateway in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("hears no words of those whom its user has blocked, from the block until it is lifted")
+    @Test("receives no messages of users whom its user has blocked, from the block until it is lifted")
     func blocked() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.channel("room", .group)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("hears its user join, what comes after, the leaving, and nothing more")
+    @Test("receives its user's join, later events, the leave, and nothing more")
     func joinAndLeave() async throws {
         try await StreamHarness.run { gateway in
             let (reader, _, _) = try await gateway.openReady("user=ana&device=phone")
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("believes what the chat says about members, not what a client publishes in the same words")
+    @Test("trusts membership events of the chat, not equal payloads of clients")
     func forgery() async throws {
         try await StreamHarness.run { gateway in
             let (reader, _, _) = try await gateway.openReady("user=ana")
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("hears nothing of a channel while its user is banned there, but of the ban itself")
+    @Test("receives nothing of a channel while its user is banned there, except the ban itself")
     func bans() async throws {
         try await StreamHarness.run { gateway in
             for channel in ["a", "b", "c"] { try await gateway.member("ana", of: channel) }
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("hears a channel it names, unless that is for members only and its user is none")
+    @Test("receives a channel that it names, unless that is for members only and its user is none")
     func named() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.channel("open", .open)
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test("loses nothing over a reconnect, and hears what happened since its user joined")
+    @Test("loses nothing over a reconnect, and receives events since its user joined")
     func reconnect() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.member("ana", of: "old")
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("has its polls, which hear the same")
+    @Test("has equivalent polls, which receive the same")
     func polls() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.member("ana", of: "room")
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test("follows other channels after a change, with the same ears")
+    @Test("follows other channels after a change, with the same audience rules")
     func changed() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.channel("open", .open)
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test("is told numbers once a second, of each channel the latest, and never goes back by them")
+    @Test("receives counts once a second, the latest of each channel, and never older ones")
     func counts() async throws {
         try await StreamHarness.run { gateway in
             for channel in ["a", "b"] { try await gateway.member("ana", of: channel) }
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    @Test("is told numbers that were held back once, though it catches up meanwhile")
+    @Test("receives held-back counts once, even if it catches up meanwhile")
     func heldBackAndCaughtUp() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.member("ana", of: "a")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A dry run") struct DryRunTests {
     @Test(
-        "says what would happen on every emit, and stores nothing",
+        "returns the result of every emit, and stores nothing",
         arguments: [
             ("channels/a/events", #"{"type":"t","data":1}"#, "t"),
             ("channels/a/messages", #"{"text":"hi"}"#, "message.created"),
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("says which webhooks would be told, and why")
+    @Test("lists the webhooks that would receive the event, with the reason")
     func webhooks() async throws {
         try await APIFixture.run { api in
             for type in ["order.*", "other"] {

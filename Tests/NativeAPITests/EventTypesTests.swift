@@ -12,7 +12,7 @@ import Testing
          "properties":{"amount":{"type":"integer","minimum":1},"currency":{"enum":["EUR","USD"]}}}
         """#
 
-    @Test("are declared, violated, mended, told on streams, and evolve")
+    @Test("are declared, violated, corrected, reported on streams, and evolve")
     func story() async throws {
         try await APIFixture.run { api in
             let declared = await api.call(

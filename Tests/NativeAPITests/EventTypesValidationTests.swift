@@ -6,7 +6,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("Payloads held against a schema") struct EventTypesValidationTests {
-    @Test("are told what is wrong with them, and what the standard's output says")
+    @Test("get their violations, and the standard's output format")
     func validate() async throws {
         try await APIFixture.run { api in
             await api.declare(EventTypesTests.schema, settings: #"{"mode":"off"}"#)

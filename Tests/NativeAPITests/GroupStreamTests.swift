@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("is a poll as well, which is answered when a group changes")
+    @Test("works for polls too, which are answered when a group changes")
     func polls() async throws {
         try await StreamHarness.run { gateway in
             try await group("crew", ["a"], gateway)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("shows nobody where the user has no place, or is banned")
+    @Test("shows no presence where the user is no member or is banned")
     func absence() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.channel("closed", .group)

@@ -22,7 +22,7 @@ import Testing
         answer["data"]?.elements?.compactMap { $0["data"]?.integer } ?? []
     }
 
-    @Test("goes on behind a long stretch of what was not asked for")
+    @Test("continues behind a long run of events that were not requested")
     func stretch() async throws {
         try await APIFixture.run { api in
             await Self.fill(api, "a", 1)
@@ -262,7 +262,7 @@ import Testing
 }
 
 @Suite("One event") struct OneEventTests {
-    @Test("has a tag, and is not sent to who has it")
+    @Test("has a tag, and is not sent again to a client with that tag")
     func tag() async throws {
         try await APIFixture.run { api in
             let id = try #require(await api.call(.post, "/v1/channels/a/events", #"{"data":1}"#)["id"]?.string)
@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    @Test("is explained: what is owed for it, and who would be told now")
+    @Test("is explained: its deliveries, and who would receive it now")
     func explanation() async throws {
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook","types":["t"]}"#)

@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("in the same moment stores once: the others repeat or are told to wait")
+    @Test("sent concurrently stores once: the others get the first response or are asked to wait")
     func concurrent() async throws {
         try await APIFixture.run { api in
             let answers = await withTaskGroup(of: Answer.self) { group in

@@ -88,7 +88,7 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
-    @Test("gets what came between two polls at once, and loses nothing between store and hub")
+    @Test("gets events from between two polls at once, and loses none between store and hub")
     func between() async throws {
         try await StreamHarness.run { gateway in
             let poller = try Poller(gateway)
@@ -151,7 +151,7 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
-    @Test("is let go at once when its client has gone")
+    @Test("is released at once when its client has gone")
     func gone() async throws {
         try await StreamHarness.run { gateway in
             let poller = try Poller(gateway)
@@ -221,7 +221,7 @@ private struct SilentVoice: PollFormatter {
 }
 
 @Suite("Streams and held polls", .timeLimit(.minutes(2))) struct StreamLimitTests {
-    @Test("are so many of an app or a key, and room comes back", arguments: [(2, 0), (0, 2)])
+    @Test("are limited for each app and key, and ended ones free their slot", arguments: [(2, 0), (0, 2)])
     func limits(_ limit: (ofApp: Int, ofKey: Int)) async throws {
         var limits = Limits()
         limits.streamsPerApp = limit.ofApp
@@ -249,7 +249,7 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
-    @Test("are so many of an address, and of the gateway", arguments: [(2, 100, 429), (0, 2, 503)])
+    @Test("are limited for each address, and for the gateway", arguments: [(2, 100, 429), (0, 2, 503)])
     func places(_ limit: (ofAddress: Int, ofGateway: Int, status: Int)) async throws {
         var limits = Limits()
         limits.streamsPerAddress = limit.ofAddress
@@ -277,7 +277,7 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
-    @Test("are looked at when their own credential ends, and at no other's end of the same key")
+    @Test("are checked when their own credential ends, and not for others of the same key")
     func ends() async throws {
         try await StreamHarness.run { gateway in
             let owners = ConnectionLimits(limits: gateway.service.liveLimits)
@@ -317,7 +317,7 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
-    @Test("are so many of a user, whose tickets they come from")
+    @Test("are limited for each user, including those from tickets")
     func user() async throws {
         var limits = Limits()
         limits.streamsPerUser = 1

@@ -16,7 +16,7 @@ import Testing
         return zip(numbers, numbers.dropFirst()).allSatisfy { max($0, $1) - min($0, $1) > 1 << 16 }
     }
 
-    @Test("learns from its etags and ids nothing of what other apps do")
+    @Test("cannot infer the activity of other apps from its etags and ids")
     func counts() async throws {
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/apps", #"{"name":"other"}"#)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("learns from ids of streams nothing of how many others open")
+    @Test("cannot infer from stream ids how many others open")
     func streams() {
         let ids = StreamIDs()
         let texts = (1...50).map { ids.id(of: $0) }

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("changes and takes away what a key is held to, and leaves its app's limit")
+    @Test("changes and removes the limit of a key, and leaves its app's limit")
     func patched() async throws {
         try await APIFixture.run { api in
             let key = try await Self.key(api, #""rate_limit":{"quantity":1,"window_seconds":60}"#)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("refuses policies that say nothing", arguments: ["{}", #"{"quantity":0,"window_seconds":1}"#, "5"])
+    @Test("refuses policies without effect", arguments: ["{}", #"{"quantity":0,"window_seconds":1}"#, "5"])
     func malformed(policy: String) async throws {
         try await APIFixture.run { api in
             let answer = await api.call(.post, "/v1/keys", #"{"scopes":["read"],"rate_limit":\#(policy)}"#)

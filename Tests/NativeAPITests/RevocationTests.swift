@@ -8,7 +8,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("What was handed out is taken back", .timeLimit(.minutes(1))) struct RevocationTests {
+@Suite("Revocation affects", .timeLimit(.minutes(1))) struct RevocationTests {
     private func token(_ gateway: StreamHarness, for user: String = "eve") async throws -> String {
         let made = try await gateway.call("POST", "/v1/tokens", "{\"user\":\"\(user)\"}")
         return try #require(made.json?["token"]?.string)

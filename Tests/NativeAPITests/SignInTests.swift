@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("is nobody without a cookie, with one that was made up, and after signing out")
+    @Test("has no identity without a cookie, with a forged one, and after signing out")
     func nobody() async throws {
         try await APIFixture.run { api in
             #expect(await api.call(.get, "/v1/session", key: nil).status == 204)

@@ -27,7 +27,7 @@ import Testing
         #expect(parse("data:test\n\ndata: test\n\n") == [event("test"), event("test")])
     }
 
-    @Test("reads the vector of conventions.md 5 the same in pieces of any size")
+    @Test("reads the published vector the same in parts of any size")
     func vector() {
         let text = """
             retry: 2000
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("takes CR, LF and CRLF for line ends, ignores what the standard ignores")
+    @Test("accepts CR, LF and CRLF as line ends, and ignores what the standard ignores")
     func lines() {
         #expect(parse("data:a\r\ndata:b\rdata:c\n\r\n") == [event("a\nb\nc")])
         #expect(parse("\u{FEFF}data:a\n\n") == [event("a")])

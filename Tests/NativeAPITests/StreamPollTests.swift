@@ -15,7 +15,7 @@ import Testing
 
     private func cursor(_ answer: HTTPExchange) -> String { answer.json?["cursor"]?.string ?? "" }
 
-    @Test("is not held for who asks for its header alone")
+    @Test("is not held for HEAD requests")
     func head() async throws {
         try await StreamHarness.run { gateway in
             let answer = try await gateway.call("HEAD", "/v1/poll?channel=a&cursor=latest")
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("lets go of a client that has gone")
+    @Test("releases a client that has gone")
     func gone() async throws {
         try await StreamHarness.run { gateway in
             let connection = try ByteConnection(port: gateway.port)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("says a gap at once, in its answer and its header")
+    @Test("reports a gap at once, in its body and its header")
     func gap() async throws {
         try await StreamHarness.run { gateway in
             let at = try await gateway.emit("a", 1)

@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test("a slow reader is told, closed, and loses nothing when it comes back")
+    @Test("by a slow reader loses nothing after it was notified and closed")
     func slow() async throws {
         var limits = Limits()
         limits.feedBytes = 64 * 1024

@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("is one of so many of its key, of its address, and of the gateway")
+    @Test("is limited for each key, for each address, and for the gateway")
     func streamLimits() async throws {
         var limits = Limits()
         limits.streamsPerKey = 2
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("shows that it lives when nothing else was said, and causes no event by it")
+    @Test("sends a heartbeat in silence, which causes no event")
     func heartbeat() async throws {
         try await StreamHarness.run { gateway in
             let (reader, _, _) = try await gateway.openReady("channel=a")
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test("is told when the gateway goes, and when to come back")
+    @Test("is notified when the gateway stops, with the time to come back")
     func drain() async throws {
         try await StreamHarness.run { gateway in
             let (reader, _, _) = try await gateway.openReady("channel=a")

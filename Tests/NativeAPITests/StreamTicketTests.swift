@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("takes over from a stream whose client went away without a word")
+    @Test("replaces a stream whose client disappeared silently")
     func takeOver() async throws {
         try await StreamHarness.run { gateway in
             let text = try await ticket(gateway)
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("is worth what its key is worth at the moment")
+    @Test("has the current rights of its key")
     func key() async throws {
         try await StreamHarness.run { gateway in
             let key = try await gateway.key(channels: [.below("a.")])
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test("that was changed by a single letter is none")
+    @Test("with a single changed letter is invalid")
     func forgery() async throws {
         try await StreamHarness.run { gateway in
             let text = try await ticket(gateway)

@@ -296,7 +296,7 @@ import YAML
         ["created_at", "updated_at", "etag", "mapping_version"].contains(member) || member.hasSuffix("_timetoken")
     }
 
-    @Test("take back what GET returned, and change nothing by it", arguments: resources)
+    @Test("accept what GET returned, and change nothing by it", arguments: resources)
     func roundTrip(_ resource: Resource) async throws {
         try await APIFixture.run { api in
             await prepare(api)
@@ -379,7 +379,7 @@ import YAML
         }
     }
 
-    @Test("take back a webhook whose circuit has changed since it was read")
+    @Test("accept a webhook whose circuit has changed since it was read")
     func measured() async throws {
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)

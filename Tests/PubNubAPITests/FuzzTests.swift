@@ -52,7 +52,7 @@ import Testing
         #"{"set":[{"channel":{"id":"$x"},"custom":{"a":{}}}]}"#, #"{"name":"a","custom":{"a":1}}"#, "{\"a\":", "\u{FF}",
     ]
 
-    @Test("answers whatever comes in its own words, and never fails", arguments: [1, 2, 3])
+    @Test("answers any input in its own format, and never fails", arguments: [1, 2, 3])
     func fuzz(_ seed: UInt64) async throws {
         var limits = Limits()
         limits.pubnubPollHold = .seconds(1)

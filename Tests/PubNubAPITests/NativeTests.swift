@@ -17,7 +17,7 @@ import Testing
         return batch.shape.matches(of: /"d":(\{.*?\})(?:,"u"|,"b"|,"cmt"|\})/).map { String($0.output.1) }
     }
 
-    @Test("is told to PubNub's readers in the payloads of the Chat SDKs")
+    @Test("is sent to PubNub's readers in the payloads of the Chat SDKs")
     func payloads() async throws {
         try await PubNubHarness.run { gateway in
             let chat = gateway.chat
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("is told as the text of a message, an action or an object where it is one")
+    @Test("is sent as the text of a message, an action or an object where it is one")
     func others() async throws {
         try await PubNubHarness.run { gateway in
             let chat = gateway.chat

@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("of a crowd is told together, by the names that SDKs read")
+    @Test("of a busy channel is announced together, under the names that SDKs read")
     func interval() async throws {
         var limits = Limits()
         limits.announcedOccupants = 1

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("A PubNub subscriber", .timeLimit(.minutes(2))) struct SubscribeTests {
     /// Waits until a poll is held, within the test's time limit.
-    @Test("is told at once where the log is, in the very first bytes")
+    @Test("gets the log's position at once, in the very first bytes")
     func handshake() async throws {
         try await PubNubHarness.run { gateway in
             let last = try await gateway.publish("room", "1").timetoken
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("is told a moment before all that will come where nothing has come yet")
+    @Test("gets a position before all later events where the log is empty")
     func emptyLog() async throws {
         try await PubNubHarness.run { gateway in
             let start = try await gateway.get("/v2/subscribe/sub-demo/room/0?tt=0")["t"]?["t"]?.string ?? ""
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("tells everybody who waits, with a filter or without, what became of a message")
+    @Test("that waits gets a message's changes, with a filter or without")
     func manyWaiting() async throws {
         try await PubNubHarness.run { gateway in
             let message = try await gateway.publish("a", #"{"text":"hi"}"#).timetoken
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("is held until its time is over, and is then told where the log is")
+    @Test("is held until its time is over, and then gets the log's position")
     func hold() async throws {
         var limits = Limits()
         limits.pubnubPollHold = .seconds(2)
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test("who goes is forgotten at once")
+    @Test("that disconnects is removed at once")
     func gone() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test(
-        "who cannot be understood is told so",
+        "with an invalid request gets an error",
         arguments: [
             "sub-demo/,/0?tt=0", "sub-demo/a*/0?tt=0", "sub-demo/*/0?tt=0", "sub-demo/a/0?tt=x", "sub-demo/a/0?tt=-1",
             "sub-demo/$system/0?tt=0", "sub-demo/a%2Cb/0?tt=0", "sub-demo/%FF/0?tt=0",
@@ -323,7 +323,7 @@ import Testing
         }
     }
 
-    @Test("loses its hold with the app")
+    @Test("is released when the app is removed")
     func removal() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try ByteConnection(port: gateway.port)

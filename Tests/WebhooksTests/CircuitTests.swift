@@ -80,7 +80,7 @@ import Testing
         #expect(breaker.openUntil == Self.after(row.seconds))
     }
 
-    @Test("gives one attempt at a time to who keeps us waiting, before it opens")
+    @Test("permits one attempt at a time to a slow receiver, before it opens")
     func slow() {
         var breaker = CircuitBreaker()
         Self.fail(&breaker, 2, isSlow: true)
@@ -91,7 +91,7 @@ import Testing
         #expect(breaker.pace == CircuitBreaker.LanePacing(concurrency: 2, notBefore: nil))
     }
 
-    @Test("gives a receiver that was overwhelmed its pace back step by step, and half of it when it was too much")
+    @Test("restores the rate of an overwhelmed receiver step by step, and halves it when it was too high")
     func recovers() {
         var breaker = CircuitBreaker()
         Self.fail(&breaker, 3, isSlow: true)
@@ -117,7 +117,7 @@ import Testing
         #expect(breaker.pace.concurrency == 1)
     }
 
-    @Test("lets a receiver alone at once that is overwhelmed and says for how long, and no other")
+    @Test("pauses at once for an overwhelmed receiver that names a time, and for no other")
     func asksForTime() {
         var breaker = CircuitBreaker()
         Self.fail(&breaker, retryAfter: .seconds(30))

@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test("that finds nobody, or a connection reset, is tried again", arguments: [true, false])
+    @Test("that finds no server, or a reset connection, is tried again", arguments: [true, false])
     func unreachable(isReset: Bool) async throws {
         let receiver = try ScriptedServer { _ in .reset }
         if !isReset { receiver.shutDown() }

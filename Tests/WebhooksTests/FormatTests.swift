@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test("that has no form for an event fails the attempt, and goes on when it is mended")
+    @Test("that cannot represent an event fails the attempt, and continues when it is corrected")
     func mended() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
@@ -245,7 +245,7 @@ import Testing
         #expect(batch.requests.first?.body == Array("{}".utf8))
     }
 
-    @Test("keeps what follows an event that has no form from overtaking it", arguments: [true, false])
+    @Test("keeps events from overtaking one that it cannot represent", arguments: [true, false])
     func gap(isOrdered: Bool) throws {
         var webhook = Self.webhook(.template)
         webhook.settings.template = try WebhookTemplate(JSONText(trusted: Array(#"{"x":{"$":"event/data/x"}}"#.utf8)))

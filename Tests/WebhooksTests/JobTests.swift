@@ -269,7 +269,7 @@ import Testing
         }
     }
 
-    @Test("leaves alone what was owed under wider settings than its maker reaches, and what is not for all to see")
+    @Test("skips deliveries from before its maker's rights, and those not visible to its maker")
     func widerBefore() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
         try await WebhookFixture.with(Self.settings()) { fixture in
@@ -306,7 +306,7 @@ import Testing
         }
     }
 
-    @Test("is kept with the reach of its maker, and with a filter no longer allowed")
+    @Test("is stored with the rights of its maker, and with a filter that is no longer allowed")
     func kept() throws {
         var limits = Limits()
         limits.filterBytes = 100_000

@@ -15,7 +15,7 @@ import Testing
         _ = try await fixture.registry.patch(id, with: JSONDocument(Array(text.utf8)), by: caller)
     }
 
-    @Test("is not turned elsewhere by who does not reach what still waits for it")
+    @Test("is not redirected by a caller who does not reach its waiting deliveries")
     func turned() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
         try await WebhookFixture.with { fixture in

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "tells of the receiver, not of one event, where every event would meet it",
+        "affects the receiver, not one event, where every event would meet it",
         arguments: [
             (401, true), (403, true), (404, true), (405, true), (407, true), (500, true), (400, false), (409, false),
             (413, false), (422, false),

@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("is hurt by nobody: what hangs keeps its own attempts and no others")
+    @Test("is independent of others: a hanging webhook holds only its own attempts")
     func hanging() async throws {
         let gate = Latch()
         let hanging = try ScriptedServer { _ in .held(gate, then: .status(200)) }
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("that could not be sent for want of room with us rests for a moment, and no attempt was made")
+    @Test("that cannot send for lack of capacity waits a moment, without counting an attempt")
     func shortage() async throws {
         let gate = Latch()
         let receiver = try ScriptedServer { _ in .held(gate, then: .status(204)) }
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test("leaves no event without a fate, whatever receivers do")
+    @Test("brings every event to an end, whatever receivers do")
     func fates() async throws {
         let answers: [ScriptedReply] = [
             .status(200), .status(204), .status(500), .status(429, headers: [("retry-after", "60")]), .reset,

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("that answers 410 is disabled at once, told of on the system channel, and goes on when enabled")
+    @Test("that answers 410 is disabled at once, reported on the system channel, and continues when enabled")
     func gone() async throws {
         let answers = Lock(410)
         let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("that fails for long is told of, disabled after five days, and begins anew when enabled")
+    @Test("that fails for long is reported, disabled after five days, and starts afresh when enabled")
     func failing() async throws {
         let answers = Lock(500)
         let receiver = try ScriptedServer { _ in .status(answers.withLock { $0 }) }
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("that works again is told of once, also after a restart")
+    @Test("that recovers is reported once, also after a restart")
     func recovered() async throws {
         let folder = try TemporaryFolder()
         var settings = WebhookFixture.Settings()
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("whose record cannot be read at a start keeps what it is owed, and can be deleted")
+    @Test("whose record cannot be read at a start keeps its deliveries, and can be deleted")
     func unreadableAtStart() async throws {
         let folder = try TemporaryFolder()
         var settings = WebhookFixture.Settings()
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test("whose record cannot be read at a start is owed what happens meanwhile")
+    @Test("whose record cannot be read at a start gets the events of the meantime")
     func unreadableMeanwhile() async throws {
         let folder = try TemporaryFolder()
         var settings = WebhookFixture.Settings()

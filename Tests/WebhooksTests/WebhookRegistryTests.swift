@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("lets nobody be told of what it may not read")
+    @Test("refuses a webhook for events that its caller may not read")
     func reach() async throws {
         try await WebhookFixture.with { fixture in
             let narrow = Caller(
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test("explains for every webhook whether an event goes there")
+    @Test("explains for every webhook whether it receives an event")
     func explain() async throws {
         try await WebhookFixture.with { fixture in
             func create(_ settings: WebhookSettings) async throws -> String {

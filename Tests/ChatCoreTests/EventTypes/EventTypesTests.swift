@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("take effect on one node although others declare many types", .timeLimit(.minutes(2)))
+    @Test("take effect on a node whose compile queue is busy", .timeLimit(.minutes(2)))
     func busy() async throws {
         try await withTwoNodes { here, there in
             let door = Latch()

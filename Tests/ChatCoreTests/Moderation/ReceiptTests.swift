@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("are sent to senders and readers, once for several at the same time")
+    @Test("are followed by unread counts for watched users and readers, once for several changes")
     func telling() async throws {
         try await Room.open { room in
             try await room.establish("work", members: ["ana", "ben"], customType: "work")

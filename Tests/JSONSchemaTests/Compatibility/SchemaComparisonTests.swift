@@ -156,7 +156,7 @@ private let table = [
         #expect(comparison.verdict == .yes)
     }
 
-    @Test("names the place, the change and whom it breaks")
+    @Test("names the place, the change and the affected direction")
     func changes() throws {
         let old = #"{"type":"object","properties":{"a":{"type":"integer","minimum":1},"k":{"enum":["x","y"]}}}"#
         let new =
@@ -171,7 +171,7 @@ private let table = [
             ])
     }
 
-    @Test("takes an added optional member for compatible when it is lenient, and says so")
+    @Test("treats an added optional member as compatible when it is lenient, and reports that")
     func lenient() throws {
         let old = #"{"type":"object","properties":{"a":{"type":"string"}}}"#
         let new = #"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}}"#
@@ -203,7 +203,7 @@ private let table = [
         #expect(comparison.changes.map(\.pointer) == ["#/properties/list/items/properties/n/maximum"])
     }
 
-    @Test("says so where it cannot tell")
+    @Test("reports when it cannot decide")
     func undecided() throws {
         let old = #"{"properties":{"a":{"pattern":"^[a-f]+$"}}}"#
         let new = #"{"properties":{"a":{"pattern":"^[a-g]+$"}}}"#

@@ -27,7 +27,7 @@ private func tree(_ text: String) throws -> JSONDocument { try JSONDocument(Arra
         }
     }
 
-    @Test("tells all of these apart")
+    @Test("distinguishes all of these")
     func different() throws {
         let texts = [
             "null", "true", "false", "0", "1", "1.5", "9007199254740993", "9007199254740992.0", "9223372036854775807",
@@ -106,7 +106,7 @@ private func tree(_ text: String) throws -> JSONDocument { try JSONDocument(Arra
         #expect(hashes.count == 100)
     }
 
-    @Test("gives up when its table does not fit into the scratch")
+    @Test("fails when its table does not fit into the scratch memory")
     func exhausted() throws {
         let document = try tree("[\((0..<1_000).map { "\($0)" }.joined(separator: ","))]")
         var scratch = Scratch(limitBytes: 4_096)

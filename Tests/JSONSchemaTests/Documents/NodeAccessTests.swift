@@ -22,7 +22,7 @@ import Testing
         #expect(!LayoutCheck<Skewed>.passes())
     }
 
-    @Test("reads the layout only when it may")
+    @Test("reads the layout only when permitted")
     func choice() {
         #expect(NodeAccessChoice.layout.readsLayout == LayoutAccess.isTrusted)
         #expect(NodeAccessChoice.automatic.readsLayout == LayoutAccess.isTrusted)

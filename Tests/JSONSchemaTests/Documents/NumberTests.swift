@@ -51,7 +51,7 @@ private func exactOrder(_ integer: Int64, _ real: Double) -> Int {
         }
     }
 
-    @Test("may be left out altogether by their bounds")
+    @Test("may be excluded completely by their bounds")
     func nothing() {
         var range = NumberRange()
         range.require(atLeast: .integer(.max), exclusively: true)

@@ -79,7 +79,7 @@ import Testing
         for text in texts { #expect(!accepts(format, text), "\(format.name): \(text)") }
     }
 
-    @Test("takes no foreign digit, no final newline and no NUL")
+    @Test("accepts no foreign digit, no final newline and no NUL")
     func strangeBytes() {
         let samples: [(Format, String)] = [
             (.date, "2020-01-02"), (.time, "10:20:30Z"), (.dateTime, "2020-01-02T10:20:30Z"), (.duration, "P2D"),

@@ -55,7 +55,7 @@ import Testing
         #expect(try draft((texts + ["plain"]).map { "\"\($0)\"" }) == #"{"type":"string"}"#)
     }
 
-    @Test("takes no word with a colon for a URI")
+    @Test("treats no word with a colon as a URI")
     func colon() throws {
         #expect(try draft([#""note:hello""#]) == #"{"type":"string"}"#)
     }
@@ -71,7 +71,7 @@ import Testing
         #expect(try draft((0..<40).map { #""w\#($0 % 9)""# }) == #"{"type":"string"}"#)
     }
 
-    @Test("says nothing of nothing")
+    @Test("without documents is empty")
     func nothing() throws {
         #expect(try draft([]) == "{}")
     }

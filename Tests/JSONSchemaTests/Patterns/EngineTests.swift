@@ -29,7 +29,7 @@ import Testing
         #expect(try Pattern(pattern).engine == engine)
     }
 
-    @Test("agree on patterns and texts nobody thought of", arguments: [1, 2, 3, 4])
+    @Test("agree on random patterns and texts", arguments: [1, 2, 3, 4])
     func randomAgreement(_ seed: UInt64) throws {
         var draw = PatternDraw(seed: seed)
         var compared = 0

@@ -90,7 +90,7 @@ import Testing
         #expect(Pattern.refusal("(?:" + source + ")+")?.message == "the pattern holds too many character classes")
     }
 
-    @Test("is told in bytes")
+    @Test("is reported in bytes")
     func byteCount() throws {
         #expect(try Pattern("^abc$").byteCount < 100)
         let many = try Pattern("^(?:\\p{L}+ )+$")

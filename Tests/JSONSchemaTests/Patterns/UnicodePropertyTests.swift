@@ -35,7 +35,7 @@ import Testing
         #expect(!first.isEmpty)
     }
 
-    @Test("parts all code points by category and by script")
+    @Test("divides all code points by category and by script")
     func partitions() throws {
         let categories = ["L", "M", "N", "P", "S", "Z", "C"]
         #expect(try categories.map { try property($0).members.size }.reduce(0, +) == 0x110000)

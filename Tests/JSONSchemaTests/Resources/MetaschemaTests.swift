@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("are not what any other identifier finds")
+    @Test("are found by no other identifier")
     func unknown() {
         #expect(Metaschemas.document(at: "https://json-schema.org/draft/2020-12/Schema") == nil)
         #expect(Metaschemas.text(for: "") == nil)

@@ -59,7 +59,7 @@ private func document(_ text: String) throws -> JSONDocument { try JSONDocument(
         #expect(unnamed.document(at: "file://\(String(cString: real))/a.json") != nil)
     }
 
-    @Test("refuses what is beyond its limits, and what is no JSON, as a whole")
+    @Test("refuses a folder beyond its limits or with invalid JSON as a whole")
     func limits() throws {
         let folder = try Folder([
             "a.json": "{}", "b.json": "[\(String(repeating: " ", count: 1_000))]", "x/c.json": "{}",
@@ -82,7 +82,7 @@ private func document(_ text: String) throws -> JSONDocument { try JSONDocument(
         #expect(throws: SchemaLibraryError.self) { try load { _ in } }
     }
 
-    @Test("ends where links lead in a circle")
+    @Test("ends at circular links")
     func circle() throws {
         let folder = try Folder(["a.json": "{}"])
         for name in ["one", "two"] {
@@ -93,7 +93,7 @@ private func document(_ text: String) throws -> JSONDocument { try JSONDocument(
         #expect(throws: SchemaLibraryError.self) { try library.add(folder: folder.path, base: "http://h/") }
     }
 
-    @Test("says which folder is not there")
+    @Test("names a missing folder")
     func missing() {
         var library = SchemaLibrary()
         let error = #expect(throws: SchemaLibraryError.self) { try library.add(folder: "/nowhere/at/all", base: "a:b") }

@@ -62,7 +62,7 @@ import Testing
         #expect(URIReference(expected).normalised.text == expected)
     }
 
-    @Test("puts any text together again as it was")
+    @Test("restores any text from its parts")
     func roundTrip() {
         var draw = SeededGenerator(seed: 1986)
         let pieces = ["a", "B", "1", ":", "/", "//", "?", "#", "[", "@", "%41", "%", ".", "..", "é", " ", "+", "\u{0}"]
@@ -80,7 +80,7 @@ import Testing
 }
 
 @Suite("A reference in a schema") struct URITextTests {
-    @Test("comes apart into what it names and its fragment")
+    @Test("is split into its document and its fragment")
     func parts() throws {
         let base = "http://Example.com/dir/a.json#old"
         let other = try #require(URIText.resolve("b.json#/x%20y", against: base))

@@ -7,7 +7,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("Receipts over HTTP") struct ReceiptRouteTests {
-    @Test("a member reads what others wrote, and nothing is unread")
+    @Test("are set by a member who reads all messages, and nothing is unread")
     func story() async throws {
         try await APIFixture.run { api in
             let chat = api.service.chat(for: .gateway(in: api.app.id))
