@@ -60,11 +60,11 @@ struct DataCheck {
 
     private var room: CheckResult {
         guard let free = Folder(path).freeBytes else {
-            return CheckResult("room", .warning, "the free space of '\(path)' is unknown")
+            return CheckResult("disk", .warning, "the free space of '\(path)' is unknown")
         }
         let text = "\(free / 1_000_000) MB free"
         let advice = "free space, or shorten the retention of events; on a full disk, emits fail (507)"
-        if free < Self.noRoom { return CheckResult("room", .failure, text, advice: advice) }
+        if free < Self.noRoom { return CheckResult("disk", .failure, text, advice: advice) }
         return free < Self.littleRoom
             ? CheckResult("disk", .warning, text, advice: advice) : CheckResult("disk", .ok, text)
     }
