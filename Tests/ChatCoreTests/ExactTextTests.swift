@@ -24,7 +24,7 @@ let decomposed = "cafe\u{301}"
                 == ["", decomposed, composed, "d"].map { Array($0.utf8) })
     }
 
-    @Test("finds repeats, and none in what looks alike")
+    @Test("finds repeats, and none among names that only look alike")
     func repeats() {
         #expect(![composed, decomposed].hasRepeats)
         #expect([composed, decomposed, composed].hasRepeats)

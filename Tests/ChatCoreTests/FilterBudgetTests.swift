@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("What a filter costs") struct FilterBudgetTests {
+@Suite("The cost of a filter") struct FilterBudgetTests {
     private static let digits = "0." + String(repeating: "9", count: 60_000)
     private static let limits = Limits()
 

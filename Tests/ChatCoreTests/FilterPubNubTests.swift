@@ -32,7 +32,7 @@ import Testing
         #expect(try Filter("uuid == 'bob' && userId == 'alice'", dialect: .pubnub).accepts(event))
     }
 
-    @Test("drops what has no meta when it names only meta")
+    @Test("rejects events without meta when it names only meta")
     func noMeta() throws {
         let event = sampleEvent(kind: .message)
         #expect(try !Filter("language == 'en'", dialect: .pubnub).accepts(event))

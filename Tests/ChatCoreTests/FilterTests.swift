@@ -75,7 +75,7 @@ import Testing
         ])
     func equality(_ row: FilterCase) throws { #expect(try Self.selects(row) == row.selects) }
 
-    @Test("compares texts by their bytes, not by what looks the same")
+    @Test("compares texts by their bytes, not by their appearance")
     func exactTexts() throws {
         #expect(try !Filter("data == 'é'").accepts(sampleEvent(data: "\"e\u{301}\"")))
         #expect(try Filter("data == 'é'").accepts(sampleEvent(data: "\"\u{E9}\"")))

@@ -15,7 +15,7 @@ import Testing
         #expect(await next?.map(\.timetoken) == [4])
     }
 
-    @Test("ends after what was waiting when it is closed")
+    @Test("ends after the waiting items when it is closed")
     func close() async {
         let outbox = Outbox(capacity: 10)
         outbox.take([event(1)])

@@ -34,7 +34,7 @@ import Testing
         #expect(table.now == ["a": "a", "b": "b", "c": "c"])
     }
 
-    @Test("follows what changes of its kinds, and nothing else")
+    @Test("follows changes of its kinds, and nothing else")
     func follow() async throws {
         await following {
             directory.change(key("a"), "1")

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("cannot take a type of the gateway's own", arguments: MatchStrategy.allCases)
+    @Test("cannot use a type of the gateway's own", arguments: MatchStrategy.allCases)
     func reserved(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let error = await #expect(throws: ChatError.self) {

@@ -20,7 +20,9 @@ import Testing
         }
     }
 
-    @Test("are edited, reacted to and deleted, and their listener hears of each", arguments: MatchStrategy.allCases)
+    @Test(
+        "are edited, reacted to and deleted, and their listener receives each change", arguments: MatchStrategy.allCases
+    )
     func changes(way: MatchStrategy) async throws {
         try await way.withChat { chat in
             let channel = chat.channel("room.1")

@@ -56,7 +56,7 @@ import Testing
         #expect(refusal(flags: [("dta", "x")]).contains("did you mean 'data'?"))
     }
 
-    @Test("says where in the file a name or a value is wrong")
+    @Test("reports the place of a wrong name or value in the file")
     func places() {
         #expect(refusal("data: a\nlisen: 127.0.0.1:1").contains(":2:1: 'lisen' is not a setting"))
         #expect(refusal("limits:\n  page_most: many").contains(":2:3: "))

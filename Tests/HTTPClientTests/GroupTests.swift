@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("end together, on the wire and waiting, and nothing is sent after; other requests go on")
+    @Test("end together, in flight and waiting, and nothing is sent afterwards; other requests continue")
     func cancelled() async throws {
         let started = Observed(0)
         let server = try ScriptedServer.perConnection { peer in

@@ -97,7 +97,7 @@ import Testing
 
     /// libcurl decodes transfer codings that it knows even when not requested. Some need a hundred megabytes.
     @Test(
-        "takes no transfer coding but chunks",
+        "accepts no transfer coding but chunks",
         arguments: ["gzip", "gzip, chunked", "zstd", "chunked, br", "identity", ""])
     func transferCoding(_ coding: String) async throws {
         let result = try await send { peer in
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// On a reused connection, the rest of a body would be read as the next request.
-    @Test("takes an answer that comes before the body was sent", arguments: [200, 413], [false, true])
+    @Test("accepts a response that arrives before the body was sent", arguments: [200, 413], [false, true])
     func earlyAnswer(_ status: Int, _ readsOn: Bool) async throws {
         let large = [UInt8](repeating: 0x61, count: 16 << 20)
         let answer = "HTTP/1.1 \(status) Early\r\nContent-Length: 2\r\n\r\nok"

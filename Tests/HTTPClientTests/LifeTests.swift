@@ -34,7 +34,7 @@ import Testing
         #expect(server.connectionCount == 0)
     }
 
-    @Test("that waits for a connection longer than it may fails, and one that waits less goes on")
+    @Test("that waits too long for a connection fails, and one that waits less continues")
     func waitedTooLong() async throws {
         let (started, latch) = (Observed(0), Latch())
         let server = try ScriptedServer { _ in
@@ -136,7 +136,7 @@ import Testing
 }
 
 @Suite("A client that is shut down") struct ShutdownTests {
-    @Test("ends what is under way and what waits as cancelled, and closes its connections")
+    @Test("ends running and waiting requests as cancelled, and closes its connections")
     func pending() async throws {
         let (started, ended) = (Observed(0), Observed(0))
         let server = try ScriptedServer.perConnection { peer in

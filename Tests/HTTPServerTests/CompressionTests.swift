@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "is sent as it is to others, and says that this depends on them",
+        "is sent uncompressed to other clients, with a Vary field",
         arguments: [nil, "br", "gzip;q=0", "gzip;q=0, *"])
     func plain(_ accepted: String?) async throws {
         try await withServer(routes: Self.routes) { server in

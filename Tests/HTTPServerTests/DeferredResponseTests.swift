@@ -90,7 +90,7 @@ private func withWaiting(
         }
     }
 
-    @Test("without a body says no length", arguments: [204, 304])
+    @Test("without a body has no length", arguments: [204, 304])
     func noBody(_ status: Int) async throws {
         try await withWaiting { waiting in
             let wire = try waiting.server.wire()
@@ -201,7 +201,7 @@ private func withWaiting(
         }
     }
 
-    @Test("keeps the connection of a client that asks for that in words")
+    @Test("keeps the connection of a client that asks for that explicitly")
     func keepAlive() async throws {
         try await withWaiting { waiting in
             let wire = try waiting.server.wire()
@@ -268,7 +268,7 @@ private func withWaiting(
         }
     }
 
-    @Test("is counted once, with its status, and says what its origin may read")
+    @Test("is counted once, with its status, and has the CORS fields of its origin")
     func observed() async throws {
         let outcomes = Observed<[Int]>([])
         try await withWaiting(

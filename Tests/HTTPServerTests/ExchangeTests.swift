@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("drops header fields that would split the header, and says so in the log") func splitHeader() async throws {
+    @Test("drops header fields that would split the header, and logs that") func splitHeader() async throws {
         try await withServer(routes: Self.routes) { server in
             let answer = try server.wire().ask("GET", "/split")
             #expect(answer["X-C"] == "fine")
@@ -311,7 +311,7 @@ import Testing
         }
     }
 
-    @Test("tells the observer and counts") func observerAndMetrics() async throws {
+    @Test("reports to the observer and counts") func observerAndMetrics() async throws {
         let outcomes = Observed<[String]>([])
         try await withAsyncServer { router, loop in
             Self.routes(&router, loop)

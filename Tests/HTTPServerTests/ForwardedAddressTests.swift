@@ -11,13 +11,13 @@ import Testing
         return address.client(headers) { Self.proxies.contains($0.description) }.description
     }
 
-    @Test("is its connection's address where that is no trusted proxy, whatever its fields say")
+    @Test("is its connection's address unless that is a trusted proxy, whatever its fields contain")
     func stranger() throws {
         #expect(try client("192.0.2.9", "198.51.100.1") == "192.0.2.9")
         #expect(try client("192.0.2.9") == "192.0.2.9")
     }
 
-    @Test("is what trusted proxies have appended last, however many there were")
+    @Test("is the last address that trusted proxies have appended, however many there are")
     func proxied() throws {
         #expect(try client("10.0.0.1", "198.51.100.7") == "198.51.100.7")
         #expect(try client("10.0.0.1", "6.6.6.6, 198.51.100.7,10.0.0.2") == "198.51.100.7")
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "is the proxy's where it says nothing that can be read",
+        "is the proxy's where its field cannot be read",
         arguments: ["", "unknown", "198.51.100", "[::1", "a,b"])
     func unreadable(_ field: String) throws {
         #expect(try client("10.0.0.1", field) == "10.0.0.1")

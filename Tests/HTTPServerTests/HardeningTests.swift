@@ -3,7 +3,7 @@ import HTTPServer
 import TestSupport
 import Testing
 
-@Suite("Hardening: what is not HTTP") struct MalformedRequestTests {
+@Suite("Hardening: invalid HTTP") struct MalformedRequestTests {
     private static func routes(_ router: inout Router, _ loop: Loop) {
         router.add(.get, "/hello") { _ in .text("hello") }
         router.add(.get, "/a/{x}") { .text($0.parameters["x"] ?? "") }
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("in a target is answered with 400, and the connection goes on") func targets() async throws {
+    @Test("in a target is answered with 400, and the connection continues") func targets() async throws {
         let targets: [[UInt8]] = [
             Array("/a/b\u{1}c".utf8), Array("/a/b\u{7F}".utf8), Array("/a/b c".utf8),
             Array("/a/".utf8) + [0x62, 0, 0x63],
@@ -159,7 +159,7 @@ import Testing
 
 }
 
-@Suite("Hardening: clients that take their time") struct SlowClientTests {
+@Suite("Hardening: slow clients") struct SlowClientTests {
     private static func routes(_ router: inout Router, _ loop: Loop) {
         router.add(.get, "/hello") { _ in .text("hello") }
         router.add(.get, "/large") { _ in
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test("that say nothing at all are closed without a word") func silentConnection() async throws {
+    @Test("that send nothing are closed without a response") func silentConnection() async throws {
         let options = Self.options { $0.deadlines.header = .milliseconds(50) }
         try await withAsyncServer(options: options, routes: Self.routes) { server in
             try await blocking {

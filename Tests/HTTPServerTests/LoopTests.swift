@@ -12,7 +12,7 @@ import Testing
         return try await body(loop)
     }
 
-    @Test("runs what is posted in order, on its own thread") func order() async throws {
+    @Test("runs posted work in order, on its own thread") func order() async throws {
         try await withLoop { loop in
             let seen = Observed<[Int]>([])
             #expect(!loop.isCurrent)
@@ -146,7 +146,7 @@ import Testing
 
     private static func isStill(on loop: Loop) async -> Bool { loop.isCurrent }
 
-    @Test("does what was posted before it ends, and lets no task hang after it") func end() async throws {
+    @Test("completes posted work before it ends, and leaves no task suspended") func end() async throws {
         let loop = try Loop(name: "test")
         let seen = Observed(0)
         for _ in 0..<1000 { loop.post { seen.update { $0 += 1 } } }

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "is chosen by what a client accepts most",
+        "is chosen by the client's preference",
         arguments: [
             ([], "text/a"), (["*/*"], "text/a"), (["image/c"], "image/c"), (["text/*"], "text/a"),
             (["text/a;q=0.2, text/b;q=0.5"], "text/b"), (["text/a;q=0.2", "text/b; Q=0.5"], "text/b"),

@@ -21,7 +21,7 @@ import Testing
         await Self.router().respond(to: Request(method, target, headers: headers))
     }
 
-    @Test("tells browsers to come by HTTPS alone, with refusals too, where that is set")
+    @Test("sends HSTS where that is configured, with errors too")
     func transportSecurity() async {
         var router = Self.router()
         func said(_ target: String) async -> String? {
@@ -125,7 +125,7 @@ import Testing
         #expect(await router.respond(to: Request(.get, "/nowhere", headers: Headers([]))).status == 421)
     }
 
-    @Test("refuses what a browser sends for a page of a site that CORS does not name, whatever a route's own policy")
+    @Test("refuses browser requests of an origin that CORS does not list, whatever a route's own policy")
     func crossSite() async {
         var router = Router(cors: CORSPolicy(origins: .loopback))
         router.refusesCrossSite = true
@@ -179,7 +179,7 @@ import Testing
         #expect(routes.count == 6)
     }
 
-    @Test("keeps an unknown error's text to itself and tells the observer") func unknownError() async {
+    @Test("hides an unknown error's text and reports it to the observer") func unknownError() async {
         struct Secret: Error {}
         var router = Router()
         let outcomes = Observed<[Router.Outcome]>([])
@@ -221,7 +221,7 @@ import Testing
         #expect(foreign["Vary"] == "Origin")
     }
 
-    @Test("names whatever this machine serves, and nothing that only looks like it") func loopbackOrigin() async {
+    @Test("allows origins of this machine, and none that only looks like one") func loopbackOrigin() async {
         let policy = CORSPolicy(origins: .loopback)
         for origin in ["http://127.0.0.1:8000", "http://localhost", "http://[::1]:3"] {
             #expect(await respond(policy, .get, [("Origin", origin)])["Access-Control-Allow-Origin"] == origin)

@@ -120,7 +120,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         }
     }
 
-    @Test("gets what piled up in one system call") func coalescing() async throws {
+    @Test("gets accumulated frames in one system call") func coalescing() async throws {
         try await withStage { stage in
             let (wire, _) = try await stage.open()
             let before = await stage.server.server.metrics.streamTraffic
@@ -134,7 +134,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         }
     }
 
-    @Test("gets what was appended before its turn came once, although the log was waiting for that turn already")
+    @Test("gets frames appended before its turn once, although the log had a turn pending")
     func appendedBeforeThePass() async throws {
         try await withStage { stage in
             var wires: [Wire] = []
@@ -304,7 +304,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         return number
     }
 
-    @Test("goes on where it stopped when it reads again") func catchesUp() async throws {
+    @Test("continues where it stopped when it reads again") func catchesUp() async throws {
         try await withStage { stage in
             let (wire, connection) = try await stage.open(receiveBuffer: 4096)
             let count = await fill(stage, connection)
@@ -493,7 +493,7 @@ func numbers(_ bytes: [UInt8]) throws -> [Int] {
         #expect(rest.isEmpty)
     }
 
-    @Test("finishes what is under way") func inFlight() async throws {
+    @Test("finishes requests in progress") func inFlight() async throws {
         let gate = Latch()
         let waiting = Observed(0)
         let wires = Observed<[Wire]>([])

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "takes the client's id only if it can be repeated safely",
+        "uses the client's id only if it can be repeated safely",
         arguments: [
             ("abc-1._X", true), (String(repeating: "x", count: 128), true), (String(repeating: "x", count: 129), false),
             ("", false), ("a b", false), ("a\"", false),
@@ -51,7 +51,7 @@ import Testing
 }
 
 @Suite("A problem") struct ProblemTests {
-    @Test("prints itself as RFC 9457 says") func body() {
+    @Test("is printed as RFC 9457 specifies") func body() {
         let problem = Problem(
             status: 422, code: "schema_violation", title: "Payload does not match the event schema",
             detail: "2 violations",
@@ -75,7 +75,7 @@ import Testing
         #expect(text == expected)
     }
 
-    @Test("escapes what JSON wants escaped") func escaping() {
+    @Test("escapes the characters that JSON requires") func escaping() {
         let problem = Problem(status: 400, code: "x", title: "a\"b\\c\n\r\t\u{1}é😀")
         let text = String(decoding: problem.body(baseURL: "", requestID: "r"), as: UTF8.self)
         #expect(text.contains(#""title":"a\"b\\c\n\r\t\u0001é😀""#))

@@ -169,7 +169,7 @@ import Testing
         #expect(error.message.hasPrefix("not acceptable JSON"))
     }
 
-    @Test("is a text where its type says so, and JSON where it is that")
+    @Test("is text or JSON by its declared type")
     func texts() async throws {
         let plain: [InboundPost.Field] = [("Content-Type", "text/plain")]
         #expect(try await Self.data(#"{"$":"body"}"#, InboundPost(plain, text: "a \"b\"")) == #""a \"b\"""#)
@@ -269,7 +269,7 @@ import Testing
     }
 
     @Test(
-        "that is none is refused",
+        "that is invalid is refused",
         arguments: [
             #"{"specversion":"9.9","id":"1","source":"/s","type":"t"}"#,
             #"{"specversion":"1.0","source":"/s","type":"t"}"#,

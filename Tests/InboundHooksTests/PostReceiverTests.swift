@@ -101,7 +101,7 @@ private final class OneThread: TaskExecutor {
         }
     }
 
-    @Test("becomes the event its mapping says, the payload byte for byte")
+    @Test("becomes the event of its mapping, the payload byte for byte")
     func mapped() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put(

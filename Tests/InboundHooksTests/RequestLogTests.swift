@@ -444,7 +444,7 @@ import Testing
         }
     }
 
-    @Test("of Meta is answered for its token alone, which is never shown")
+    @Test("of Meta is answered only with its token, which is never shown")
     func meta() async throws {
         try await InboundFixture.with { fixture in
             let source = try await fixture.put(

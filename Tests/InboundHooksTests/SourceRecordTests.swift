@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("keeps what its scheme leaves open: a generic signature is checked and its delivery remembered")
+    @Test("keeps its scheme's options: a generic signature is checked and its delivery remembered")
     func options() async throws {
         try await InboundFixture.with { fixture in
             try await fixture.put("s", Self.document)

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("keeps its mapping when a patch brings new secrets alone")
+    @Test("keeps its mapping when a patch contains only new secrets")
     func rotation() async throws {
         try await InboundFixture.with { fixture in
             let signed = #""scheme":"generic","scheme_options":{"header":"X-Sig"},"#
@@ -43,7 +43,8 @@ import Testing
     }
 
     @Test(
-        "keeps what a patch leaves out, takes its default for null, and is replaced by a document but for its secrets")
+        "keeps members that a patch leaves out, resets those set to null, and keeps secrets when it is replaced"
+    )
     func leftOut() async throws {
         try await InboundFixture.with { fixture in
             let made = try await fixture.put(

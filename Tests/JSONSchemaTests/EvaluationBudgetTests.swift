@@ -17,7 +17,7 @@ private let branching: String = {
         EvaluationBudget(steps: 1_000, bytes: 100, patternSteps: 1_000, reportSteps: 500)
     }
 
-    @Test("is what all values together may take")
+    @Test("is shared by all values")
     func shared() throws {
         let schema = try compiled(#"{"items":{"anyOf":[{"multipleOf":3},{"multipleOf":5},{"multipleOf":7}]}}"#)
         let value = try document("[1,2,3,4,5,6,7,8,9]").root

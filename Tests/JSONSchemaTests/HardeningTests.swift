@@ -77,7 +77,7 @@ import Testing
         #expect(detail?.hasPrefix("compiling the schema takes more than") == true, "\(detail ?? "")")
     }
 
-    @Test("cannot spend it on looking for what two lists have in common")
+    @Test("cannot spend it on the common elements of two lists")
     func lists() throws {
         let lists = [0, 4_900].map { start in
             "{\"enum\":[" + (start..<start + 4_900).map { "[\($0)]" }.joined(separator: ",") + "]}"
@@ -90,7 +90,7 @@ import Testing
         #expect(detail?.hasPrefix("compiling the schema takes more than") == true, "\(detail ?? "")")
     }
 
-    @Test("cannot make much memory of a long name or identifier that everything below repeats")
+    @Test("cannot multiply the memory of a long name or identifier that everything below repeats")
     func longNames() throws {
         let members = (0..<5_000).map { "\"a\($0)\":{}" }.joined(separator: ",")
         let name = String(repeating: "x", count: 100_000)

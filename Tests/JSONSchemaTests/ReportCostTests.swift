@@ -88,7 +88,7 @@ import Testing
         #expect(try collect(#"{"unevaluatedItems":{"type":"string"}}"#, array, limit: 3).1.found.count == 4)
     }
 
-    @Test("is bounded where what is found is not listed: in alternatives that fail")
+    @Test("is bounded where violations are not listed: in alternatives that fail")
     func alternatives() throws {
         let branches = (0..<40).map {
             "{\"properties\":{\(Self.twelve),\"n\":{\"const\":\($0)}},\"additionalProperties\":false}"

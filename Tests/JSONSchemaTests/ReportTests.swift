@@ -50,7 +50,7 @@ import Testing
         if let expected { #expect(violation.expected == expected) }
     }
 
-    @Test("points at the parent of a missing member and at a member too many, and names what was meant")
+    @Test("points at the parent of a missing member and at an unknown one, and suggests a name")
     func members() throws {
         let schema =
             #"{"properties":{"a":{"properties":{"colour":{"type":"string"}},"required":["colour"],"additionalProperties":false}}}"#

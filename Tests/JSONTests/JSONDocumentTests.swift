@@ -75,14 +75,14 @@ import Testing
         #expect(error?.reason == .malformed)
     }
 
-    @Test("says where it stopped")
+    @Test("reports where parsing stopped")
     func position() {
         let error = #expect(throws: JSONError.self) { try self.parse("{\n  \"a\": tru\n}") }
         #expect(error?.line == 2)
         #expect((error?.column ?? 0) > 0)
     }
 
-    @Test("counts depth outside strings only, and says where it is too deep")
+    @Test("counts depth outside strings only, and reports where it is too deep")
     func depth() throws {
         _ = try parse(#"{"a":"[[[[[[[[","b":[1]}"#, limits: JSONLimits(depth: 2))
         let error = #expect(throws: JSONError.self) { try self.parse("[\n[é[", limits: JSONLimits(depth: 2)) }
@@ -193,7 +193,7 @@ import Testing
         #expect(try JSONDocument(text).root["s"]?.string == "a\"\\\u{8}\u{c}\n\r\t\u{1f}é\0")
     }
 
-    @Test("prints bytes as the text they are, and replaces what is none")
+    @Test("prints bytes as UTF-8, and replaces invalid ones")
     func bytes() {
         let text = JSONText { writer in
             writer.beginArray()

@@ -28,7 +28,7 @@ import Testing
         #expect(try json(original).merging(json(patch)) == json(result))
     }
 
-    @Test("keeps the bytes of what the patch does not name")
+    @Test("keeps the bytes of members that the patch does not name")
     func bytes() throws {
         let merged = try json(#"{"a":1.50, "b" : {"c":1e2,"d":"\u00e9"}}"#).merging(json(#"{"b":{"c":null}}"#))
         #expect(merged.description == #"{"a":1.50,"b":{"d":"\u00e9"}}"#)

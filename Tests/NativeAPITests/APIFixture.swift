@@ -223,7 +223,7 @@ extension Answer {
         }
     }
 
-    @Test("of leaving out what is needed has one code, and of a mistyped parameter another")
+    @Test("of a missing member has one code, and that of a mistyped parameter another")
     func missing() async throws {
         try await APIFixture.run { api in
             _ = await api.call(.put, "/v1/event-types/t", "{}")

@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("are for admins, and none of another app is seen")
+    @Test("are for admins, and those of other apps are invisible")
     func rights() async throws {
         try await APIFixture.run { api in
             let manager = try await api.key([.emit, .read, .manage])

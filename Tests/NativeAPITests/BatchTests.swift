@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("in mode each stores what is acceptable, with a problem in the place of the rest")
+    @Test("in mode each stores the valid events, with a problem in the place of each other")
     func each() async throws {
         try await APIFixture.run { api in
             let answer = await api.call(.post, "/v1/events/batch", #"{"mode":"each","events":[\#(Self.mixed)]}"#)

@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("with names that need escaping say where they are")
+    @Test("with names that need escaping have an escaped Location")
     func location() async throws {
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/channels", #"{"kind":"public","id":"a/b c"}"#)

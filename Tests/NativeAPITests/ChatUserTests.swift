@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("answer what a wrong member should have been")
+    @Test("answer an unknown member with the name that was meant")
     func mistakes() async throws {
         try await APIFixture.run { api in
             let wrong = await api.call(.put, "/v1/users/ana", #"{"name":7}"#)

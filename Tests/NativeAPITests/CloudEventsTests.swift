@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(
-        "that are none are refused",
+        "that are invalid are refused",
         arguments: [
             #"{"specversion":"1.0","id":"1","source":"/s","subject":"a"}"#,
             #"{"specversion":"9.9","id":"1","source":"/s","type":"t","subject":"a"}"#,

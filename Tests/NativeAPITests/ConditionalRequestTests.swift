@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("for a new record alone is refused where there is one", arguments: ofNothing.filter { $0.method == .put })
+    @Test("for a new record is refused where one exists", arguments: ofNothing.filter { $0.method == .put })
     func present(_ write: (method: HTTPMethod, path: String, body: String)) async throws {
         try await APIFixture.run { api in
             _ = try await prepare(api, "")
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("holds for what is done to a webhook", arguments: ["disable", "enable", "rotate-secret"])
+    @Test("applies to actions on a webhook", arguments: ["disable", "enable", "rotate-secret"])
     func webhookDeeds(_ deed: String) async throws {
         try await APIFixture.run { api in
             let path = try await prepare(api, "/v1/webhooks/{webhook}")
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(
-        "is refused by what has no version of its own",
+        "is refused by resources without a version",
         arguments: [
             (.put, "/v1/channels/room/operators/ana"), (.delete, "/v1/channels/room/operators/ana"),
             (.put, "/v1/channels/room/freeze"), (.put, "/v1/channels/room/members/ana/hidden"),
@@ -198,7 +198,7 @@ import Testing
         return String(decoding: answer, as: UTF8.self)
     }
 
-    @Test("takes the tag of the compressed body for that of the record")
+    @Test("accepts the tag of the compressed body as that of the record")
     func compressedTag() async throws {
         try await APIFixture.run { api in
             let first = await api.call(.put, "/v1/users/ana", #"{"name":"A"}"#)

@@ -276,7 +276,7 @@ import YAML
         }
     }
 
-    @Test("declares what a delivery is")
+    @Test("declares the members of a delivery")
     func deliveries() async throws {
         try await APIFixture.run { api in
             let description = try Description()

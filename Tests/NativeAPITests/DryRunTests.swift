@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("is asked for by true or false alone")
+    @Test("is requested only by true or false")
     func flag() async throws {
         try await APIFixture.run { api in
             #expect(await api.call(.post, "/v1/channels/a/events?dry_run=1", #"{"data":1}"#).status == 400)

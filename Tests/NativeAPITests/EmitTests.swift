@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("leaves out of history what is not to be stored")
+    @Test("leaves unstored events out of history")
     func notStored() async throws {
         try await APIFixture.run { api in
             let answer = await api.call(.post, "/v1/channels/a/events", #"{"data":1,"store":false}"#)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("refuses what a key does not reach")
+    @Test("refuses channels and types that a key does not reach")
     func rights() async throws {
         try await APIFixture.run { api in
             let narrow = try await api.key([.emit], channels: ["orders.*"], types: ["order.*"])

@@ -307,7 +307,7 @@ extension ProblemTests {
     }
 
     @Test(
-        "that are none are refused",
+        "that are invalid are refused",
         arguments: [
             "", "2023-11-14", "2023-11-14T22:13:20", "2023-13-14T22:13:20Z", "2023-02-29T22:13:20Z",
             "2023-11-14T24:13:20Z", "2023-11-14T22:13:20.Z", "2023-11-14T22:13:20Zx", "1969-12-31T23:59:59Z",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import NativeAPI
 
-@Suite("Revocation affects", .timeLimit(.minutes(1))) struct RevocationTests {
+@Suite("Revocation", .timeLimit(.minutes(1))) struct RevocationTests {
     private func token(_ gateway: StreamHarness, for user: String = "eve") async throws -> String {
         let made = try await gateway.call("POST", "/v1/tokens", "{\"user\":\"\(user)\"}")
         return try #require(made.json?["token"]?.string)
@@ -22,7 +22,7 @@ import Testing
         try await gateway.call("GET", "/v1/channels/a/events", as: token).status
     }
 
-    @Test("no user's tokens by a narrowed key, which does not reach all that the user does")
+    @Test("is refused to a narrowed key, which does not reach everything that the user does")
     func narrowed() async throws {
         try await StreamHarness.run { gateway in
             let narrowed = try await gateway.key([.read, .manage], channels: [.exact("b")])
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("nothing where a user without a record is to be deleted, and names the route that does")
+    @Test("is not part of deleting a user without a record, whose error names the right route")
     func withoutRecord() async throws {
         try await StreamHarness.run { gateway in
             let token = try await token(gateway)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("a token that says it was made later than now: it would outlive the next revocation")
+    @Test("refuses tokens issued in the future, which would outlive the next revocation")
     func future() async throws {
         try await StreamHarness.run { gateway in
             let now = gateway.service.clock.now.rawValue / Timetoken.ticksPerSecond
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "a user's tokens and tickets, by deleting the user or by saying so, and no other user's",
+        "voids a user's tokens and tickets, by deleting the user or on request, and no other user's",
         arguments: ["DELETE /v1/users/eve", "POST /v1/users/eve/revoke-tokens"])
     func ofUser(_ request: String) async throws {
         try await StreamHarness.run { gateway in
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("a user's tokens of before a moment, which is never set back")
+    @Test("voids a user's tokens from before a time, which never moves back")
     func moment() async throws {
         try await StreamHarness.run { gateway in
             let old = try await token(gateway)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("an app's secret, which counts for a while beside the new one")
+    @Test("replaces an app's secret, which is accepted for a while beside the new one")
     func secret() async throws {
         try await StreamHarness.run { gateway in
             let old = try await token(gateway)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("an app's secret makes no admin: what it signs reads and emits as a user")
+    @Test("leaves an app's secret without admin rights: it reads and emits as a user")
     func noAdmin() async throws {
         try await StreamHarness.run { gateway in
             let keyring = gateway.service.keyring

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("refuses what it cannot hold in the registry's form")
+    @Test("refuses invalid channels in the registry's form")
     func refusals() async throws {
         try await PubNubHarness.run { gateway in
             let reserved =
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("is named with others as long as they hold together what a request may follow, and left whatever they hold")
+    @Test("is combined with others up to the channels that a request may follow, and left whatever they contain")
     func crowds() async throws {
         var limits = Limits()
         limits.groupChannelsPerRequest = 10
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("brings what is said in its channels, once, under its own name")
+    @Test("delivers the messages of its channels, once, under its own name")
     func following() async throws {
         try await PubNubHarness.run { gateway in
             try await gateway.get(Self.base + "/g?add=a,b")
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("has let go whoever waits by the time its change is answered")
+    @Test("has released waiting polls by the time its change is answered")
     func told() async throws {
         try await PubNubHarness.run { gateway in
             try await gateway.get(Self.base + "/g?add=a")
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("brings what is said right behind a change, whatever is said elsewhere meanwhile")
+    @Test("delivers messages sent right after a change, whatever is sent elsewhere meanwhile")
     func rightBehind() async throws {
         try await PubNubHarness.run { gateway in
             try await gateway.get(Self.base + "/g?add=a")

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("says something, counts what is unread, and marks it read")
+    @Test("sends a message, counts unread messages, and marks it read")
     func reading() async throws {
         try await PubNubHarness.run { gateway in
             _ = try await patch("/uuids/bob/channels", #"{"set":[{"channel":{"id":"room"}}]}"#, gateway)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("opens a thread, pins a message, and hears who types")
+    @Test("opens a thread, pins a message, and receives typing signals")
     func threads() async throws {
         try await PubNubHarness.run { gateway in
             let message = try await gateway.publish("room", #"{"type":"text","text":"Hello"}"#).timetoken

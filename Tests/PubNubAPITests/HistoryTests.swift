@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("leaves empty channels out, signals and what was not stored too")
+    @Test("leaves out empty channels, signals and unstored messages")
     func empty() async throws {
         try await PubNubHarness.run { gateway in
             try await gateway.signal("a", "1")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("shows what came natively as the wire shows it, and reads on past what it does not show")
+    @Test("shows native events in the wire's form, and reads past those that it does not show")
     func native() async throws {
         try await PubNubHarness.run { gateway in
             let data = JSONText(trusted: Array(#"{"n":1}"#.utf8))
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(
-        "says of bad arguments that they are, in its own form",
+        "reports bad arguments in its own form",
         arguments: [
             "channel/a?max=x", "channel/a?start=x", "channel/a?end=-1", "channel/a*", "channel/,", "channel/$system",
             "message-counts/a", "message-counts/a?timetoken=x", "message-counts/a?timetoken=1&channelsTimetoken=1",
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("deletes after start up to end, or all, and says so whatever it found")
+    @Test("deletes after start up to end, or all, and always reports success")
     func deletion() async throws {
         try await PubNubHarness.run { gateway in
             let places = try await Self.fill(gateway, 6)

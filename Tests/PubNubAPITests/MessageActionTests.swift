@@ -21,7 +21,7 @@ import Testing
         try await gateway.call("DELETE", "\(Self.base)/message/\(message)/action/\(action)?uuid=\(user)")
     }
 
-    @Test("is added once, listed, told live and removed by whose it is")
+    @Test("is added once, listed, sent live and removed by its user")
     func life() async throws {
         try await PubNubHarness.run { gateway in
             let message = try await gateway.publish("room", #"{"text":"hi"}"#).timetoken
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("of the chat's own types does what it says, and is told and taken back as any")
+    @Test("of the chat's own types has its effect, and is sent and removed like any other")
     func features() async throws {
         try await PubNubHarness.run { gateway in
             let message = try await gateway.publish("room", #"{"type":"text","text":"hi"}"#).timetoken
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("past what a message takes is refused for good, and history shows the newest")
+    @Test("beyond a message's limit is refused for good, and history shows the newest")
     func many() async throws {
         var limits = Limits()
         limits.reactionsPerMessage = 2
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("stands with its message in history, by type and value, and pages say how to go on")
+    @Test("is in history with its message, by type and value, and pages name the next one")
     func history() async throws {
         try await PubNubHarness.run { gateway in
             var messages: [String] = []

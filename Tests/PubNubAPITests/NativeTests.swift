@@ -5,7 +5,7 @@ import Testing
 
 @testable import PubNubAPI
 
-@Suite("What happens elsewhere in the gateway", .timeLimit(.minutes(2))) struct NativeTests {
+@Suite("A native event", .timeLimit(.minutes(2))) struct NativeTests {
     /// The items that a subscriber receives for the effects of `body`, without the digits of timetokens.
     private func seen(
         on channels: String, _ gateway: PubNubHarness, _ body: () async throws -> Void

@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("tells its changes on its own channel, by the fields that were named")
+    @Test("announces its changes on its own channel, by the fields that were named")
     func events() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -188,7 +188,7 @@ import Testing
         try await gateway.call("PATCH", Self.base + path, body)
     }
 
-    @Test("is one record seen from both sides, with what was asked for of the other end")
+    @Test("is one record seen from both sides, with the requested fields of the other end")
     func sides() async throws {
         try await PubNubHarness.run { gateway in
             _ = try await patch("/channels/room", #"{"name":"Room","custom":{"a":1}}"#, gateway)
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test("is filtered and ordered by what is at the other end, shown or not")
+    @Test("is filtered and ordered by the object at the other end, shown or not")
     func others() async throws {
         try await PubNubHarness.run { gateway in
             for (id, name) in [("ana", "Zoe"), ("bob", "Joan"), ("cy", "Jo")] {
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test("is told on its channel when it is set, changed and ended")
+    @Test("is announced on its channel when it is set, changed and ended")
     func events() async throws {
         try await PubNubHarness.run { gateway in
             _ = try await patch("/channels/room", #"{"name":"Room"}"#, gateway)

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("lasts while a poll is held, and no poll brings back who has left")
+    @Test("lasts while a poll is held, and no poll restores a user who has left")
     func held() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("tells who is in several channels, by pages, and where somebody is")
+    @Test("lists the users of several channels, by pages, and the channels of a user")
     func hereNow() async throws {
         try await PubNubHarness.run { gateway in
             for user in ["cy", "ana", "bob"] { try await heartbeat(user, "a", gateway) }
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("carries a state, whose change is told")
+    @Test("carries a state, whose change is announced")
     func state() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("is counted everywhere, also where nobody is listed any more")
+    @Test("is counted everywhere, also where users are no longer listed")
     func everywhere() async throws {
         try await PubNubHarness.run { gateway in
             for slice in 0..<3 {
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test("is filtered by what it says, and a filter that speaks of metadata alone drops it")
+    @Test("is filtered by its fields, and a filter on metadata only rejects it")
     func filtered() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "takes any JSON value by GET and by POST",
+        "accepts any JSON value by GET and by POST",
         arguments: ["42", "\"hi\"", "null", "[1,2]", "true", "{\"a\":\"/\"}"])
     func values(json: String) async throws {
         try await PubNubHarness.run { gateway in
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("that is fired reaches webhooks alone", arguments: ["&norep=1", "&norep=true", "&store=0&ttl=0"])
+    @Test("that is fired reaches webhooks only", arguments: ["&norep=1", "&norep=true", "&store=0&ttl=0"])
     func fired(query: String) async throws {
         try await PubNubHarness.run { gateway in
             let answer = try await gateway.publish("a", "1", query)
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("lets the pages of any origin in, also with a preflight")
+    @Test("accepts pages of any origin, also with a preflight")
     func origins() async throws {
         try await PubNubHarness.run { gateway in
             let preflight = try await gateway.call(
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("and the time are never apart: what it was told lies at or below the next answer of the time")
+    @Test("and the time agree: its timetoken is at or below the next value of the time")
     func time() async throws {
         try await PubNubHarness.run { gateway in
             let told = try #require(Timetoken(text: try await gateway.publish("a", "1").timetoken))

@@ -5,7 +5,7 @@ import Testing
 @testable import PubNubAPI
 
 @Suite("A PubNub app's rates", .timeLimit(.minutes(2))) struct PubNubRateTests {
-    @Test("hold all its clients together, and are told in the wire's words")
+    @Test("limit all its clients together, and are reported in the wire's format")
     func requests() async throws {
         try await PubNubHarness.run { gateway in
             let owner = try #require(gateway.service.keyring.app(PubNubHarness.app))
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("are not used up by who brings no right token or signature")
+    @Test("are not used up by requests without a valid token or signature")
     func strangers() async throws {
         try await PubNubHarness.run { gateway in
             let caller = Caller(

@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("is set and lifted by who signs with the secret key, since everybody has the others")
+    @Test("is set and lifted only by requests signed with the secret key")
     func signed() async throws {
         try await PubNubHarness.run { gateway in
             _ = try await set(#"{"ban":true,"mute":false}"#, gateway)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("keeps from who is banned what is said there, by whatever name that is subscribed to, and nothing else")
+    @Test("hides a channel's messages from banned users, under every name of the channel, and nothing else")
     func unheard() async throws {
         try await PubNubHarness.run { gateway in
             let group = "/v1/channel-registration/sub-key/sub-demo/channel-group/all?add=a.room,a.hall"
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("is none of a user's memberships, with and without the filter that SDKs leave them out by")
+    @Test("is absent from a user's memberships, with and without the filter that SDKs send")
     func apart() async throws {
         try await PubNubHarness.run { gateway in
             _ = try await gateway.call(

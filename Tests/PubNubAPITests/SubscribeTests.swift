@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("loses nothing with a filter though few who wait are asked in a turn")
+    @Test("loses nothing with a filter though few waiting polls are examined in a turn")
     func filteredInTurns() async throws {
         var limits = Limits()
         limits.hubTurn = .zero
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test("is not woken by what the wire does not show")
+    @Test("is not woken by events that the wire does not show")
     func hidden() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test("gets what its filter selects, and is moved past the rest")
+    @Test("gets the events that its filter selects, and is moved past the rest")
     func filters() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test("with an old cursor gets what the window holds, and one beyond the log waits for the next")
+    @Test("with an old cursor gets the events of the window, and with one beyond the log waits for the next")
     func cursors() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test("of presence and groups alone waits, and is not given every channel there is")
+    @Test("of presence and groups only waits, and does not get every channel")
     func nothing() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)

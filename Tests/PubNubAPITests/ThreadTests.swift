@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test("of a message that is not there, and what is no message, stays on the channel of its name")
+    @Test("of a missing message, and any message that is no reply, stays on the channel of its name")
     func apart() async throws {
         try await PubNubHarness.run { gateway in
             let root = try await gateway.publish("room", Self.text).timetoken
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test("is under the rights of its message's channel: restrictions, and what a token grants there")
+    @Test("has the rights of its message's channel: restrictions, and the grants of a token there")
     func rights() async throws {
         try await PubNubHarness.run { gateway in
             let root = try await gateway.publish("room", Self.text).timetoken

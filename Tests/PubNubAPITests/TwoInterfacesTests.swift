@@ -60,7 +60,9 @@ import Testing
         }
     }
 
-    @Test("a restriction of a Chat SDK is told natively once, with who set it, and its publish reaches the wire alone")
+    @Test(
+        "a restriction of a Chat SDK is announced natively once, with its author, and its publish reaches the wire only"
+    )
     func wireRestriction() async throws {
         try await PubNubHarness.run { gateway in
             let (beside, own) = ("PUBNUB_INTERNAL_MODERATION_room", "PUBNUB_INTERNAL_MODERATION.bob")
@@ -85,7 +87,7 @@ import Testing
 
     // MARK: Frozen channels
 
-    @Test("a frozen channel is told as a change of the channel, and refuses publishes of all but its operators")
+    @Test("a frozen channel is announced as a change of the channel, and refuses publishes of all but its operators")
     func frozen() async throws {
         try await PubNubHarness.run { gateway in
             // The user who creates a channel moderates it.
@@ -129,7 +131,7 @@ import Testing
         try await gateway.chat.message(Timetoken(text: message) ?? .zero, in: "room").text
     }
 
-    @Test("every edit of a message is listed in its order, whichever side made it, and the newest is what it says")
+    @Test("every edit of a message is listed in order, from either side, and the newest is its text")
     func edits() async throws {
         try await PubNubHarness.run { gateway in
             let message = try await gateway.publish("room", #"{"type":"text","text":"one"}"#).timetoken
@@ -182,7 +184,7 @@ import Testing
     }
 
     @Test(
-        "a user's record is told on the user's channel and on those of which the user is a member, once to each subscriber"
+        "a user's record is announced on the user's channel and on the member's channels, once to each subscriber"
     )
     func users() async throws {
         try await PubNubHarness.run { gateway in
@@ -239,7 +241,7 @@ import Testing
     }
 
     @Test(
-        "a user's record that the wire changes is told natively once, on the user's channel, and on the wire's channels"
+        "a user's record that the wire changes is announced once natively, on the user's channel, and on the wire"
     )
     func usersOnWire() async throws {
         try await PubNubHarness.run { gateway in
@@ -255,7 +257,7 @@ import Testing
         }
     }
 
-    @Test("is told by channel also behind more events than are looked at one by one")
+    @Test("is reported by channel even after more events than are examined one by one")
     func usersFarBack() async throws {
         try await PubNubHarness.run { gateway in
             try await join("ben", ["room", "hall"], gateway)

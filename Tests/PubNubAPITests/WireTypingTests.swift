@@ -80,7 +80,7 @@ import Testing
         Example(json: #"{"type":"receipt","messageTimetoken":1}"#, type: "signal.sent"),
     ]
 
-    @Test("a publish becomes what it is", arguments: published)
+    @Test("a publish becomes the event of its type", arguments: published)
     func publish(_ example: Example) throws {
         let emission = try typing(example).publish()
         check(emission, example)
@@ -88,7 +88,7 @@ import Testing
         #expect(emission.kind == .message)
     }
 
-    @Test("a signal becomes what it is", arguments: signalled)
+    @Test("a signal becomes the event of its type", arguments: signalled)
     func signal(_ example: Example) throws {
         let emission = try typing(example).signal()
         check(emission, example)

@@ -12,7 +12,7 @@ import Testing
         path = folder.path + "/test.db"
     }
 
-    @Test("gives back what was bound, of every kind")
+    @Test("returns bound values of every kind")
     func values() throws {
         let database = try Database(path: ":memory:", mode: .readWrite)
         try database.execute("CREATE TABLE t(i INTEGER, d REAL, s TEXT, e TEXT, b BLOB, z BLOB, n TEXT)")
@@ -94,7 +94,7 @@ import Testing
         #expect(try select.step())
     }
 
-    @Test("says the disk is full when the page limit is reached")
+    @Test("reports a full disk when the page limit is reached")
     func full() throws {
         let database = try Database(path: path, mode: .readWrite)
         try database.execute("CREATE TABLE t(b BLOB); PRAGMA max_page_count=10")
@@ -145,7 +145,7 @@ import Testing
         #expect(database.walPages < before)
     }
 
-    @Test("rolls back what a transaction threw out of")
+    @Test("rolls back a transaction that throws")
     func transactions() throws {
         let database = try Database(path: ":memory:", mode: .readWrite)
         try database.execute("CREATE TABLE t(i INTEGER UNIQUE)")
@@ -208,7 +208,7 @@ import Testing
         _ = try FileLock(path: path)
     }
 
-    @Test("tells what the system refused")
+    @Test("reports the system's error")
     func refused() {
         #expect(throws: FileLock.LockError.system(errno: 2)) { _ = try FileLock(path: "/nowhere/lock") }
     }

@@ -57,7 +57,7 @@ import Testing
         #expect(Base64.decode(text) == nil)
     }
 
-    @Test("gives back what random bytes went in")
+    @Test("decodes to the random bytes that were encoded")
     func roundTrip() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var state = seed

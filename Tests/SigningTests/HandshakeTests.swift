@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "is not given to what is no question, or would be sent back into a header",
+        "is not given to invalid requests, or to values that would be unsafe in a header",
         arguments: [nil, "", "a b", "é", "x\r\ny: z"])
     func noQuestion(_ origin: String?) {
         let fields: [SignedMessage.Field] = origin.map { [("WebHook-Request-Origin", $0)] } ?? [("Origin", "https://x")]

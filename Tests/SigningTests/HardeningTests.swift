@@ -2,7 +2,7 @@ import Signing
 import TestSupport
 import Testing
 
-@Suite("What anybody can send to a scheme") struct HardeningTests {
+@Suite("A forged post to a scheme") struct HardeningTests {
     private static let url = "https://example.com/hook?x=1"
     private static let settings: SchemeSettings = {
         var settings = SchemeSettings()

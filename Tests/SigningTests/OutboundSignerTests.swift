@@ -1,7 +1,7 @@
 import Signing
 import Testing
 
-@Suite("What is posted to a receiver") struct OutboundSignerTests {
+@Suite("A post to a receiver") struct OutboundSignerTests {
     private static let current = StandardSigningKey.symmetric(Secret(countingUp(0...0x17)))
     private static let previous = StandardSigningKey.symmetric(Secret(countingUp(0x18...0x2f)))
     private static let app = Ed25519PrivateKey(countingUp(0...31))!

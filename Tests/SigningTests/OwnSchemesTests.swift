@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(
-        "is not set up with what is no key", arguments: ["secret", String(key.dropLast(2)), "whsec_AAEC", "whpk_AAEC"])
+        "is not created with an invalid key", arguments: ["secret", String(key.dropLast(2)), "whsec_AAEC", "whpk_AAEC"])
     func keys(_ text: String) {
         #expect(throws: SignatureSchemeError.secretInvalid) { try SignatureSchemes.ed25519.scheme(secrets: [text]) }
     }
@@ -156,7 +156,7 @@ import Testing
         #expect(try verdict(settings, headers: [("X-Sign", Base64.encode(code))]) == .headerMalformed("X-Sign"))
     }
 
-    @Test("is not set up where it would check less than it says")
+    @Test("is not created where it would check less than it declares")
     func incomplete() {
         #expect(refusal { _ in } == .settingMissing(.header))
         #expect(refusal { $0.header = "X Sign" } == .settingInvalid(.header))

@@ -156,7 +156,7 @@ private let ed25519Token =
         #expect(try verify(timestamp: text, signature: signature) == .headerMalformed("webhook-timestamp"))
     }
 
-    @Test("refuses what was altered")
+    @Test("refuses altered messages")
     func altered() throws {
         #expect(try verify(id: "msg_other") == .mismatch)
         #expect(try verify(timestamp: "1700000001") == .mismatch)

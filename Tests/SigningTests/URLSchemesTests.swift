@@ -78,7 +78,7 @@ import Testing
         #expect(try verdict(fields: nil, body: vectorBody, signature: signature) == .headerMalformed("Content-Type"))
     }
 
-    @Test("takes a malformed signature for none", arguments: ["", "!", "AAEC", "1234"])
+    @Test("treats a malformed signature as missing", arguments: ["", "!", "AAEC", "1234"])
     func malformed(_ text: String) throws { #expect(try verdict(signature: text) != nil) }
 }
 

@@ -13,7 +13,7 @@ import Testing
         } catch { return error }
     }
 
-    @Test("gives back what was put in, and shows nothing of it")
+    @Test("returns what was stored, and reveals nothing of it")
     func roundTrip() throws {
         let vault = try Vault([first])
         for secret in ["", "whsec_AAECAwQF", "héllo", String(repeating: "x", count: 10_000)] {
@@ -37,14 +37,14 @@ import Testing
         #expect(Set(texts.map { $0.split(separator: ":")[3].prefix(16) }).count == texts.count)
     }
 
-    @Test("opens what AES-256-GCM of another library sealed: nonce, text and tag after one another")
+    @Test("opens text that another library encrypted with AES-256-GCM: nonce, text and tag in order")
     func vector() throws {
         // Computed with `cryptography` (AESGCM), nonce 000102030405060708090a0b.
         let text = "sealed:v1:\(try keyID(first)):AAECAwQFBgcICQoLL3elc6KVRwBSApS8w7e7YtqVYC8="
         #expect(try Vault([first]).openText(text, context: place) == "hush")
     }
 
-    @Test("without a key stores what can be read, and opens it")
+    @Test("without a key stores plain text, and opens it")
     func withoutKey() throws {
         let text = Vault().seal("hush", context: place)
         #expect(text == "plain:v1:aHVzaA==")
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "takes a text from before there was a vault for what it says",
+        "returns unencrypted text from before the vault unchanged",
         arguments: ["whsec_AAEC", "", "sealed", "plain:"])
     func clearText(_ text: String) throws {
         #expect(try Vault().openText(text, context: place) == text)

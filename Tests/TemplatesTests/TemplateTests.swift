@@ -20,7 +20,7 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
     }
 
     @Test(
-        "gives what its instructions say",
+        "produces the result of its instructions",
         arguments: [
             // References, byte for byte, with defaults.
             (#"{"$":"body"}"#, #"{"a": 1.50}"#, #"{"a": 1.50}"#),
@@ -79,7 +79,7 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
     }
 
     @Test(
-        "says what cannot be converted, repeated or joined",
+        "reports values that cannot be converted, repeated or joined",
         arguments: [
             (#"{"$":"body/n","to":"number"}"#, #"{"n":"x"}"#), (#"{"$":"body/n","to":"json"}"#, #"{"n":"{"}"#),
             (#"{"$each":"body/n","as":"i","value":1}"#, #"{"n":{}}"#), (#"{"$join":[{"$":"body"}]}"#, "{}"),
@@ -147,7 +147,7 @@ func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
     }
 
     @Test(
-        "has conditions that hold as they say",
+        "evaluates conditions as specified",
         arguments: [
             (#"{"body/a":"x"}"#, true), (#"{"body/a":"y"}"#, false), (#"{"body/a":["y","x"]}"#, true),
             (#"{"body/n":1}"#, true), (#"{"body/n":"1"}"#, true), (#"{"body/t":true}"#, true),

@@ -53,7 +53,7 @@ import Testing
         #expect(breaker.openUntil == now.adding(.seconds(10)), "from the start again")
     }
 
-    @Test("takes no notice of what began before it opened, but of what the receiver asks for")
+    @Test("ignores attempts from before it opened, except for the pause that a receiver asks for")
     func stragglers() {
         var breaker = Self.opened()
         Self.fail(&breaker, 5, at: Self.after(3))

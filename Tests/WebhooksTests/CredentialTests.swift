@@ -10,7 +10,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("A webhook that shows who it is", .timeLimit(.minutes(2))) struct CredentialTests {
+@Suite("A webhook with credentials", .timeLimit(.minutes(2))) struct CredentialTests {
     private static func create(
         _ fixture: WebhookFixture, _ receiver: ScriptedServer, _ members: String
     ) async throws -> Webhook {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("replaces a token the receiver does not take any more, within the attempt")
+    @Test("replaces a token that the receiver no longer accepts, within the attempt")
     func replaced() async throws {
         let tokens = try Self.tokenServer()
         let isRevoked = Lock(false)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("counts the time it takes to get a token to the attempt's")
+    @Test("counts the time for getting a token as part of the attempt")
     func oneDeadline() async throws {
         let gate = Latch()
         defer { gate.open() }
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("does not hand what was given for one receiver to another one")
+    @Test("does not send one receiver's credentials to another")
     func movedReceiver() async throws {
         let other = "https://other.example/hook"
         @Sendable func patch(_ settings: WebhookSettings, _ members: String) throws -> WebhookSettings {

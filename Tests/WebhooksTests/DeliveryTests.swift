@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test("is made for events committed while nobody planned")
+    @Test("is made for events committed while no planner ran")
     func catchingUp() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
@@ -266,7 +266,7 @@ import Testing
         }
     }
 
-    @Test("is made though somebody else moved the planner's position")
+    @Test("is made though another planner moved the position")
     func movedPosition() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
@@ -327,7 +327,7 @@ import Testing
         }
     }
 
-    @Test("is not made for what happened before the webhook was there")
+    @Test("is not made for events from before the webhook")
     func nothingOld() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in

@@ -105,7 +105,7 @@ import Testing
         #expect(PostContent(stored: content.stored) == content)
     }
 
-    @Test("of damaged bytes is none", arguments: ["", "x", "a: b\r\n\r\n{}", "\r\n{}", "content-type: a\r\nb"])
+    @Test("of damaged bytes is refused", arguments: ["", "x", "a: b\r\n\r\n{}", "\r\n{}", "content-type: a\r\nb"])
     func damaged(text: String) { #expect(PostContent(stored: Array(text.utf8)) == nil) }
 
     // MARK: On the wire
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("that changes leaves what was tried as it was")
+    @Test("that changes does not affect attempted deliveries")
     func changed() async throws {
         let receiver = try ScriptedServer { $0["webhook-attempt"] == "1" ? .status(500) : .status(204) }
         try await WebhookFixture.with { fixture in
@@ -215,7 +215,7 @@ import Testing
         #expect(again.requests.first?.body == request.body)
     }
 
-    @Test("ends a batch before it gets too long, and before what was sent in another form")
+    @Test("ends a batch before it gets too long, and before a delivery that was sent in another form")
     func split() throws {
         let webhook = Self.webhook(.envelope, bytes: 400)
         var batch = PostBatch(at: WebhookFixture.start)

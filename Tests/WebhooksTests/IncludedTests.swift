@@ -67,7 +67,7 @@ private func name(in body: [UInt8]) throws -> String? {
         }
     }
 
-    @Test("are in what a delivery sends once more after it was delivered, as they were")
+    @Test("are unchanged when a delivered delivery is sent again")
     func redelivered() async throws {
         let receiver = try ScriptedServer { _ in .status(200) }
         try await WebhookFixture.with { fixture in
@@ -86,7 +86,7 @@ private func name(in body: [UInt8]) throws -> String? {
         }
     }
 
-    @Test("reach templates and batches, and stay away where nobody asked for them")
+    @Test("reach templates and batches, and are absent without a request")
     func forms() async throws {
         let plain = try ScriptedServer { _ in .status(200) }
         let shaped = try ScriptedServer { _ in .status(200) }

@@ -31,7 +31,7 @@ import Testing
         return try await fixture.webhooks.jobs.job(id, by: WebhookFixture.owner)
     }
 
-    @Test("sends what was given up again, under the same ids, and says how far it has come")
+    @Test("resends dead deliveries under the same ids, and reports its progress")
     func redrive() async throws {
         let status = Lock(500)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("counts what it leaves alone, as it waits already")
+    @Test("counts deliveries that it skips because they already wait")
     func skipped() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("removes what was given up")
+    @Test("removes dead deliveries")
     func purge() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
         try await WebhookFixture.with(Self.settings()) { fixture in
@@ -325,7 +325,7 @@ import Testing
         #expect(!read.scope.admits(type: "t", channel: "orders.eu"))
     }
 
-    @Test("is only for those who reach what it is about")
+    @Test("is only for callers who reach its deliveries")
     func reach() async throws {
         let receiver = try ScriptedServer { _ in .status(500) }
         try await WebhookFixture.with(Self.settings()) { fixture in

@@ -37,7 +37,7 @@ import Testing
     }
 }
 
-@Suite("What follows from an attempt") struct DeliveryStateTests {
+@Suite("The decision after an attempt") struct DeliveryStateTests {
     private func decide(
         _ happening: DeliveryState.AttemptEvent, attempts: Int = 0
     ) -> DeliveryState.Decision {

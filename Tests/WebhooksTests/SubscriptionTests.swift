@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("that is deleted gives up what waited, also when its lane could not be closed at once")
+    @Test("that is deleted drops waiting deliveries, even if its lane could not be closed at once")
     func deletedLate() async throws {
         try await WebhookFixture.with { fixture in
             let subscription = try await Self.withBacklog(fixture)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("that seeks further back than it has room for is told how far it came, and goes on from there")
+    @Test("that seeks further back than its capacity reports how far it came, and continues from there")
     func seekWithoutRoom() async throws {
         var settings = WebhookFixture.Settings()
         // An open subscription may have ten deliveries waiting.
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("counts no attempt for what a failing store kept from being handed out")
+    @Test("counts no attempt for deliveries that a failing store kept back")
     func uncounted() async throws {
         try await WebhookFixture.with { fixture in
             let subscription = try await Self.withBacklog(fixture)

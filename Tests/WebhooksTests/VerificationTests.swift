@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("gets nothing before it repeats the challenge, and then what was held")
+    @Test("gets nothing before it repeats the challenge, and then the held deliveries")
     func echo() async throws {
         let receiver = try ScriptedServer(Self.echo)
         try await WebhookFixture.with { fixture in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("is demanded of all where the gateway says so")
+    @Test("is required of all where the gateway is configured so")
     func policy() async throws {
         let receiver = try ScriptedServer(Self.echo)
         var settings = WebhookFixture.Settings()
@@ -173,7 +173,7 @@ import Testing
 }
 
 @Suite("A webhook that is enabled again", .timeLimit(.minutes(2))) struct EnablingTests {
-    @Test("delivers what was held, or gives it up", arguments: [WebhookRegistry.HeldDeliveryPolicy.deliver, .giveUp])
+    @Test("delivers held deliveries, or drops them", arguments: [WebhookRegistry.HeldDeliveryPolicy.deliver, .giveUp])
     func held(fate: WebhookRegistry.HeldDeliveryPolicy) async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
@@ -204,7 +204,7 @@ import Testing
         gate.open()
     }
 
-    @Test("gives up what is committed and not planned yet as well")
+    @Test("drops committed events that are not planned yet as well")
     func unplanned() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test("gives up nothing before its receiver has consented")
+    @Test("drops nothing before its receiver has consented")
     func withoutConsent() async throws {
         let receiver = try ScriptedServer()
         var settings = WebhookFixture.Settings()
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test("has its like in a subscription, whose seek skips what is not planned yet")
+    @Test("works like a subscription, whose seek skips unplanned events")
     func seek() async throws {
         try await WebhookFixture.with { fixture in
             let subscriptions = fixture.webhooks.subscriptions

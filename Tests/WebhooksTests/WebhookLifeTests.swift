@@ -334,7 +334,7 @@ import Testing
             body: request.body, at: Int64(timestamp) ?? 0)
     }
 
-    @Test("gets what is under way to its end when the fixture drains")
+    @Test("completes attempts in flight when the fixture drains")
     func drain() async throws {
         let gate = Latch()
         let receiver = try ScriptedServer { _ in .held(gate, then: .status(200)) }

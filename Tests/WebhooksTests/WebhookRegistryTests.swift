@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("ignores what the gateway decides in a whole document, and refuses it in a patch")
+    @Test("ignores read-only members in a whole document, and refuses them in a patch")
     func readOnly() throws {
         let body = try Self.document(#"{"url":"https://e.com","id":"wh_x","status":"disabled","created_at":"…"}"#)
         let settings = try WebhookSettings(body)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("changes what a patch names, and puts defaults back for null")
+    @Test("changes members that a patch names, and restores defaults for null")
     func patch() async throws {
         try await WebhookFixture.with { fixture in
             let created = try await fixture.registry.create(
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("lists one whose record cannot be read, with what can be")
+    @Test("lists a webhook with an unreadable record, with its readable parts")
     func unreadable() async throws {
         let receiver = try ScriptedServer()
         try await WebhookFixture.with { fixture in

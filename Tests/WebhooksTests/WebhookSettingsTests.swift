@@ -46,7 +46,7 @@ import Testing
         for secret in ["s3cret", "pässword", "whsec_"] { #expect(!text.description.contains(secret)) }
     }
 
-    @Test("that were printed can be sent back, and what is secret stays")
+    @Test("that were printed can be sent back, and keep their secrets")
     func roundTrip() throws {
         let settings = try WebhookSettings(try Self.document(Self.full))
         let printed = try JSONDocument(Self.webhook(settings).printed()).root

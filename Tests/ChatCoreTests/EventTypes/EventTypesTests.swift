@@ -111,7 +111,7 @@ import Testing
 }
 
 @Suite("A candidate") struct CandidateTests {
-    @Test("counts what it would do to stored events, and does nothing")
+    @Test("counts its verdicts on stored events, and has no effect")
     func counts() async throws {
         try await withChat { chat in
             _ = try await chat.declare("order.paid", settings())

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("hold together what one request may follow, or are refused with the bound")
+    @Test("combine at most as many channels as one request may follow, or are refused with the bound")
     func crowd() async throws {
         var limits = Limits()
         limits.groupChannelsPerRequest = 2

@@ -12,7 +12,7 @@ import Testing
         return edit
     }
 
-    @Test("are set by the member, and told to the member alone, as a change of the channel")
+    @Test("are set by the member, and sent to the member only, as a change of the channel")
     func change() async throws {
         try await withChat { chat in
             try await chat.makeChannel(users: ["ben"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("What is kept with a channel by key", .timeLimit(.minutes(2))) struct ChannelValuesTests {
+@Suite("A channel's values by key", .timeLimit(.minutes(2))) struct ChannelValuesTests {
     @Test("is texts: added, changed and removed, each in an event of its own kind")
     func metadata() async throws {
         try await withChat { chat in

@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("is there again when the deletion is taken back")
+    @Test("is restored when the deletion is undone")
     func undone() async throws {
         try await Self.with(deletedBy: "ana") { chat, sent in
             let deletion = try #require(try await chat.message(sent, in: "room").record.deletion)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("What is attached to a message", .timeLimit(.minutes(2))) struct ReactionsTests {
+@Suite("An attachment to a message", .timeLimit(.minutes(2))) struct ReactionsTests {
     @Test("is a reaction once for each user and value, and is announced when it changes")
     func reactions() async throws {
         try await withChat { chat in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("Receipts and what is unread") struct ReceiptTests {
+@Suite("Receipts and unread counts") struct ReceiptTests {
     @Test("move the mark to the newest message under concurrent marks")
     func marks() async throws {
         try await Room.open { room in

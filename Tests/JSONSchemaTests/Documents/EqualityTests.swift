@@ -73,7 +73,7 @@ private func tree(_ text: String) throws -> JSONDocument { try JSONDocument(Arra
         #expect(try uniqueness(of: (0..<100_000).map { "[{\"n\": \"\($0)\"}]" }) == .unique)
     }
 
-    @Test("spreads what a table by plain bits would gather in one place")
+    @Test("spreads values that a table by plain bits would collect in one place")
     func spread() throws {
         let families: [(Int) -> String] = [
             { "\($0 << 44)" }, { "\(Double($0) * 0x1p200)" }, { "\"\(String(repeating: "a", count: $0))\"" },

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("takes back what was handed out after a mark")
+    @Test("releases memory that was allocated after a mark")
     func marks() {
         var scratch = Scratch()
         _ = scratch.allocate(10, of: UInt8.self)

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "accepts what its grammar does",
+        "accepts texts of its grammar",
         arguments: [
             (Format.date, ["0000-02-29", "2000-02-29", "9999-12-31"]),
             (.time, ["00:59:60+01:00", "22:59:60-01:00", "23:59:60-00:00", "00:00:00.0z", "12:00:00+23:59"]),
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "refuses what only looks right",
+        "refuses texts that only look right",
         arguments: [
             (Format.date, ["1900-02-29", "2001-02-29", "2001-04-31", "2001-00-01", "2001-01-00", "20010101--"]),
             (.time, ["23:59:60+01:00", "12:00:00.Z", "12:00:00+2359", "12:00:00+24:00", "12:00:60Z", "12:00Z"]),

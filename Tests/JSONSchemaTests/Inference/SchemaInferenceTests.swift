@@ -13,7 +13,7 @@ import Testing
         return rest.first == "," ? "{" + rest.dropFirst() : "{" + rest
     }
 
-    @Test("names types, members in the order they appeared, and what all have as required")
+    @Test("names types, members in order of appearance, and members of all documents as required")
     func objects() throws {
         let text = try draft([#"{"b":1,"a":"x"}"#, #"{"c":[],"b":2.5}"#, #"{"b":null,"d":true}"#])
         #expect(
@@ -21,7 +21,7 @@ import Testing
                 + #""c":{"type":"array"},"d":{"type":"boolean"}},"required":["b"]}"#)
     }
 
-    @Test("tells integers from numbers")
+    @Test("distinguishes integers from numbers")
     func numbers() throws {
         #expect(try draft(["1", "-2"]) == #"{"type":"integer"}"#)
         #expect(try draft(["1", "2.0"]) == #"{"type":"number"}"#)

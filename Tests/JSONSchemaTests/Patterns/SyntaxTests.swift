@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The syntax of patterns") struct SyntaxTests {
     @Test(
-        "takes what ECMA-262 takes with the u flag",
+        "accepts what ECMA-262 accepts with the u flag",
         arguments: [
             "", "|", "()", "(?:)", "a|", "[]", "[^]", "[-a]", "[a-]", "[--a]", "[\\d-]", "[.*+?^${}()|]", "[\\b]",
             "[\\-]",

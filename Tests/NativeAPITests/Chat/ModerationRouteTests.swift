@@ -6,7 +6,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("Moderation over HTTP") struct ModerationRouteTests {
-    @Test("bans, mutes, lists and lifts; who is banned is refused, with the reason and the end")
+    @Test("bans, mutes, lists and lifts; a banned user is refused, with the reason and the end")
     func restrictions() async throws {
         try await APIFixture.run { api in
             let path = "/v1/channels/crew/restrictions/mallory"
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("refuses what is no restriction, and who may not moderate")
+    @Test("refuses invalid restrictions, and callers who may not moderate")
     func refusals() async throws {
         try await APIFixture.run { api in
             let path = "/v1/channels/crew/restrictions/mallory"

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "what is wrong with a publish: three elements, the last a string",
+        "the error of a publish: three elements, the last a string",
         arguments: [
             "/publish/pub-other/sub-demo/0/a/0/1", "/publish/pub-demo/sub-demo/0/a*/0/1",
             "/publish/pub-demo/sub-demo/0/a-pnpres/0/1", "/publish/pub-demo/sub-demo/0/a/0/%7B",
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("what any other call is refused with")
+    @Test("the error of any other call")
     func refusals() async throws {
         try await PubNubHarness.run { gateway in
             let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("what comes of a wildcard, though somebody uses a channel whose name reads like presence")
+    @Test("items of a wildcard, even from a channel whose name reads like presence")
     func presenceLikeNames() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test("no success but 200, a publish's position as a number, and who is here in the form of the question")
+    @Test("only 200 as success, a publish's position as a number, and presence in the form of the request")
     func successes() async throws {
         try await PubNubHarness.run { gateway in
             let calls = try await EveryCall(in: gateway)
@@ -241,7 +241,7 @@ import Testing
 }
 
 @Suite("Kotlin and the Chat SDKs rely on", .timeLimit(.minutes(2))) struct ChatDecoderTests {
-    @Test("404 for what is not there, 412 for what has changed, a total when they count, and encoded names")
+    @Test("404 for a missing object, 412 for a changed one, a total on request, and encoded names")
     func statuses() async throws {
         try await PubNubHarness.run { gateway in
             let objects = "/v2/objects/sub-demo"

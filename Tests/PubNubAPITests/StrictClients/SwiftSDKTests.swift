@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("is there again by its subscribing alone when it comes back", arguments: ["&tt=0", "&tt=9&tr=1"])
+    @Test("is present again just by subscribing when it comes back", arguments: ["&tt=0", "&tt=9&tr=1"])
     func comingBack(cursor: String) async throws {
         try await PubNubHarness.run { gateway in
             let presence = "/v2/presence/sub-key/sub-demo/channel/a"
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("leaves what it gave up and nothing else, and all of it when it disconnects")
+    @Test("leaves only the channels it gave up, and all of them when it disconnects")
     func leaving() async throws {
         try await PubNubHarness.run { gateway in
             let presence = "/v2/presence/sub-key/sub-demo"
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("changes what it follows by closing its poll and asking anew from where it was: nothing is lost")
+    @Test("changes its channels by closing its poll and starting another where it was: nothing is lost")
     func changing() async throws {
         try await PubNubHarness.run { gateway in
             let watcher = try WirePoller(gateway)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("asks where the log is, and then from a place of its own, with the region it was told")
+    @Test("asks for the log's position, and then polls from its own, with the region it was given")
     func position() async throws {
         try await PubNubHarness.run { gateway in
             let place = try await gateway.publish("a", "1").timetoken
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("is never told 503, which ends its loop: not while the gateway goes")
+    @Test("never gets 503, which ends its loop: not while the gateway stops")
     func draining() async throws {
         try await PubNubHarness.run { gateway in
             let place = try await gateway.publish("a", "1").timetoken
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("is never told 503: not when there are too many users, or too many polls")
+    @Test("never gets 503: not when there are too many users, or too many polls")
     func crowded() async throws {
         var limits = Limits()
         limits.presenceKeys = 1
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test("is never told 503: not when the gateway has no room for its connection; others are")
+    @Test("never gets 503 when the gateway has no room for its connection; others do")
     func noRoom() async throws {
         try await PubNubHarness.run(connections: 1) { gateway in
             let place = try await gateway.get("/v2/subscribe/sub-demo/a/0?tt=0")["t"]?["t"]?.string ?? ""
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test("says a publish again after a connection broke, and may be heard twice")
+    @Test("repeats a publish after a connection broke, which may arrive twice")
     func repeated() async throws {
         try await PubNubHarness.run { gateway in
             let target = "/publish/pub-demo/sub-demo/0/a/0/1?\(Self.head)&seqn=1&\(Self.tail)"
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test("takes the names in history as they are, so they come unencoded when it asks, and in counts always")
+    @Test("reads names in history literally, so they are unencoded on request, and in counts always")
     func names() async throws {
         try await PubNubHarness.run { gateway in
             let name = "a b/ä"
