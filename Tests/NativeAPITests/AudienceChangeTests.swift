@@ -38,7 +38,7 @@ import Testing
         _ = try await gateway.service.engine.directory.write(changes, events: [told, said])
     }
 
-    @Test("ends the stream of a user who is no member before what is said next")
+    @Test("ends the stream of a non-member before the next message")
     func stranger() async throws {
         try await StreamHarness.run { gateway in
             for round in 0..<50 {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("ends the stream of a stranger that has just caught up, before what is said next")
+    @Test("ends the stream of a non-member that has just caught up, before the next message")
     func caughtUp() async throws {
         try await StreamHarness.run { gateway in
             for round in 0..<50 {

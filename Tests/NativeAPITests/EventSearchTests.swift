@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("shows a user's token neither private channels of others nor what is for others")
+    @Test("hides from a user's token private channels of others and events for others")
     func rights() async throws {
         try await APIFixture.run { api in
             await fill(api)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("tells users apart whose names are equal texts of other bytes")
+    @Test("distinguishes users whose names are equal texts with different bytes")
     func exactUser() async throws {
         try await APIFixture.run { api in
             for (number, user) in [(1, "\u{E9}"), (2, "e\u{301}")] {

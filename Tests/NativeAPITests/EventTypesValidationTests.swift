@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("after they were stored are explained: what accepted them, and what the newest schema says now")
+    @Test("that were stored are explained: which version accepted them, and the newest version's verdict")
     func explanation() async throws {
         try await APIFixture.run { api in
             await api.declare(#"{"type":"integer"}"#, settings: #"{"compatibility":"none"}"#)

@@ -18,7 +18,7 @@ import Testing
         _ = try await gateway.service.engine.directory.write([RecordChange(key, body: body)])
     }
 
-    @Test("follows their channels, and what becomes of them")
+    @Test("follows their channels, and changes of the groups")
     func follows() async throws {
         try await StreamHarness.run { gateway in
             try await group("crew", ["a", "b"], gateway)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("hears nothing while the group is empty, and what its credential reaches")
+    @Test("receives nothing while the group is empty, and only channels that its credential reaches")
     func bounds() async throws {
         try await StreamHarness.run { gateway in
             try await group("crew", ["a.x", "b"], gateway)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("follows the last of two changes, though what it was before is known later")
+    @Test("follows the last of two changes, even if the earlier lookup ends later")
     func overtaken() async throws {
         let reads = WatchedReads()
         try await StreamHarness.run(through: { WatchedEngine(real: $0, reads: reads) }) { gateway in

@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("what is exactly at a limit is accepted")
+    @Test("a value exactly at a limit is accepted")
     func atTheLimits() async throws {
         try await APIFixture.run { api in
             func status(_ body: String) async -> Int { await api.call(.post, "/v1/channels/a/events", body).status }

@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("loses what was deleted, strictly between the bounds")
+    @Test("leaves out deleted events, strictly between the bounds")
     func deletion() async throws {
         try await APIFixture.run { api in
             await Self.fill(api, "a", 5)
@@ -429,7 +429,7 @@ import Testing
         }
     }
 
-    @Test("read back what they say", arguments: [HistoryRequest.Order.oldestFirst, .newestFirst])
+    @Test("are decoded to their content", arguments: [HistoryRequest.Order.oldestFirst, .newestFirst])
     func roundTrip(_ order: HistoryRequest.Order) throws {
         for direction in [PageCursor.Direction.next, .prev] {
             let cursor = PageCursor(
@@ -439,7 +439,7 @@ import Testing
     }
 
     @Test(
-        "of somebody else's making are refused",
+        "of another origin are refused",
         arguments: ["", "x", "MXwxNzAwMDAwMDAwMTIzNDU2N3xhc2M", "%", "1|1|asc|next|1", "MnwxfGFzY3xuZXh0fDE"])
     func foreign(_ text: String) {
         #expect(throws: ChatError.self) { try PageCursor(text: text) }

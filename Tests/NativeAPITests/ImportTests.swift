@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("brings what was attached to messages, edits and deletions too, and once")
+    @Test("restores reactions, actions, edits and deletions of messages, once")
     func actions() async throws {
         try await APIFixture.run { api in
             func action(_ type: String, _ value: String, _ user: String, _ second: Int) -> String {
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("tells no webhook, neither of messages nor of records")
+    @Test("sends nothing to webhooks, neither messages nor records")
     func quiet() async throws {
         try await APIFixture.run { api in
             let made = await api.call(
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("makes records where there are none, and replaces what is there when it is told to")
+    @Test("creates missing records, and replaces existing ones on request")
     func records() async throws {
         try await APIFixture.run { api in
             func records(_ name: String) -> [String] {

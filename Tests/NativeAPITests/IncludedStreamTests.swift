@@ -115,7 +115,7 @@ extension StreamHarness {
         }
     }
 
-    @Test("hold up no stream without them, and lose and repeat nothing for those who come meanwhile")
+    @Test("delay no stream without them, and lose and repeat nothing for streams that open meanwhile")
     func waiting() async throws {
         let reads = WatchedReads()
         try await StreamHarness.run(through: { WatchedEngine(real: $0, reads: reads, kind: .user) }) { gateway in
@@ -146,7 +146,7 @@ extension StreamHarness {
         }
     }
 
-    @Test("that cannot be read end the stream, which goes on where it was")
+    @Test("that cannot be read end the stream, which continues where it was")
     func failure() async throws {
         let reads = WatchedReads()
         try await StreamHarness.run(through: { WatchedEngine(real: $0, reads: reads, kind: .user) }) { gateway in

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "is refused where it is not said what is meant",
+        "is refused without a clear selection",
         arguments: [
             ("/v1/webhooks/WEBHOOK/replay", #"{"only":"some"}"#, 400),
             ("/v1/webhooks/WEBHOOK/replay", #"{"since":"yesterday"}"#, 400),
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(
-        "forgets every dead delivery of an app only when told so",
+        "removes every dead delivery of an app only on explicit request",
         arguments: [#"{"all":true}"#, #"{"types":["a"]}"#])
     func purge(_ body: String) async throws {
         try await APIFixture.run { api in
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("tells what a webhook was told before it was changed, and that it was changed since")
+    @Test("shows deliveries from before a webhook's change, and that it has changed since")
     func changed() async throws {
         try await APIFixture.run { api in
             let id = try await Self.webhook(api)
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("tells for every webhook what became of an event")
+    @Test("shows the result of an event for every webhook")
     func explained() async throws {
         try await APIFixture.run { api in
             let id = try await Self.webhook(api)

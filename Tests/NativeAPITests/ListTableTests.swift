@@ -127,7 +127,7 @@ import YAML
         }
     }
 
-    @Test("of webhooks, jobs and deliveries are narrowed by what a person looks for")
+    @Test("of webhooks, jobs and deliveries can be filtered")
     func narrowed() async throws {
         try await APIFixture.run { api in
             func ids(_ target: String) async -> [String] {

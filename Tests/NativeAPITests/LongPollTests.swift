@@ -129,7 +129,7 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
-    @Test("is not given what its client knows already, though the hub had not handed it out")
+    @Test("does not return events that its client already has, even if the hub passes them on later")
     func known() async throws {
         try await StreamHarness.run { gateway in
             let selection = Selection(channels: ChannelSet(app: StreamHarness.app, patterns: [.exact("a")]))

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("/metrics says how old what waits is, and what the store takes")
+    @Test("/metrics shows the age of waiting deliveries, and the size of the store")
     func ages() async throws {
         try await APIFixture.run { api in
             _ = await api.call(.post, "/v1/webhooks", #"{"url":"https://example.com/hook"}"#)

@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("/metrics is open to this machine where nothing tells of a proxy", arguments: ["", "http://127.0.0.1:8080"])
+    @Test("/metrics is open to this machine without signs of a proxy", arguments: ["", "http://127.0.0.1:8080"])
     func metricsHere(_ publicURL: String) async throws {
         try await APIFixture.run(publicURL: publicURL) { api in
             #expect(await api.call(.get, "/metrics", key: nil).status == 200)

@@ -7,7 +7,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("Presence, participants and typing over HTTP") struct PresenceRouteTests {
-    @Test("tell who is on a channel, page by page, and where a user is")
+    @Test("list the users of a channel, page by page, and the channels of a user")
     func presence() async throws {
         try await APIFixture.run { api in
             for user in ["cy", "ana", "ben"] {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("tell that somebody types, once for each time it begins")
+    @Test("announce a typing user, once for each time it begins")
     func typing() async throws {
         try await APIFixture.run { api in
             #expect(await api.call(.put, "/v1/channels/room/typing/ana").status == 204)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("list who types, in the words of the event, page by page")
+    @Test("list typing users, in the form of the event, page by page")
     func typists() async throws {
         try await APIFixture.run { api in
             _ = await api.call(.put, "/v1/users/ana", #"{"name":"Ana","email":"a@example.com"}"#)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("show who types on a private channel to its members alone")
+    @Test("show typing users of a private channel to its members only")
     func typistsOfPrivateChannels() async throws {
         try await APIFixture.run { api in
             _ = await api.call(.post, "/v1/channels", #"{"kind":"group","id":"crew","users":["ana"]}"#)

@@ -16,7 +16,7 @@ import Testing
         return (try #require(made["id"]?.string), try #require(made["key"]?.string))
     }
 
-    @Test("says in every answer what is left, and refuses what is over it with the time to wait")
+    @Test("appear in every response, and refuse requests beyond them with the time to wait")
     func keyLimit() async throws {
         try await APIFixture.run { api in
             let key = try await Self.key(api, #""rate_limit":{"quantity":2,"window_seconds":60}"#)

@@ -18,7 +18,7 @@ import Testing
         return (page["data"]?.elements ?? []).compactMap { $0["type"]?.string }
     }
 
-    @Test("is what their type says, whichever of type and event says less")
+    @Test("is the shorter time of the type's and the event's")
     func types() async throws {
         try await APIFixture.run { api in
             let declared = await api.call(.put, "/v1/event-types/login.seen", #"{"retention_hours":2}"#)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("changes with the type for what comes then")
+    @Test("changes with the type for later events")
     func changedType() async throws {
         try await APIFixture.run { api in
             #expect(await api.call(.put, "/v1/event-types/a.b", #"{"retention_hours":1}"#).status == 201)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("is at most what their app says, for what is there as well")
+    @Test("is at most the app's time, for existing events as well")
     func apps() async throws {
         try await APIFixture.run { api in
             _ = try await Self.emit(api, "order.paid")

@@ -24,7 +24,7 @@ import Testing
         return (("Cookie", "theme=dark; " + field.prefix(while: { $0 != ";" })), field)
     }
 
-    @Test("gets a cookie that no script reads and no other site sends, and is told who it is")
+    @Test("gets a cookie that no script reads and no other site sends, and its own identity")
     func cookie() async throws {
         try await APIFixture.run { api in
             let (cookie, field) = try await signIn(api)

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("tell of posts that were larger than any may be")
+    @Test("report posts beyond the size limit")
     func tooLarge() async throws {
         var limits = Limits()
         limits.inboundBodyBytes = 1000
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("tell of signed posts that came encoded: their signature cannot be checked")
+    @Test("report signed posts with a content coding, whose signature cannot be checked")
     func encoded() async throws {
         try await APIFixture.run { api in
             let signed = Self.open.replacing(#""scheme":"none""#, with: #""scheme":"github","secrets":["x"]"#)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("say what a type's schema has against an event of a trial")
+    @Test("report the schema violations of a trial's events")
     func verdict() async throws {
         try await APIFixture.run { api in
             _ = await api.call(.put, "/v1/event-types/posted", #"{"mode":"enforce"}"#)

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("never shows what was deleted after others were shown it")
+    @Test("never shows events that were deleted after other streams were shown them")
     func deleted() async throws {
         try await StreamHarness.run { gateway in
             var tokens: [Timetoken] = []
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("never shows what has run out since others were shown it")
+    @Test("never shows events that expired after other streams were shown them")
     func expired() async throws {
         try await StreamHarness.run { gateway in
             let start = try await gateway.emit("a", 0)

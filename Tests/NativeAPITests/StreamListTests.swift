@@ -14,7 +14,7 @@ import Testing
         answer.json?["data"]?.elements?.compactMap { $0["id"]?.string } ?? []
     }
 
-    @Test("shows what is open, in pages")
+    @Test("shows open streams, in pages")
     func list() async throws {
         try await StreamHarness.run { gateway in
             var open: [(reader: EventStreamReader, id: String, cursor: String)] = []
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("changes what a stream follows; what is left out stays")
+    @Test("changes a stream's selection and keeps members that are left out")
     func change() async throws {
         try await StreamHarness.run { gateway in
             let (reader, id, _) = try await gateway.openReady("channel=a&channel=b&type=order.*&filter=data.n%3E0")

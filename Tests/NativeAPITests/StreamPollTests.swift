@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("gives what was missed in pages, each going on where the last ended")
+    @Test("returns missed events in pages, each continuing where the last ended")
     func pages() async throws {
         try await StreamHarness.run { gateway in
             for n in 1...25 { try await gateway.emit("a", n) }
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("keeps an answer to about half a MiB and goes on from there")
+    @Test("limits a response to about half a MiB and continues from there")
     func size() async throws {
         try await StreamHarness.run { gateway in
             let pad = String(repeating: "x", count: 60_000)

@@ -8,7 +8,7 @@ import Testing
 @testable import NativeAPI
 
 @Suite("Resuming a stream", .timeLimit(.minutes(2))) struct StreamResumeTests {
-    @Test("goes on behind the last id, through the log and into the live side")
+    @Test("continues after the last id, through the log to live events")
     func resume() async throws {
         try await StreamHarness.run { gateway in
             let first = try await gateway.emit("a", 1)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "goes on from now, and says a gap, where the id it kept is of no gateway like this",
+        "continues from now, and reports a gap, where the id is of another gateway",
         arguments: ["1:7:42", "evt_1", String(repeating: "9", count: 400)])
     func strangeID(id: String) async throws {
         try await StreamHarness.run { gateway in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("says a gap when retention has removed what lies between")
+    @Test("reports a gap when retention has removed events in between")
     func retention() async throws {
         var limits = Limits()
         limits.passingAge = .seconds(120)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("of many at once is served fairly, and nobody live loses anything")
+    @Test("of many at once is served fairly, and live streams lose nothing")
     func storm() async throws {
         try await StreamHarness.run { gateway in
             let start = try await gateway.emit("a", 0)

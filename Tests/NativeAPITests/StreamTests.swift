@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("speaks NDJSON to whoever asks for it")
+    @Test("is sent as NDJSON on request")
     func lines() async throws {
         try await StreamHarness.run { gateway in
             let reader = try await gateway.open("channel=a", accept: "application/x-ndjson")

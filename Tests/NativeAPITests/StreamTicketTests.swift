@@ -32,7 +32,7 @@ import Testing
         return reader.status
     }
 
-    @Test("opens one stream of what it was made for, without any header")
+    @Test("opens one stream of its selection, without any header")
     func once() async throws {
         try await StreamHarness.run { gateway in
             let text = try await ticket(gateway, #"{"channels":["a.*","b"],"types":["order.*"],"user":"ana"}"#)
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test("begins a moment before it was made, at a place that nobody can guess, or where it was asked to")
+    @Test("starts a moment before its creation, at an unpredictable position, or at a requested one")
     func start() async throws {
         try await StreamHarness.run { gateway in
             try await gateway.emit("a.x", 1)

@@ -78,7 +78,7 @@ import Testing
         try await APIFixture.run { api in #expect(await api.call(.post, "/v1/subscriptions", body).status == 400) }
     }
 
-    @Test("give out what matches, once, until it is acknowledged; an id that is over is lost")
+    @Test("return matching events once, until acknowledged; an expired id is lost")
     func acknowledging() async throws {
         try await APIFixture.run { api in
             let path = try await Self.make(api)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("give out again what was given back, after its delay, and let it die after so many times")
+    @Test("return released deliveries again after their delay, and give up after the last attempt")
     func refusing() async throws {
         try await APIFixture.run { api in
             let path = try await Self.make(api, #"{"max_attempts":2}"#)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("are pulled from with the scope read, by who may read all they are told of")
+    @Test("are pulled with the scope read, by callers that may read all their events")
     func reach() async throws {
         try await APIFixture.run { api in
             let path = try await Self.make(api, #"{"channels":["orders"]}"#)

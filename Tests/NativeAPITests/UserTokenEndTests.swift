@@ -8,7 +8,7 @@ import Testing
 @testable import ChatCore
 @testable import NativeAPI
 
-@Suite("A user's token ends what it has opened", .timeLimit(.minutes(2))) struct UserTokenEndTests {
+@Suite("A user's token ends its streams and polls", .timeLimit(.minutes(2))) struct UserTokenEndTests {
     private static let streams = ["channel=room.a", "", "user=cora", "user=cora&device=phone", "group=g"]
 
     /// The ways to hold a connection: streams as SSE and NDJSON, with a ticket, and held polls.
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("at once when its user's tokens are taken back", arguments: ways)
+    @Test("at once when its user's tokens are revoked", arguments: ways)
     func revocation(_ way: String) async throws {
         try await StreamHarness.run { gateway in
             try await gateway.done(("PUT", "/v1/channel-groups/g", #"{"channels":["room.a"]}"#))

@@ -46,7 +46,7 @@ extension StreamHarness {
         "unread_count.updated", "user.muted",
     ]
 
-    @Test("hears as its user all that is meant for the user, by a stream")
+    @Test("receives all events for its user, by a stream")
     func stream() async throws {
         try await StreamHarness.run { gateway in
             let (reader, _, _) = try await gateway.openReady("user=cora&device=phone", as: gateway.userToken())
@@ -59,7 +59,7 @@ extension StreamHarness {
         }
     }
 
-    @Test("hears as its user all that is meant for the user, by polls")
+    @Test("receives all events for its user, by polls")
     func poll() async throws {
         try await StreamHarness.run { gateway in
             let token = try await gateway.userToken()
@@ -79,7 +79,7 @@ extension StreamHarness {
         }
     }
 
-    @Test("gets tickets whose streams hear all that is meant for the user")
+    @Test("gets tickets whose streams receive all events for the user")
     func ticket() async throws {
         try await StreamHarness.run { gateway in
             let made = try await gateway.call("POST", "/v1/stream-tickets", "{}", as: gateway.userToken())
@@ -119,7 +119,7 @@ extension StreamHarness {
         }
     }
 
-    @Test("reads its user's own channel only if its key does: who may make tokens reads no more by them")
+    @Test("reads its user's own channel only if its key does: making tokens grants no more reading")
     func narrowedKey() async throws {
         try await StreamHarness.run { gateway in
             for (patterns, status) in [([NamePattern.below("room.")], 403), ([.below("room."), .exact("cora")], 200)] {
@@ -174,7 +174,7 @@ extension StreamHarness {
         #expect((200..<300).contains(answer.status))
     }
 
-    @Test("hears what of the group it may, and keeps its stream when a channel out of reach is added")
+    @Test("receives the group's channels within its reach, and keeps its stream when another one is added")
     func stream() async throws {
         try await StreamHarness.run { gateway in
             try await prepare(gateway)
@@ -197,7 +197,7 @@ extension StreamHarness {
         }
     }
 
-    @Test("is open and quiet when nothing of the group is within reach, and hears what is added")
+    @Test("is open without events when no channel of the group is within reach, and receives added ones")
     func quiet() async throws {
         try await StreamHarness.run { gateway in
             try await prepare(gateway)
@@ -235,7 +235,7 @@ extension StreamHarness {
         }
     }
 
-    @Test("hears as its user a channel of the group that the user joins later")
+    @Test("receives a channel of the group that the user joins later")
     func joining() async throws {
         try await StreamHarness.run { gateway in
             try await group(["room.p"], gateway)

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "that are signed but say something wrong are told what",
+        "that are signed but have wrong claims are refused with the reason",
         arguments: [
             (#"{"iss":"default","aud":"https://gw.example","exp":1732419999}"#, "sub"),
             (#"{"iss":"default","aud":"https://gw.example","sub":"ana"}"#, "exp"),

@@ -162,7 +162,7 @@ import YAML
         "post /v1/deliveries/purge": ("/v1/deliveries/purge", #"{"all":true}"#),
     ]
 
-    @Test("lead by Location to what they made, wherever they make something")
+    @Test("return a Location for every resource they create")
     func locations() async throws {
         let description = try Description()
         let making = Set(
@@ -206,7 +206,7 @@ import YAML
         }
     }
 
-    @Test("change a message by what was read of it")
+    @Test("change a message by its own members")
     func message() async throws {
         try await APIFixture.run { api in
             let made = await api.call(.post, "/v1/channels/room/messages", #"{"text":"hi","user":"ann"}"#)

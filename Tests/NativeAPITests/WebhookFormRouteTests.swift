@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("that an event does not fit is said so")
+    @Test("that cannot represent an event is reported")
     func notComposed() async throws {
         try await APIFixture.run { api in
             let id = try #require(

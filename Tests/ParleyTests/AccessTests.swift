@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "of something that is no gateway is told by its status",
+        "of something that is no gateway is reported by its status",
         arguments: [
             (502, "<html>bad</html>", "answered 502"), (301, "", "redirect"), (404, "not found", "PARLEY_URL"),
             (401, "", "PARLEY_KEY"), (500, "{}", "answered 500"), (500, "[1]", "answered 500"),

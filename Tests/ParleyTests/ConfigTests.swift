@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "tells wrong flags from wrong settings",
+        "distinguishes wrong flags from wrong settings",
         arguments: [
             (["--listen", "nonsense"], 2, "HOST:PORT"),
             (["--set", "limit.data_bytes=1"], 2, "did you mean 'limits.data_bytes'"),

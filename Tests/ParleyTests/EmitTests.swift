@@ -16,7 +16,7 @@ import Testing
         return .answer(200, #"{"results":[\#(results.joined(separator: ","))]}"#)
     }
 
-    @Test("posts one event with all that was said about it")
+    @Test("posts one event with all its options")
     func one() async throws {
         let gateway = try ScriptedServer { _ in .answer(201, #"{"id":"evt_7","timetoken":"7","duplicate":false}"#) }
         let run = try await parley(
@@ -241,7 +241,7 @@ import Testing
         #expect(run.errors.contains("\r\u{1B}[K2 emitted in "))
     }
 
-    @Test("says so when nobody answers")
+    @Test("reports a gateway that does not answer")
     func nobody() async throws {
         let run = try await parley("emit", "a", "1", "--url", "http://127.0.0.1:1")
         #expect(run.code == 1)

@@ -34,7 +34,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(request["authorization"] == "Bearer test-key")
     }
 
-    @Test("prints events for people on a line, without what a terminal would obey")
+    @Test("prints events for people on one line, without control characters")
     func people() async throws {
         let event = envelope(6, data: "\"\u{9B}2J\"")
         let gateway = try ScriptedServer { _ in .stream([ready + event + "\n"], isHeld: true) }
@@ -42,7 +42,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(run.output == "2024-11-24 01:39:05.678Z  orders.eu  order.paid  ana  \"\\u{9b}2J\"\n")
     }
 
-    @Test("goes on from the last event when the stream breaks")
+    @Test("continues from the last event when the stream breaks")
     func resumes() async throws {
         let gateway = try ScriptedServer { request in
             switch request.number {
@@ -63,7 +63,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(run.errors.contains("listening again"))
     }
 
-    @Test("goes on from where the stream began when it breaks before an event")
+    @Test("continues from the stream's start when it breaks before an event")
     func resumesFromReady() async throws {
         let gateway = try ScriptedServer { request in
             request.number == 0 ? .stream([ready]) : .stream([ready, envelope(6) + "\n"], isHeld: true)
@@ -72,7 +72,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(gateway.requests.value.last?.target == "/v1/stream?channel=a&cursor=5")
     }
 
-    @Test("says that events are missing, and goes on behind them")
+    @Test("reports missing events, and continues after them")
     func gap() async throws {
         let gap = #"{"event":"stream.gap","data":{"requested":"1","resumed_from":"40","missed":3}}"# + "\n"
         let gateway = try ScriptedServer { request in
@@ -92,7 +92,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(!run.errors.contains("missing"))
     }
 
-    @Test("goes on from where it began, not from the latest event anew")
+    @Test("continues from its start, not from the latest event")
     func latest() async throws {
         let gateway = try ScriptedServer { request in
             request.number == 0 ? .stream([ready]) : .stream([ready, envelope(6) + "\n"], isHeld: true)
@@ -134,7 +134,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(run.code == 0)
     }
 
-    @Test("fails on a refusal, and on an address where nobody is")
+    @Test("fails on a refusal, and on an address without a server")
     func refusal() async throws {
         let gateway = try ScriptedServer { _ in .answer(400, #"{"title":"Bad filter","code":"bad_filter"}"#) }
         let run = try await parley("listen", "a", "--filter", "(", at: gateway)
@@ -146,7 +146,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         #expect(nobody.errors.contains("nothing answers"))
     }
 
-    @Test("forwards each event signed, and tells how it fared")
+    @Test("forwards each event signed, and reports the result")
     func forward() async throws {
         let gateway = try ScriptedServer { _ in
             .stream([ready, envelope(6) + "\n" + envelope(7) + "\n"], isHeld: true)
@@ -174,7 +174,7 @@ private let ready = #"{"event":"stream.ready","data":{"stream":"str_1","cursor":
         }
     }
 
-    @Test("draws a secret when none is given, and goes on when the receiver is away")
+    @Test("generates a secret when none is given, and continues when the receiver is down")
     func forwardToNobody() async throws {
         let gateway = try ScriptedServer { _ in .stream([ready, envelope(6) + "\n"], isHeld: true) }
         let run = try await parley(

@@ -66,7 +66,7 @@ private final class Move: Sendable {
         #expect(run.output == "110 messages, 0 here before, 0 refused\n")
     }
 
-    @Test("goes on where it broke off, and then where it ended")
+    @Test("continues where it was interrupted, and then where it ended")
     func resumed() async throws {
         let state = Self.temporaryPath()
         defer { unlink(state) }

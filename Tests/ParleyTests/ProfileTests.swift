@@ -31,7 +31,7 @@ import Testing
         return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0
     }
 
-    @Test("are kept once their key was tried, where nobody else can read them")
+    @Test("are stored once their key was tried, readable for their user only")
     func login() async throws {
         let folder = try TemporaryFolder()
         let gateway = try Self.gateway()

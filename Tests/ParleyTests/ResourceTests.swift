@@ -274,7 +274,7 @@ import Testing
                 == #"{"id":"key_1","deleted":true}"# + "\n")
     }
 
-    @Test("that are dead deliveries are removed all at once only when told so")
+    @Test("that are dead deliveries are removed all at once only on explicit request")
     func purge() async throws {
         let gateway = try ScriptedServer { _ in .answer(200, "{}") }
         let run = try await parley("deliveries", "purge", "--rate", "5", at: gateway)
@@ -299,7 +299,7 @@ import Testing
         #expect(gateway.requests.value.count == 1)
     }
 
-    @Test("of something that is no gateway are refused in words")
+    @Test("of something that is no gateway are refused with an explanation")
     func notJSON() async throws {
         let gateway = try ScriptedServer { _ in .answer(200, "<html>") }
         let run = try await parley("keys", "list", at: gateway)

@@ -92,7 +92,7 @@ private let order = #"{"type":"object","required":["id"],"properties":{"id":{"ty
         #expect(nothing.errors.contains("the standard input contains no documents"))
     }
 
-    @Test("reads the dialect it is told unless the schema says another")
+    @Test("reads the given dialect unless the schema names another")
     func dialect() async throws {
         let files = try SchemaFiles([
             // Only draft-04 takes a boolean here.
@@ -193,7 +193,7 @@ private let order = #"{"type":"object","required":["id"],"properties":{"id":{"ty
         #expect(failure?["got"]?.string == "invalid")
     }
 
-    @Test("tells a refused schema and a file that is none of its kind from wrong verdicts")
+    @Test("distinguishes invalid schemas and files of another kind from wrong verdicts")
     func sorts() async throws {
         let files = try SchemaFiles([
             "t/a.json": Self.file(#"{"type":"integ"}"#, "1", true), "t/b.json": #"{"not":"tests"}"#,

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "refuses what says too little or too much",
+        "refuses missing and contradictory arguments",
         arguments: [
             ["sources", "test", "s"], ["sources", "test", "s", "--request", "r", "--body", "x"],
             ["sources", "test", "s", "--header", "no colon"], ["sources", "put", "s", "{}", "--option", "a=b"],

@@ -33,14 +33,14 @@ import Testing
 
 @Suite("Plain text") struct PlainTextTests {
     @Test(
-        "shows what a terminal would obey",
+        "escapes control characters",
         arguments: [
             ("a\u{1B}[2Jb", "a\\u{1b}[2Jb"), ("\u{9B}31m", "\\u{9b}31m"), ("a\r\nb\u{7}", "a\\u{d}\\u{a}b\\u{7}"),
             ("\u{202E}evil", "\\u{202e}evil"), ("héllo 日本 👍", "héllo 日本 👍"),
         ])
     func controls(_ text: String, _ shown: String) { #expect(SanitizedText.safe(text) == shown) }
 
-    @Test("has colours on a terminal only, and not against the will of who sits there")
+    @Test("has colours on a terminal only, and not when the user disables them")
     func style() {
         #expect(Style(isTerminal: true, environment: [:]).isColoured)
         #expect(Style(isTerminal: true, environment: ["NO_COLOR": ""]).isColoured)

@@ -102,7 +102,7 @@ private let ended = #"{"event":"stream.closing","data":{"reason":"unauthorized",
     }
 
     @Test(
-        "says what is wrong with it, and nothing of what it has printed",
+        "reports its errors, and nothing of its output",
         arguments: [
             ("echo s3cret; exit 3", "failed: exit code 3"), ("echo s3cret; kill -9 $$", "failed: signal 9"),
             ("true", "printed nothing"), ("echo s3cret two", "printed something other"),
@@ -123,7 +123,7 @@ private let ended = #"{"event":"stream.closing","data":{"reason":"unauthorized",
         #expect(failure?.message.contains("took longer than") == true)
     }
 
-    @Test("is run once for all who ask at the same time")
+    @Test("is run once for all concurrent requests")
     func together() async throws {
         try await counting { line in
             let credential = Credential(TokenCommand(line))

@@ -73,7 +73,7 @@ import Testing
         #expect(try await parley("webhooks", "preview", "wh_1", at: gateway).code != 0)
     }
 
-    @Test("create refuses what is no header or no credential", arguments: [["--header", "x"], ["--auth", "token"]])
+    @Test("create refuses invalid headers and credentials", arguments: [["--header", "x"], ["--auth", "token"]])
     func refused(arguments: [String]) async throws {
         let gateway = try ScriptedServer { _ in .answer(201, "{}") }
         #expect(try await parley(["webhooks", "create", "https://a.example/h"] + arguments, at: gateway).code == 2)

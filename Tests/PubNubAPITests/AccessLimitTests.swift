@@ -15,7 +15,7 @@ extension AccessTests {
         return "?uuid=\(user)&auth=" + (try await token(grants, gateway))
     }
 
-    @Test("leaves others' messages alone, but for who may manage the channel")
+    @Test("changes others' messages only with the right to manage the channel")
     func foreignMessages() async throws {
         try await run { gateway in
             let (ana, bob) = (try await auth("ana", 3, gateway), try await auth("bob", 3, gateway))
@@ -118,7 +118,7 @@ extension AccessTests {
         "time": "Token is expired.", "token": "Token is revoked", "user": "Token is revoked", "secret": "Invalid token",
     ]
 
-    @Test("is kept in mind while it is good, and what is none is not")
+    @Test("is cached while it is valid, and an invalid one is not")
     func keeping() async throws {
         try await run { gateway in
             let known = VerifiedTokenCache()
@@ -135,7 +135,7 @@ extension AccessTests {
         }
     }
 
-    @Test("is refused at once when it is taken back, with the store out of reach")
+    @Test("is refused at once when it is revoked, with the store out of reach")
     func revocation() async throws {
         try await run { gateway in
             let room = try await token(#"{"resources":{"channels":{"room":3}}}"#, gateway)

@@ -44,7 +44,7 @@ import Testing
     private static let room =
         #"{"resources":{"channels":{"room":3},"groups":{"g":1},"uuids":{"ana":96}},"patterns":{"channels":{"^team\\..*$":1}},"meta":{"k":1},"uuid":"ana"}"#
 
-    @Test("gives tokens that SDKs can read to who has the secret key")
+    @Test("grants tokens that SDKs can read to holders of the secret key")
     func granting() async throws {
         try await run { gateway in
             let answer = try await grant(Self.room, gateway)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("lists private channels to the token of a user who is in them, and to who signs")
+    @Test("lists private channels to tokens of their members, and to signed requests")
     func privateChannels() async throws {
         try await run { gateway in
             var new = NewChannel(kind: .group, id: "crew")
@@ -140,7 +140,7 @@ import Testing
         return "hall"
     }
 
-    @Test("has restrictions lifted by who may manage the channel beside, not by who may join it")
+    @Test("allows lifting restrictions to managers of the channel, not to users who may join it")
     func restrictions() async throws {
         try await run { gateway in
             _ = try await gateway.chat.restrict("ana", in: "room", RestrictionRequest(isBan: true))
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("lets in who shows one, for what it grants and no more")
+    @Test("accepts a token, for its grants and no more")
     func enforcement() async throws {
         try await run { gateway in
             let auth = "&auth=" + (try await token(Self.room, gateway))
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("has a user hear a mention on the user's own channel, whatever the token grants")
+    @Test("delivers mentions on the user's own channel, whatever the token grants")
     func mention() async throws {
         try await run { gateway in
             let auth = "&auth=" + (try await token(#"{"resources":{"channels":{"room":1}},"uuid":"bob"}"#, gateway))
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    @Test("answers the polls of those who showed none when it begins to demand them, and judges the next")
+    @Test("answers polls without a token when it begins to require them, and checks the next")
     func demanded() async throws {
         try await PubNubHarness.run { gateway in
             let poller = try WirePoller(gateway)
@@ -249,7 +249,7 @@ import Testing
         }
     }
 
-    @Test("refuses a token that is over, taken back or none")
+    @Test("refuses an expired, revoked or invalid token")
     func endings() async throws {
         try await run { gateway in
             let text = try await token(Self.room, gateway)
