@@ -224,7 +224,7 @@ extension SourceRegistry {
     private func restoreRequests(in app: AppID) async throws(ChatError) {
         let edge = service.clock.now.adding(.zero - RequestLog.Bounds().age)
         var births: [RecordKey: Timetoken] = [:]
-        var query = RecordQuery(.inboundRequest, in: app, limit: 8)
+        let query = RecordQuery(.inboundRequest, in: app, limit: 8)
         try await directory.forEachPage(query) { records throws(ChatError) in
             for record in records {
                 let source = RecordKey(.source, record.parent ?? "", in: app)
