@@ -19,8 +19,8 @@ import Testing
                 PlannedDelivery(id: "dlv_\(event)", subscriber: subscriber, event: event, type: "t", channel: "c"),
                 due: 1, to: 1)
         }
-        let demand = DeliveryScheduler.TakeRequest(limit: 9, capacity: 9)
-        let first = try #require(state.grant(demand, now: 1, uptime: 1).0.first)
+        let request = DeliveryScheduler.LeaseRequest(limit: 9, capacity: 9)
+        let first = try #require(state.grant(request, now: 1, uptime: 1).0.first)
         // As the call that records it begins, and as it ends when nobody can tell what became of it.
         state.leases[first.key]?.isFinishing = true
         state.stop(first.key, try #require(state.leases[first.key]))
@@ -51,7 +51,7 @@ import Testing
         let stood = lanes.timerQueue.count
         #expect(state.grant(request, now: 1, uptime: 1).0.isEmpty)
         #expect(lanes.timerQueue.count == stood && stood >= 430, "none was taken out and put back")
-        #expect(state.grant(DeliveryScheduler.TakeRequest(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
+        #expect(state.grant(DeliveryScheduler.LeaseRequest(limit: 9, capacity: 70), now: 1, uptime: 1).0.isEmpty)
         // Nobody else's: another app gets what is left.
         let other = SubscriberID("wh", in: AppID("other"))
         state.become(

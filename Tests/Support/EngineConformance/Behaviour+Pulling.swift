@@ -184,9 +184,9 @@ extension Behaviour {
             let body = Array("passing".utf8)
             let items = (1...5).map { trial.item(Timetoken($0), "wh", body: $0 == 5 ? body : nil) }
             let first = try await trial.queue.enqueue(items)
-            #expect(first.due == 3 && first.taken == 5, "the third is under way, the fourth waits")
+            #expect(first.due == 3 && first.processed == 5, "the third is under way, the fourth waits")
             let second = try await trial.queue.enqueue(items)
-            #expect(second.due == 0 && second.taken == 5)
+            #expect(second.due == 0 && second.processed == 5)
             let due = try await trial.queue.lease(9, wait: .zero)
             #expect(Set(due.map(\.delivery.event)) == [1, 2, 4, 5])
             #expect(due.allSatisfy { $0.isManual == ($0.delivery.event != 4) })

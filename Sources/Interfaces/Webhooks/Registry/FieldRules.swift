@@ -22,7 +22,7 @@ enum FieldRules {
             return "a header's name must be 1 to \(nameLimitBytes) letters, digits or !#$%&'*+-.^_`|~"
         }
         let lower = name.lowercased()
-        guard !taken.contains(lower), !takenPrefixes.contains(where: lower.hasPrefix) else {
+        guard !reserved.contains(lower), !reservedPrefixes.contains(where: lower.hasPrefix) else {
             return "the gateway sets the header \(lower) itself; leave it out"
         }
         return nil
@@ -71,7 +71,7 @@ extension WebhookSettingsReader {
     mutating func checkSecrets(movedFrom former: String) {
         guard Self.origin(of: former) != Self.origin(of: settings.url) else { return }
         let remedy = "the url has another origin; send the value again with the url, or null to remove it"
-        for field in settings.headers where !givenHeaders.contains(field.name.lowercased()) {
+        for field in settings.headers where !headersWithValue.contains(field.name.lowercased()) {
             fault(
                 "headers/\(field.name)", "required", "the value was given for another receiver: \(remedy)",
                 slug: "member_missing")

@@ -193,8 +193,8 @@ final class Sender: Sendable {
             for (lease, bytes) in zip(leases, found) { stored[lease.fence] = bytes }
         } catch {
             logger.warning("cannot make attempts; trying again", metadata: ["error": "\(error.message)"])
-            post.settle([:])
-            return await giveBack(leases[...], after: registry.options.shortagePause)
+            post.replaceContents(with: [:])
+            return await release(leases[...], after: registry.options.shortagePause)
         }
         post.replaceContents(with: stored)
         // A content that is not stored was deleted since it was looked up.
