@@ -10,7 +10,7 @@ import Testing
         arguments: [
             ("", "an empty expression", 1), ("   ", "an empty expression", 4), ("data.a ==", "found the end", 10),
             ("data.a = 1", "'=='", 8), ("foo == 1", "unknown name 'foo' (known: type, channel, user", 1),
-            ("type.x == 1", "without members", 1), ("data.a == 'x", "closing quote", 11),
+            ("type.x == 1", "has no members", 1), ("data.a == 'x", "closing quote", 11),
             ("(data.a", "'(' without ')'", 1),
             ("data.a)", "found ')'", 7), ("data.", "expected a name after '.'", 6), ("data[x]", "after '['", 6),
             ("data['x'", "expected ']'", 9), ("data[1.5]", "whole number", 6), ("1 == 2 == 3", "cannot be chained", 8),

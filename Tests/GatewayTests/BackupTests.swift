@@ -110,7 +110,7 @@ import Testing
             #expect(try altered("\"format\":1", "\"format\":2").contains("newer"))
             #expect(
                 try altered("\"schema_version\":\(StoreFile.knownVersion)", "\"schema_version\":99").contains("newer"))
-            #expect(try altered("\"events\":100", "\"events\":101").contains("something else"))
+            #expect(try altered("\"events\":100", "\"events\":101").contains("differ from manifest.json"))
             #expect(
                 try altered("\"name\":\"parley.db\"", "\"name\":\"../parley.db\"").contains("not a file of a backup"))
             #expect(try altered("{", "[").contains("manifest.json"))

@@ -28,7 +28,7 @@ import Testing
         arguments: [
             (["--listen", "nonsense"], 2, "HOST:PORT"),
             (["--set", "limit.data_bytes=1"], 2, "did you mean 'limits.data_bytes'"),
-            (["--dev", "--listen", "0.0.0.0:80"], 2, "loopback"),
+            (["--dev", "--listen", "0.0.0.0:80"], 2, "127.0.0.1"),
             (["--set", "webhook.allow=everything"], 2, "webhook.allow"), (["--set", "demo_keys=a:b"], 2, "demo_keys"),
             (["--set", "admin_key=x"], 2, "at least 16"),
             (["--set", "dev"], 2, "NAME=VALUE"),

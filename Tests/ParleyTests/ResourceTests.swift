@@ -68,7 +68,7 @@ import Testing
             (#""status_reason":"the receiver answered 410 (gone)""#, "the receiver answered 410 (gone)"),
             (
                 #""circuit":"open","open_until":"2024-11-24T15:04:28.000000Z","failing_since":"2024-11-24T14:04:28.000000Z""#,
-                "rests until 2024-11-24 15:04:28.000Z"
+                "paused until 2024-11-24 15:04:28.000Z"
             ),
             (#""failing_since":"2024-11-24T14:04:28.000000Z""#, "failing since 2024-11-24 14:04:28.000Z"),
             (#""circuit":"half_open""#, "on trial after a pause"),

@@ -105,9 +105,9 @@ private let ended = #"{"event":"stream.closing","data":{"reason":"unauthorized",
         "reports its errors, and nothing of its output",
         arguments: [
             ("echo s3cret; exit 3", "failed: exit code 3"), ("echo s3cret; kill -9 $$", "failed: signal 9"),
-            ("true", "printed nothing"), ("echo s3cret two", "printed something other"),
-            ("echo s3cret; echo two", "printed something other"),
-            ("echo s3cret; head -c 20000 /dev/zero | tr '\\0' x", "printed something other"),
+            ("true", "printed nothing"), ("echo s3cret two", "printed something else"),
+            ("echo s3cret; echo two", "printed something else"),
+            ("echo s3cret; head -c 20000 /dev/zero | tr '\\0' x", "printed something else"),
             ("/no/such/program", "failed: exit code 127"),
         ])
     func faults(_ line: String, _ words: String) async throws {

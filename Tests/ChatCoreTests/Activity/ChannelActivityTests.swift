@@ -184,6 +184,7 @@ extension Room {
     func unfollowed() async throws {
         try await Room.open { room in
             try await room.say("0", in: "a", by: "ana")
+            try await room.settled()
             #expect(!room.service.activity.hasFollowers)
             let (sink, selection) = try await room.follow(["a", "b.*"])
             for channel in ["c", "b", "bb.x"] { try await room.say("1", in: channel, by: "ana") }
