@@ -30,7 +30,7 @@ def test_what_is_said_is_seen_by_who_watches(gateway):
 
 
 def test_the_greeting_says_what_the_readme_says(gateway):
-    greeting = (Path(__file__).parents[2] / "Sources/App/Gateway/Greeting.swift").read_text()
+    greeting = (Path(__file__).parents[2] / "Sources/App/Gateway/GatewayProcess.swift").read_text()
     for block in BLOCKS[:2]:
         path = block.split("http://127.0.0.1:8080")[1].split("'")[0].strip()
         assert path in greeting
