@@ -7,8 +7,8 @@ import Synchronization
 /// The implementation of a ``Server``: connections, their deadlines and limits, requests, streams, start and stop.
 final class ServerCore: @unchecked Sendable {
     // Safe to share: the `let`s are Sendable, `boundAddress` is locked, and everything else is used only on the loop's
-    // thread. The state is in this file; the code is split into life cycle (here), connections, responses, deferred
-    // responses and streams.
+    // thread. The state and the life cycle are in this file. The rest is in `ServerCore+Connections.swift`,
+    // `+Requests`, `+Responses`, `+LateAnswers` (deferred responses) and `+Streams`.
 
     let options: ServerOptions
     /// Passed on to the listener.

@@ -1,0 +1,47 @@
+import Logging
+
+/// The requests of a server: their counters, the suspended ones, and their ids.
+extension ServerCore {
+    func requestBegan() { counters.requests += 1 }
+
+    func handlerBegan() { counters.requestsInFlight += 1 }
+
+    func handlerEnded() { counters.requestsInFlight -= 1 }
+
+    func receivedBody(_ count: Int) { counters.bodyBytesReceived += UInt64(count) }
+
+    func reserveBodyMemory(_ count: Int) -> Bool {
+        guard counters.bodyBytesInFlight + count <= options.limits.bodyBytesInFlight else { return false }
+        counters.bodyBytesInFlight += count
+        return true
+    }
+
+    func releaseBodyMemory(_ count: Int) { counters.bodyBytesInFlight -= count }
+
+    func suspended(_ waiting: any Suspendable) { parked[ObjectIdentifier(waiting)] = waiting }
+
+    /// Records a resumed connection. Call it with every resume: the library notices one only when it runs.
+    func resumed(_ waiting: any Suspendable) {
+        parked[ObjectIdentifier(waiting)] = nil
+        counters.resumes += 1
+        daemon?.needsRun = true
+    }
+
+    /// Creates a request id with SplitMix64 over a counter: unique for 2^64 requests, without a system call for each.
+    func makeRequestID() -> String {
+        idSeed &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = idSeed
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return RequestID.made(from: mixed ^ (mixed >> 31))
+    }
+
+    func logFailure(_ error: any Error, of head: Request.Head?) {
+        logger.error(
+            "request failed",
+            metadata: [
+                "request": "\(head?.id ?? "")", "method": "\(head?.method.rawValue ?? "")",
+                "path": "\(head?.path ?? "")", "error": "\(error)",
+            ])
+    }
+}
