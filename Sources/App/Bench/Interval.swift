@@ -33,8 +33,6 @@ struct Interval {
     var deliveries: Int { driver.ledger.delivered - delivered }
 
     /// Ends the interval and adds its measurements to a result.
-    ///
-    /// - Parameter share: the unit operation of the scenario: a delivery, or an event when there are no listeners.
     func report(to result: inout BenchResult) {
         let cpu = driver.meter.cpuNanoseconds - cpu
         let user = driver.meter.userNanoseconds - user

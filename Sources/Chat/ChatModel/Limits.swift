@@ -78,7 +78,7 @@ public struct Limits: Sendable {
     /// Users that one message may mention, and the number of them who are notified.
     public var mentionsPerMessage = 100
     public var mentionsTold = 10
-    /// Different reactions to one message. The number of users per reaction is not limited.
+    /// The maximum number of different reactions to one message. The number of users per reaction is not limited.
     public var reactionsPerMessage = 100
     /// Actions of one message other than reactions.
     public var actionsPerMessage = 10_000
@@ -135,7 +135,7 @@ public struct Limits: Sendable {
     // Records of the chat.
     /// One text of a record (a name, an address, a description), in characters as schemas count them.
     public var recordTextLength = 2048
-    /// One JSON value of the app in a record, `custom` or `data`; also the total size of the texts in `metadata`.
+    /// The maximum bytes of one JSON value of the app in a record (`custom` or `data`); also of all texts in `metadata`.
     public var recordValueBytes = 16 * 1024
     public var operatorsPerChannel = 100
     /// Users that one call invites or adds to a new channel.

@@ -107,7 +107,7 @@ enum ProblemCatalogue {
             remedy: "Send one key of this form, or leave the header out on that route."),
         Entry(
             code: "bad_precondition", status: 400, title: "The resource has no version to match",
-            cause: "If-Match was sent to a route whose subject has no version.",
+            cause: "If-Match was sent to a route whose resource has no version.",
             remedy: "Leave If-Match out."),
         Entry(
             code: "bad_form", status: 400, title: "The body is not a form",

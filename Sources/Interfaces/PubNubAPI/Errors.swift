@@ -6,7 +6,8 @@ import JSON
 enum ErrorFamily: Sendable {
     /// `[0,"<text>","<timetoken>"]`
     case publish
-    /// An object with the members `message`, `error`, `service` and `status`, under the name of a service.
+    /// An object with the members `message`, `error`, `service` and `status`. The associated value is the content of
+    /// `service`.
     case generic(String)
     /// The generic format. Temporary failures are a 500, because one SDK ends its loop on a 503 but retries on a 500.
     case subscribe

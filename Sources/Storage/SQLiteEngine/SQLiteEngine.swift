@@ -99,7 +99,9 @@ public final class SQLiteEngine: Engine {
         }
     }
 
-    /// Returns when the writer has finished. Throws only before `opened` was called.
+    /// Opens the file, calls `opened`, and runs the writer on this thread until it has finished.
+    ///
+    /// - Throws: only before `opened` was called.
     private static func open(
         _ settings: SQLiteEngineSettings, _ writeQueue: WriteQueue, _ condition: StoreHealth, _ closing: Closing,
         _ opened: @Sendable (Result<Parts, SQLiteEngineFailure>) -> Void

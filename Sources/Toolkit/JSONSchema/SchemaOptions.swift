@@ -14,7 +14,7 @@ public struct SchemaLimits: Sendable, Equatable {
     public var schemaBytes = 256 * 1024
     /// JSON values in all documents that a schema uses, except the metaschemas.
     public var schemaNodes = 20_000
-    /// Nested arrays and objects in a schema.
+    /// The maximum depth of nested arrays and objects in a schema.
     public var schemaDepth = 100
     /// Instructions and table rows of a plan.
     public var planInstructions = 200_000

@@ -31,16 +31,16 @@ public struct TemplateRepetition: Sendable {
 
 /// A conversion of a referenced value: `{"$":"body/id","to":"text"}`.
 enum TemplateConversion: String, Sendable, CaseIterable {
-    /// A number or Boolean to a text.
+    /// Converts a number or Boolean to a text.
     case text
-    /// A text that contains a number to that number, with the same digits.
+    /// Converts a text that contains a number to that number, with the same digits.
     case number
-    /// A text to lower case.
+    /// Converts a text to lower case.
     case lower
-    /// A text with every character that is not allowed in an event type replaced by a dot: `orders/create` becomes
+    /// Replaces every character of a text that is not allowed in an event type by a dot: `orders/create` becomes
     /// `orders.create`.
     case name
-    /// A text that contains JSON to that JSON.
+    /// Parses a text that contains JSON into that value.
     case json
 
     /// Returns the converted value; `nil` when the value cannot be converted.

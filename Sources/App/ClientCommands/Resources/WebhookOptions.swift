@@ -32,7 +32,7 @@ struct WebhookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The most attempts started per second.", valueName: "number"))
     var rate: Double?
 
-    @Option(help: ArgumentHelp("The most attempts at a time.", valueName: "n"))
+    @Option(help: ArgumentHelp("The maximum number of attempts at a time.", valueName: "n"))
     var concurrency: Int?
 
     @Option(help: ArgumentHelp("The time that a receiver has to respond.", valueName: "seconds"))

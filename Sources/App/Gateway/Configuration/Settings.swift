@@ -256,15 +256,15 @@ public enum Settings {
         ).reloadable,
         .integer(
             "limits.key_requests_per_second", \.limits.keyRequestsPerSecond, in: 0...1_000_000, unit: "requests",
-            "requests of one key a second, unless it has a limit of its own; 0: no limit"
+            "requests per second for each key without its own limit; 0: no limit"
         ).reloadable,
         .integer(
             "limits.app_requests_per_second", \.limits.appRequestsPerSecond, in: 0...10_000_000, unit: "requests",
-            "requests of all keys of one app a second, unless it has a limit of its own; 0: no limit"
+            "requests per second for all keys of each app without its own limit; 0: no limit"
         ).reloadable,
         .integer(
             "limits.app_events_per_day", \.limits.appEventsPerDay, in: 0...1_000_000_000_000, unit: "events",
-            "events emitted into one app a day, unless it has a limit of its own; 0: no limit"
+            "events emitted per day into each app without its own limit; 0: no limit"
         ).reloadable,
         .seconds(
             "limits.audit_seconds", \.limits.auditKept, in: 3600...315_360_000, "how long audit log entries are kept"

@@ -61,7 +61,7 @@ struct RestoreCommand: ParsableCommand {
     }
 }
 
-/// The output of both commands.
+/// The output of `backup` and `restore`.
 private struct BackupReport {
     let isJSON: Bool
     private let console = CommandEnvironment.current.console

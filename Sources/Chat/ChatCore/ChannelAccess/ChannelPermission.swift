@@ -115,7 +115,7 @@ extension ChatError {
     fileprivate static func inThread(of thread: MappedThread) -> ChatError {
         ChatError(
             .forbidden,
-            "channel '\(thread.name)' is a thread of another service's clients; use channel '\(thread.parent)' with `thread_of` \(thread.root)"
+            "channel '\(thread.name)' is how PubNub clients address a thread; post to channel '\(thread.parent)' with `thread_of` \(thread.root)"
         )
     }
 

@@ -33,8 +33,8 @@ final class CompileQueue: Sendable {
         return try await Self.aside(work)
     }
 
-    /// Runs `work` away from the loop too, but at once. It is for the task that follows the changes of other nodes,
-    /// which is one task and must not wait for declarations on this node.
+    /// Runs `work` off the loop without queueing. Used by the task that applies the changes of other nodes: it is a
+    /// single task and must not wait for declarations on this node.
     static func aside<Result: Sendable>(
         _ work: @Sendable () async throws(ChatError) -> Result
     ) async throws(ChatError) -> Result {

@@ -3,9 +3,9 @@ import ChatModel
 /// One property of an event that can be looked up in an index: a place and a value.
 struct IndexedField: Hashable, Sendable {
     enum Place: Hashable, Sendable {
-        /// The value of a name.
+        /// The value of a name in the filter.
         case value(of: FilterSource)
-        /// The elements of the list that a name stands for.
+        /// The elements of the list that a name in the filter refers to.
         case element(of: FilterSource)
         /// Lower bounds, coarsened, for the number that a name denotes.
         case atLeast(FilterSource)

@@ -20,7 +20,7 @@ public final class Keyring: Sendable {
         private var appDefaults = RatePolicies()
 
         var meters: [RecordKey: RateMeters] = [:]
-        /// The callers of the digests that were used, until anything here changes.
+        /// A cache: the caller for each credential digest that was looked up. Emptied when the keyring changes.
         private var callers: [String: CachedCaller] = [:]
         var uses = KeyUses()
 

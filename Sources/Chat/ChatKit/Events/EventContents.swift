@@ -139,7 +139,7 @@ extension Chat {
     /// - Parameters:
     ///   - startTimetoken: the upper bound, exclusive: only older events.
     ///   - endTimetoken: the lower bound, inclusive: only this and newer events.
-    ///   - count: the maximum number of events, from 1 to 250 by default.
+    ///   - count: the maximum number of events, from 1 to the gateway's limit (250 unless configured); 100 if omitted.
     /// - Returns: the events; `isMore` is true when there are more between the bounds.
     public func getEventsHistory(
         channelId: String, startTimetoken: Timetoken? = nil, endTimetoken: Timetoken? = nil, count: Int = 100

@@ -71,8 +71,8 @@ final class RequestArchive: Sendable {
         while let batch = take() {
             do throws(ChatError) {
                 _ = try await directory.write(
-                    batch.map { key, wish in
-                        if case .keep(let request, let source) = wish { return request.change(of: source) }
+                    batch.map { key, change in
+                        if case .keep(let request, let source) = change { return request.change(of: source) }
                         return RecordChange(key, body: nil)
                     })
             } catch {
@@ -90,10 +90,10 @@ final class RequestArchive: Sendable {
         waiting.withLock { waiting in
             var batch: [RecordKey: PendingChange] = [:]
             var bytes = 0
-            for (key, wish) in waiting {
-                guard batch.isEmpty || bytes + wish.cost <= Self.mostBytes else { break }
-                batch[key] = wish
-                bytes += wish.cost
+            for (key, change) in waiting {
+                guard batch.isEmpty || bytes + change.cost <= Self.mostBytes else { break }
+                batch[key] = change
+                bytes += change.cost
                 if batch.count == Self.mostChanges { break }
             }
             for key in batch.keys { waiting[key] = nil }

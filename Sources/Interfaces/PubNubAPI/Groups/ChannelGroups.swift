@@ -12,7 +12,8 @@ extension PubNubAPI {
         add(.get, RoutePattern(base + "/{g}/remove"), in: .registry, for: .group, to: &router, removeGroup)
     }
 
-    /// Lists the groups that have a channel and that the caller may read. Reading stops after 10 000 names.
+    /// Lists the channel groups that are not empty and that the caller may read. Reading stops once there are 10 000
+    /// names.
     private func getGroups(_ request: WireRequest) async throws -> Response {
         let keyset = try Keyset(request.segment(3), service)
         let chat = chat(keyset, for: request)

@@ -48,7 +48,7 @@ struct PresenceTarget: Sendable {
 }
 
 extension WireRequest {
-    /// How long the user stays present after this request: the `heartbeat` parameter in seconds, limited to 2...86 400,
+    /// The time that the user stays present after this request: the parameter `heartbeat` in seconds, limited to 2...86 400,
     /// or `Limits.presenceAge` without a positive one.
     func heartbeat(_ limits: Limits) -> Duration {
         guard let seconds = self["heartbeat"].flatMap({ Int($0) }), seconds > 0 else { return limits.presenceAge }

@@ -8,7 +8,7 @@ import JSON
 struct SubscribeRequest: Sendable {
     let subscriber: Subscriber
     let user: String?
-    /// How long the user stays present after this request.
+    /// The time that the user stays present after this request.
     let lasting: Duration
     /// The channels on which this request makes the user present.
     let place: PresenceTarget

@@ -48,7 +48,7 @@ final class PostPlan: Sendable {
         self.fixed = fixed + settings.headers.map { ($0.name, $0.value) }
     }
 
-    /// True while the plan's secrets are those that sign.
+    /// True until the first secret or key of this plan expires. Then the plan must be made again.
     func isCurrent(at now: Timetoken) -> Bool { end.map { now < $0 } ?? true }
 
     /// The content of one event. What was sent once is sent again unchanged, whatever the webhook's settings are now.

@@ -374,7 +374,8 @@ extension SchedulerState {
     /// True when the latest changes may allow a waiting caller to be served.
     var isAwaited: Bool { !waiters.isEmpty || !woken.isEmpty }
 
-    /// The callers that may be served: those that wait for pushed work, and those that wait at these subscriptions.
+    /// Returns the waiting callers to try again: all that wait for deliveries of webhooks, and those that wait for the
+    /// subscriptions with these lanes. Clears `woken`.
     mutating func waiting(for lanes: Set<Int64>) -> [(UInt64, DeliveryScheduler.LeaseWaiter)] {
         var found = waiters.map { ($0.key, $0.value) }
         for lane in lanes {

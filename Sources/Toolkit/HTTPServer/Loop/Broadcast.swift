@@ -22,8 +22,7 @@ public final class Broadcast: @unchecked Sendable {
         /// The bytes that end every frame, 1 to 4 of them. After a partial write they show whether the stream is
         /// between two frames.
         public var frameEnd: [UInt8] = [0x0A, 0x0A]
-        /// True when frames are sent as chunks. Only streams with the same ``StreamConnection/isChunked`` may join the
-        /// log.
+        /// True when frames are sent as chunks; only streams with the same ``StreamConnection/isChunked`` may join.
         public var isChunked = false
         /// The memory budget that several logs share when they grow for slow readers; `nil` allows growth up to
         /// ``maximumBytes``.

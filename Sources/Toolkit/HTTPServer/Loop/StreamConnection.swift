@@ -84,7 +84,7 @@ public final class StreamConnection: @unchecked Sendable {
     private var directBytes: UInt64 = 0
     private var pageWaiters: [CheckedContinuation<Void, any Error>] = []
     private var stallTimer: LoopTimer?
-    /// True when the timer is set for an end that does not wait for the client.
+    /// True once `stallTimer` is set to close the stream at a fixed time. Progress of the client no longer moves it.
     private var isEndSet = false
 
     init(

@@ -45,6 +45,9 @@ enum Callbacks {
             return Unmanaged.passRetained(exchange).toOpaque()  // released in `completed`, or by `letGo`
         }
 
+    /// A request has progressed. The library calls it once when the header fields are complete (`begin`), then with each
+    /// part of the body (`upload`), and last with no bytes, when the body is complete and the response can be queued
+    /// (`ready`). After a resumed suspension it makes the last call again.
     static let access: MHD_AccessHandlerCallback = { _, connection, path, method, version, data, size, slot in
         guard let raw = slot?.pointee, let size else { return .NO }
         return Unmanaged<Exchange>.fromOpaque(raw)._withUnsafeGuaranteedRef { exchange in
@@ -53,17 +56,20 @@ enum Callbacks {
         }
     }
 
+    /// A request has ended: its response was sent, or its connection failed. Releases the exchange.
     static let completed: MHD_RequestCompletedCallback = { _, _, slot, code in
         guard let raw = slot?.pointee else { return }
         slot?.pointee = nil
         Unmanaged<Exchange>.fromOpaque(raw).takeRetainedValue().completed(code)  // retained in `requestLine`
     }
 
+    /// Leaves percent escapes as they are, and returns the length of the text. The router decodes path segments itself.
     static let unescape:
         @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<CChar>?) -> Int = {
             _, _, text in text.map { strlen($0) } ?? 0
         }
 
+    /// The library logs a message.
     static let log: @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?) -> Void = { context, message in
         if let message { core(context).log(message) }
     }

@@ -95,7 +95,8 @@ extension Schema {
 }
 
 extension SchemaLimits {
-    /// The limits of a metaschema. A schema is checked against its own limits before it is validated.
+    /// Widens the limits of payloads for the validation of a schema against its metaschema. The size of the schema was
+    /// checked before, so this validation has no limit for bytes and members.
     static func forSchemas(_ limits: SchemaLimits) -> SchemaLimits {
         var wide = limits
         wide.payloadBytes = .max

@@ -33,7 +33,7 @@ struct Slot: BitwiseCopyable {
 /// The fastest way to run a program, determined from its first instruction.
 enum MatchStrategy: UInt8 {
     case pass
-    /// A single check of the kind, with a mask.
+    /// A single check of the value's kind against a mask.
     case kinds
     /// A single check of a string's length, or of an integer's range.
     case string, integer

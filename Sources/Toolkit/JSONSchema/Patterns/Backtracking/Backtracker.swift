@@ -33,11 +33,12 @@ extension Pattern {
     /// An alternative to return to when the current path fails. Trivial, 16 bytes.
     struct Attempt {
         enum Kind: Int32 {
-            /// Continue at `target`, at `place`.
+            /// Continue with instruction `target` at text position `place`.
             case way
             /// Slot `target` contained `place`.
             case slot
-            /// A lookaround began. When its content fails, a negative one continues at `target`, at `place`.
+            /// A lookaround began. When its content fails, a negative one continues with instruction `target` at text
+            /// position `place`.
             case look, negativeLook
             /// Give back characters of a run, from `place` to `limit`; or consume more of them (a lazy run), up to
             /// `limit`.
@@ -45,7 +46,9 @@ extension Pattern {
         }
 
         var kind: Kind
+        /// The index of an instruction; for `slot`, that of a slot.
         var target: Int32
+        /// A position in the text.
         var place: Int32
         var limit: Int32 = 0
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("The statistics of a webhook") struct FiguresTests {
+@Suite("The statistics of a webhook") struct AttemptStatisticsTests {
     private static let start = WebhookFixture.start
 
     @Test("count the attempts of the last minutes, hour and day, and drop older ones")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("The compile queue") struct WorkshopTests {
+@Suite("The compile queue") struct CompileQueueTests {
     private let compileQueue = CompileQueue()
     private let done = Observed<[String]>()
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("Unread counts in memory") struct UnreadBoardTests {
+@Suite("Unread counts in memory") struct UnreadCountsTests {
     private func user(_ name: String) -> UserID { UserID(name, in: ChatFixture.app) }
 
     @Test("are correct while more users ask at once than are held")

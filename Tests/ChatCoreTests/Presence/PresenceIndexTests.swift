@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("The presence index") struct StayTableTests {
+@Suite("The presence index") struct PresenceIndexTests {
     @Test("holds the same entries as a dictionary after any sequence of changes", arguments: [1, 2, 3])
     func matches(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ChatCore
 
-@Suite("The schema validator") struct GateTests {
+@Suite("The schema validator") struct SchemaValidatorTests {
     @Test("marks what a schema accepts with its newest version")
     func accepted() async throws {
         try await withChat { chat in
