@@ -68,14 +68,14 @@ public final class WebhookService: Sendable {
     /// cancelled. For a stop after which nothing has to be sent twice.
     public func drain() async {
         subscriptions.stop()
-        await sender.inFlightAttempts.drain()
+        await sender.inFlight.drain()
     }
 
     /// Counters since the start, and present values.
     public var metrics: WebhookMetrics {
         var metrics = WebhookMetrics()
         counters.fill(&metrics)
-        metrics.inFlight = sender.inFlightAttempts.count
+        metrics.inFlight = sender.inFlight.count
         let (webhooks, unreadable) = registry.snapshot.withLock { ($0.all, $0.unreadableCount) }
         metrics.webhooks = webhooks.count
         metrics.disabledWebhooks = webhooks.count { $0.status != .enabled }

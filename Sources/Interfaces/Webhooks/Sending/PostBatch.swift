@@ -13,8 +13,6 @@ struct PostBatch {
         /// The plan from which it was made.
         let plan: PostPlan
         let headers: [OutboundRequest.Field]
-        /// The bytes that it has reserved in the ``BatchByteLimit``.
-        let reserved: Int
     }
 
     let start: Timetoken
@@ -52,15 +50,13 @@ struct PostBatch {
         let (composed, plan) = (composition.composed, composition.plan)
         // A single event stored in binary mode before the webhook had batches cannot be put into an array.
         if composed.count == 1, let (sent, content) = composed.first, !plan.isArray || !content.headers.isEmpty {
-            post([sent], content, plan, reserved: composition.reserved)
+            post([sent], content, plan)
         } else if !composed.isEmpty {
-            post(
-                composed.map(\.sent), PostContent(batch: composed.map(\.content)), plan, reserved: composition.reserved)
+            post(composed.map(\.sent), PostContent(batch: composed.map(\.content)), plan)
         }
     }
 
-    private mutating func post(_ batch: [PreparedDelivery], _ content: PostContent, _ plan: PostPlan, reserved: Int = 0)
-    {
+    private mutating func post(_ batch: [PreparedDelivery], _ content: PostContent, _ plan: PostPlan) {
         guard let first = batch.first?.lease.delivery else { return }
         do throws(StandardSigningError) {
             let id = Self.id(of: batch)
@@ -71,7 +67,7 @@ struct PostBatch {
                 // An attempt is a span of its own. An attempt with several events belongs to the first one's trace.
                 trace: trace.child(Tracer.spanID()))
             requests.append(request)
-            sent.append(Post(deliveries: batch, plan: plan, headers: request.headers, reserved: reserved))
+            sent.append(Post(deliveries: batch, plan: plan, headers: request.headers))
         } catch {
             fail(batch, "not signed: \(error)", plan)
         }

@@ -10,8 +10,6 @@ struct PostComposition {
     /// Deliveries that have no form in the webhook's format, with the reason.
     private(set) var failed: [(sent: PreparedDelivery, detail: String)] = []
     private(set) var bytes = 0
-    /// The bytes reserved in the ``BatchByteLimit``.
-    var reserved = 0
 
     init(_ plan: PostPlan) { self.plan = plan }
 

@@ -24,9 +24,7 @@ final class Sender: Sendable {
     private let logger: Logger
     private let recorder: AttemptRecorder
     private let answers = ResultQueue()
-    private let leases = LeaseTable()
-    private let budget: BatchByteLimit
-    let inFlightAttempts = InFlightAttempts()
+    let inFlight: AttemptsInFlight
 
     init(
         service: ChatService, registry: WebhookRegistry, client: Client, tokens: PostTokens, recent: RecentEvents,
@@ -39,7 +37,7 @@ final class Sender: Sendable {
         self.recent = recent
         self.counters = counters
         self.logger = logger
-        budget = BatchByteLimit(bytes: registry.options.batchBytes)
+        inFlight = AttemptsInFlight(bytes: registry.options.batchBytes)
         recorder = AttemptRecorder(service: service, registry: registry, counters: counters, logger: logger)
     }
 
@@ -47,22 +45,21 @@ final class Sender: Sendable {
 
     func run() async {
         let outbound = client.group(linger: Self.linger) { [answers] in answers.announce() }
-        async let recording: Void = recorder.run(answers) { self.end($0) }
+        async let recording: Void = recorder.run(answers) { self.inFlight.end($0) }
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.keepLeases() }
-                while !Task.isCancelled, !inFlightAttempts.isDraining {
+                while !Task.isCancelled, !inFlight.isDraining {
                     let leases = await leaseDue()
-                    // Leases that get no slot stay leased and are given up with the engine.
-                    guard !leases.isEmpty, inFlightAttempts.begin(leases.count) else { continue }
-                    self.leases.insert(leases)
+                    // Leases that come too late stay leased and are given up with the engine.
+                    guard !leases.isEmpty, inFlight.begin(leases) else { continue }
                     // Attempts that need no lookup and are cheap do not wait for the others.
                     for (attempt, priority) in attemptAtOnce(leases, outbound) {
                         group.addTask(priority: priority) { await self.attempt(attempt, outbound) }
                     }
                 }
                 // Draining, or cancelled. Attempts under way end first, then the group's other tasks.
-                await inFlightAttempts.drain()
+                await inFlight.drain()
                 group.cancelAll()
             }
         } onCancel: {
@@ -95,7 +92,7 @@ final class Sender: Sendable {
         while !Task.isCancelled {
             // The head of the loop checks for cancellation.
             try? await Task.sleep(for: Self.renewalInterval)
-            let long = leases.heldAtLeast(Self.renewalInterval)
+            let long = inFlight.heldAtLeast(Self.renewalInterval)
             guard !long.isEmpty else { continue }
             do {
                 try await queue.renew(long)
@@ -104,12 +101,6 @@ final class Sender: Sendable {
                 logger.warning("cannot renew leases", metadata: ["error": "\(error.message)"])
             }
         }
-    }
-
-    /// Ends the use of these leases.
-    private func end(_ ended: [Lease]) {
-        leases.remove(ended)
-        inFlightAttempts.end(ended.count)
     }
 
     // MARK: Attempts
@@ -144,12 +135,12 @@ final class Sender: Sendable {
     /// Looks up and composes deliveries one after the other until the post is full, so that memory holds no more than
     /// one post carries.
     private func attempt(_ leases: ArraySlice<Lease>, _ outbound: OutboundGroup) async {
-        guard let known = await webhook(of: leases) else { return end(Array(leases)) }
+        guard let known = await webhook(of: leases) else { return inFlight.end(leases) }
         let webhook = known.webhook
         let start = service.clock.now
         var post = PostComposition(known.plan(at: start, registry.plans))
-        post.reserved = post.plan.isArray ? webhook.settings.batch?.bytes ?? 0 : 0
-        guard budget.reserve(post.reserved, for: webhook.app) else {
+        let first = leases[leases.startIndex]
+        guard inFlight.reserve(post.plan.isArray ? webhook.settings.batch?.bytes ?? 0 : 0, for: first) else {
             return await release(leases, after: registry.options.shortagePause)
         }
         for index in leases.indices {
@@ -159,7 +150,7 @@ final class Sender: Sendable {
                     break
                 }
             } else {
-                end([leases[index]])
+                inFlight.end(CollectionOfOne(leases[index]))
                 if webhook.settings.ordering != .none {
                     await release(leases[(index + 1)...])
                     break
@@ -169,11 +160,9 @@ final class Sender: Sendable {
             await Task.yield()
         }
         if !webhook.settings.included.isEmpty { await keep(&post) }
-        budget.release(post.reserved - min(post.bytes, post.reserved), for: webhook.app)
-        post.reserved = min(post.bytes, post.reserved)
+        inFlight.shrink(to: post.bytes, for: first)
         var batch = PostBatch(at: start)
         batch.add(post)
-        if batch.sent.isEmpty { budget.release(post.reserved, for: webhook.app) }
         if webhook.settings.needsToken {
             await send(batch, withTokenOf: webhook)
         } else {
@@ -207,7 +196,7 @@ final class Sender: Sendable {
                     "cannot mark the delivery as dead",
                     metadata: ["delivery": "\(lease.delivery.id)", "error": "\(error.message)"])
             }
-            end([lease])
+            inFlight.end(CollectionOfOne(lease))
         }
     }
 
@@ -219,7 +208,7 @@ final class Sender: Sendable {
             // The leases run out.
             logger.warning("cannot return leases", metadata: ["error": "\(error.message)"])
         }
-        end(Array(leases))
+        inFlight.end(leases)
     }
 
     private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {
@@ -244,10 +233,11 @@ final class Sender: Sendable {
     }
 
     private func end(_ post: PostBatch.Post, begun start: Timetoken, _ result: OutboundResult) {
-        budget.release(post.reserved, for: post.plan.subscriber.app)
         // Cancelled in the middle, so whether it arrived is unknown. Nothing is recorded, and it is sent again with the
         // same id.
-        if result.status == nil, result.failure?.reason == .cancelled { return end(post.deliveries.map(\.lease)) }
+        if result.status == nil, result.failure?.reason == .cancelled {
+            return inFlight.end(post.deliveries.map(\.lease))
+        }
         // A failure with its own sentence occurred before anything was sent.
         let headers = result.failure?.sentence == nil ? post.headers : []
         answers.append(
@@ -340,29 +330,5 @@ extension [Lease] {
             start = index + 1
         }
         return attempts
-    }
-}
-
-/// The leases of attempts under way, to renew those that take long.
-final class LeaseTable: Sendable {
-    /// The leases by their fences, which are unique.
-    private let leases = Lock<[UInt64: (lease: Lease, since: ContinuousClock.Instant)]>([:])
-
-    func insert(_ new: [Lease]) {
-        let now = ContinuousClock.now
-        leases.withLock { leases in
-            for lease in new { leases[lease.fence] = (lease, now) }
-        }
-    }
-
-    func remove(_ old: [Lease]) {
-        leases.withLock { leases in
-            for lease in old { leases[lease.fence] = nil }
-        }
-    }
-
-    func heldAtLeast(_ age: Duration) -> [Lease] {
-        let now = ContinuousClock.now
-        return leases.withLock { leases in leases.values.filter { now - $0.since >= age }.map(\.lease) }
     }
 }
