@@ -64,11 +64,12 @@ import Testing
         }
         let options = testOptions()
         try await withClient(options) { client in
-            let group = client.group()
-            @Sendable func send(_ host: String) async -> OutboundResult {
-                await withCheckedContinuation { continuation in
-                    group.send([OutboundRequest(url: server.url(host: host))]) { continuation.resume(returning: $1) }
-                }
+            let results = Observed<[OutboundResult]>()
+            let group = client.group { for (_, result) in $0 { results.append(result) } }
+            func send(_ host: String) async -> OutboundResult {
+                let count = results.value.count + 1
+                group.send([(1, OutboundRequest(url: server.url(host: host)))])
+                return await results.wait(count: count)[count - 1]
             }
             for host in ["127.0.0.1", "localhost"] { #expect(await send(host).status == 200) }
             // With this list the name still passes the check of the URL.

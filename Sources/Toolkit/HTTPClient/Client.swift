@@ -64,11 +64,13 @@ public final class Client: Sendable {
     /// - Parameters:
     ///   - linger: the time that a result waits for further results, so that their receiver is woken once for many.
     ///     Results do not wait when no other request of the group is active.
-    ///   - handedOver: called after results were delivered together, on the same thread.
+    ///   - receive: called with the results that are delivered together, in the order in which the requests ended: once
+    ///     for each request. Called on the loop thread, which it must not block, because every transfer stands still
+    ///     meanwhile; for requests that cannot be sent, by the function that sends them.
     public func group(
-        linger: Duration = .zero, handedOver: @escaping @Sendable () -> Void = {}
+        linger: Duration = .zero, receive: @escaping @Sendable ([OutboundGroup.Result]) -> Void
     ) -> OutboundGroup {
-        OutboundGroup(options: options, mailbox: mailbox, linger: linger, handedOver: handedOver)
+        OutboundGroup(options: options, mailbox: mailbox, linger: linger, receive: receive)
     }
 
     /// Sends a request and returns its response while it arrives. For event streams.

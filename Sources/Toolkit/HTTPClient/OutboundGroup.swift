@@ -4,9 +4,14 @@ internal import Synchronization
 /// Requests of one sender whose results are passed to a callback, instead of a task that waits for each. For many
 /// short requests.
 ///
-/// Each is sent as by ``Client/send(_:)``. Created by ``Client/group(linger:handedOver:)``. Safe to share: everything
+/// Each is sent as by ``Client/send(_:)``. Created by ``Client/group(linger:receive:)``. Safe to share: everything
 /// that is not constant or atomic is used only on the loop thread.
 public final class OutboundGroup: @unchecked Sendable {
+    /// A request with the number by which its sender knows it.
+    public typealias Request = (number: UInt64, request: OutboundRequest)
+    /// The result of a request, with the same number.
+    public typealias Result = (number: UInt64, result: OutboundResult)
+
     /// The number of held results at which they are delivered without waiting for more.
     private static let enough = 64
     /// The most reviewed URLs that are cached; beyond it all of them are forgotten.
@@ -15,31 +20,33 @@ public final class OutboundGroup: @unchecked Sendable {
     private let options: ClientOptions
     private let mailbox: Mailbox
     private let linger: UInt64
-    private let handedOver: @Sendable () -> Void
+    private let receive: @Sendable ([Result]) -> Void
     private let cancelled = Atomic(false)
     /// The URLs that were reviewed under one generation of the guard's list: a group sends many requests to few URLs.
     private let reviewed = Lock<(generation: UInt64, urls: [String: OutboundURL])>((0, [:]))
 
     // Used only on the loop thread.
     private var underWay = 0
-    private var held: [(receive: @Sendable (OutboundResult) -> Void, result: OutboundResult)] = []
+    private var held: [Result] = []
     /// The time when the held results must be delivered; `nil` when none are held.
     private(set) var due: UInt64?
 
-    init(options: ClientOptions, mailbox: Mailbox, linger: Duration, handedOver: @escaping @Sendable () -> Void) {
+    init(
+        options: ClientOptions, mailbox: Mailbox, linger: Duration, receive: @escaping @Sendable ([Result]) -> Void
+    ) {
         self.options = options
         self.mailbox = mailbox
         self.linger = linger.nanoseconds
-        self.handedOver = handedOver
+        self.receive = receive
     }
 
     /// Records that a request has reached the loop.
     func began() { underWay += 1 }
 
     /// Holds the result of a request. Returns true if it is the first one held.
-    func ended(_ receive: @escaping @Sendable (OutboundResult) -> Void, _ result: OutboundResult) -> Bool {
+    func ended(_ number: UInt64, _ result: OutboundResult) -> Bool {
         underWay -= 1
-        held.append((receive, result))
+        held.append((number, result))
         guard due == nil else { return false }
         due = uptimeNanoseconds() + linger
         return true
@@ -52,8 +59,7 @@ public final class OutboundGroup: @unchecked Sendable {
             let ended = held
             held = []
             due = nil
-            for (receive, result) in ended { receive(result) }
-            handedOver()
+            receive(ended)
             return true
         }
         return false
@@ -61,31 +67,27 @@ public final class OutboundGroup: @unchecked Sendable {
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
-    /// Sends requests together and returns at once.
-    ///
-    /// - Parameter receive: called once for each request with its index, in the order in which they end. For requests
-    ///   that cannot be sent it is called before this function returns; otherwise on the loop thread, which it must
-    ///   not block: every transfer stands still meanwhile.
-    public func send(_ requests: [OutboundRequest], receive: @escaping @Sendable (Int, OutboundResult) -> Void) {
+    /// Sends requests together and returns at once. Their results are passed to the group's callback, for requests that
+    /// cannot be sent before this function returns.
+    public func send(_ requests: [Request]) {
         var commands: [Mailbox.Command] = []
-        var sent: [Int] = []
+        var sent: [UInt64] = []
+        var unsent: [Result] = []
         commands.reserveCapacity(requests.count)
         sent.reserveCapacity(requests.count)
-        for (index, request) in requests.enumerated() {
+        for (number, request) in requests {
             do {
                 let url = try review(request.url)
-                let transfer = try Transfer(request, to: url, options, group: self) { receive(index, $0) }
-                commands.append(.start(transfer))
-                sent.append(index)
+                commands.append(.start(try Transfer(request, to: url, options, group: self, number: number)))
+                sent.append(number)
             } catch {
-                receive(index, OutboundResult(failure: error))
+                unsent.append((number, OutboundResult(failure: error)))
             }
         }
         if !commands.isEmpty, !mailbox.post(commands) {
-            for index in sent { receive(index, Client.stopped) }
-            sent = []
+            for number in sent { unsent.append((number, Client.stopped)) }
         }
-        if sent.count < requests.count { handedOver() }
+        if !unsent.isEmpty { receive(unsent) }
     }
 
     private func review(_ text: String) throws(OutboundFailure) -> OutboundURL {

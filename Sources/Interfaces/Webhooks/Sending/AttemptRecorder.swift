@@ -34,23 +34,8 @@ struct AttemptRecorder: Sendable {
         var isDead: Bool { if case .dead = decision.next { true } else { false } }
     }
 
-    /// Records until no more results come.
-    ///
-    /// - Parameter end: called when all consequences of these attempts are applied.
-    func run(_ answers: ResultQueue, end: @escaping @Sendable ([Lease]) -> Void) async {
-        await withDiscardingTaskGroup { group in
-            while let answered = await answers.next() {
-                // Runs here until it waits for the commit, so that its subscribers may begin their next attempts at
-                // once.
-                group.addImmediateTask {
-                    await record(answered)
-                    end(answered.flatMap { $0.sent.map(\.lease) })
-                }
-            }
-        }
-    }
-
-    private func record(_ all: [CompletedAttempt]) async {
+    /// Records these results, in one commit with those of other calls. Returns when all their consequences are applied.
+    func record(_ all: [CompletedAttempt]) async {
         let short = all.filter(\.result.isOurShortage)
         if !short.isEmpty { await rest(short) }
         let answered = short.isEmpty ? all : all.filter { !$0.result.isOurShortage }

@@ -1,7 +1,8 @@
 import ChatModel
 import Locking
 
-/// The attempts that have begun and not ended: their leases, and the memory reserved for posts of several events.
+/// The attempts that have begun and not ended: their leases, their posts while no response has come, and the memory
+/// reserved for posts of several events.
 ///
 /// An attempt is known by ``Lease/batch``. Its record is made by ``begin(_:)`` and removed with its last lease by
 /// ``end(_:)``, which also releases its memory.
@@ -10,6 +11,8 @@ final class AttemptsInFlight: Sendable {
         /// The leases by their fences, which are unique.
         var leases: [UInt64: Lease] = [:]
         let since: ContinuousClock.Instant
+        /// The post under way.
+        var post: PostBatch.Post?
         /// The bytes reserved for its post.
         var bytes = 0
     }
@@ -105,25 +108,48 @@ final class AttemptsInFlight: Sendable {
         }
     }
 
+    /// Stores the posts that are sent now. Each attempt has one.
+    func add(_ posts: [PostBatch.Post]) {
+        state.withLock { state in
+            for post in posts { state.attempts[post.attempt]?.post = post }
+        }
+    }
+
+    /// Removes and returns the posts of these attempts, to which a response has come; nil for one without a post.
+    func removePosts(of attempts: some Collection<UInt64>) -> [PostBatch.Post?] {
+        state.withLock { state in
+            attempts.map { attempt in
+                defer { state.attempts[attempt]?.post = nil }
+                return state.attempts[attempt]?.post
+            }
+        }
+    }
+
     /// Permits no further attempts. Returns when all have ended, or when cancelled.
     func drain() async {
         state.withLock { $0.isDraining = true }
-        while !Task.isCancelled, count > 0 { await sleep() }
+        await withTaskCancellationHandler {
+            while !Task.isCancelled, count > 0 { await sleep { Task.isCancelled } }
+        } onCancel: {
+            // Wakes every waiting task; each checks its condition again.
+            for sleeper in state.withLock({ $0.removeSleepers() }) { sleeper.resume() }
+        }
     }
 
-    private func sleep() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let mustWait = state.withLock { state in
-                    guard state.leases > 0, !Task.isCancelled else { return false }
-                    state.sleepers.append(continuation)
-                    return true
-                }
-                if !mustWait { continuation.resume() }
+    /// Returns when all attempts have ended. Cancelling the task does not end the wait.
+    func allEnded() async {
+        while count > 0 { await sleep { false } }
+    }
+
+    /// Returns when all attempts have ended or a waiting task was cancelled.
+    private func sleep(unless isOver: () -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let mustWait = state.withLock { state in
+                guard state.leases > 0, !isOver() else { return false }
+                state.sleepers.append(continuation)
+                return true
             }
-        } onCancel: {
-            // Wakes every waiting task; each checks the count again.
-            for sleeper in state.withLock({ $0.removeSleepers() }) { sleeper.resume() }
+            if !mustWait { continuation.resume() }
         }
     }
 }

@@ -12,7 +12,11 @@ struct PostBatch {
         let deliveries: [PreparedDelivery]
         /// The plan from which it was made.
         let plan: PostPlan
+        let start: Timetoken
         let headers: [OutboundRequest.Field]
+
+        /// The number of its attempt.
+        var attempt: UInt64 { deliveries[0].lease.batch }
     }
 
     let start: Timetoken
@@ -67,7 +71,7 @@ struct PostBatch {
                 // An attempt is a span of its own. An attempt with several events belongs to the first one's trace.
                 trace: trace.child(Tracer.spanID()))
             requests.append(request)
-            sent.append(Post(deliveries: batch, plan: plan, headers: request.headers))
+            sent.append(Post(deliveries: batch, plan: plan, start: start, headers: request.headers))
         } catch {
             fail(batch, "not signed: \(error)", plan)
         }

@@ -23,7 +23,6 @@ final class Sender: Sendable {
     private let counters: DeliveryCounters
     private let logger: Logger
     private let recorder: AttemptRecorder
-    private let answers = ResultQueue()
     let inFlight: AttemptsInFlight
 
     init(
@@ -44,8 +43,7 @@ final class Sender: Sendable {
     private var queue: any DeliveryQueue { service.engine.deliveries }
 
     func run() async {
-        let outbound = client.group(linger: Self.linger) { [answers] in answers.announce() }
-        async let recording: Void = recorder.run(answers) { self.inFlight.end($0) }
+        let outbound = client.group(linger: Self.linger) { self.receive($0) }
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.keepLeases() }
@@ -65,8 +63,8 @@ final class Sender: Sendable {
         } onCancel: {
             outbound.cancel()
         }
-        answers.finish()
-        await recording
+        // An attempt that was answered is better recorded than sent again.
+        await inFlight.allEnded()
     }
 
     private func leaseDue() async -> [Lease] {
@@ -212,36 +210,47 @@ final class Sender: Sendable {
     }
 
     private func send(_ batch: PostBatch, _ outbound: OutboundGroup) {
-        answer(batch.unsent)
-        outbound.send(batch.requests) { [posts = batch.sent, start = batch.start] index, result in
-            self.end(posts[index], begun: start, result)
-        }
+        record(batch.unsent)
+        inFlight.add(batch.sent)
+        outbound.send(zip(batch.sent, batch.requests).map { ($0.attempt, $1) })
     }
 
     private func send(_ batch: PostBatch, withTokenOf webhook: Webhook) async {
-        answer(batch.unsent)
-        for (index, request) in batch.requests.enumerated() {
-            end(batch.sent[index], begun: batch.start, await tokens.send(request, to: webhook))
-            answers.announce()
+        await recordNow(batch.unsent)
+        for (post, request) in zip(batch.sent, batch.requests) {
+            if let completed = completed(post, await tokens.send(request, to: webhook)) { await recordNow([completed]) }
         }
     }
 
-    /// Adds the results of attempts that ended before they began.
-    private func answer(_ unsent: [CompletedAttempt]) {
-        for answered in unsent { answers.append(answered) }
-        answers.announce()
+    /// Handles results, on the thread that drives all transfers.
+    private func receive(_ results: [OutboundGroup.Result]) {
+        record(
+            zip(inFlight.removePosts(of: results.map(\.number)), results).compactMap { post, result in
+                post.flatMap { completed($0, result.result) }
+            })
     }
 
-    private func end(_ post: PostBatch.Post, begun start: Timetoken, _ result: OutboundResult) {
-        // Cancelled in the middle, so whether it arrived is unknown. Nothing is recorded, and it is sent again with the
-        // same id.
+    /// The attempt with its result; nil when it was cancelled in the middle, so that whether the post arrived is
+    /// unknown. Nothing is recorded then, and it is sent again with the same id.
+    private func completed(_ post: PostBatch.Post, _ result: OutboundResult) -> CompletedAttempt? {
         if result.status == nil, result.failure?.reason == .cancelled {
-            return inFlight.end(post.deliveries.map(\.lease))
+            inFlight.end(post.deliveries.map(\.lease))
+            return nil
         }
         // A failure with its own sentence occurred before anything was sent.
         let headers = result.failure?.sentence == nil ? post.headers : []
-        answers.append(
-            CompletedAttempt(sent: post.deliveries, post.plan, start: start, requestHeaders: headers, result: result))
+        return CompletedAttempt(
+            sent: post.deliveries, post.plan, start: post.start, requestHeaders: headers, result: result)
+    }
+
+    /// Records results in a task of their own, because the caller must not wait. ``run()`` waits for it.
+    private func record(_ completed: [CompletedAttempt]) {
+        if !completed.isEmpty { Task { await recordNow(completed) } }
+    }
+
+    private func recordNow(_ completed: [CompletedAttempt]) async {
+        await recorder.record(completed)
+        inFlight.end(completed.flatMap { $0.sent.map(\.lease) })
     }
 
     /// The webhook, when posts may be sent to it. When nil, its lane has been updated, or the leases run out.

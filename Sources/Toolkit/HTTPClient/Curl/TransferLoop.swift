@@ -229,7 +229,7 @@ final class TransferLoop: @unchecked Sendable {
         transfer.sink = .done
         switch sink {
         case .whole(let continuation): continuation.resume(returning: result)
-        case .call(let receive, let group): if group.ended(receive, result) { lingering.append(group) }
+        case .group(let group, let number): if group.ended(number, result) { lingering.append(group) }
         case .stream(let buffer): buffer.finish(result.failure)
         case .done, .unposted: break
         }

@@ -11,7 +11,8 @@ final class Transfer: @unchecked Sendable {
         /// Not passed to the loop yet.
         case unposted
         case whole(CheckedContinuation<OutboundResult, Never>)
-        case call(@Sendable (OutboundResult) -> Void, OutboundGroup)
+        /// The group, which knows the request by this number.
+        case group(OutboundGroup, number: UInt64)
         case stream(StreamBuffer)
         /// The response was delivered.
         case done
@@ -78,12 +79,11 @@ final class Transfer: @unchecked Sendable {
 
     /// Creates a request of a group.
     convenience init(
-        _ request: OutboundRequest, to url: OutboundURL, _ options: ClientOptions, group: OutboundGroup,
-        receive: @escaping @Sendable (OutboundResult) -> Void
+        _ request: OutboundRequest, to url: OutboundURL, _ options: ClientOptions, group: OutboundGroup, number: UInt64
     ) throws(OutboundFailure) {
         try self.init(
             request, to: url, totalTimeout: request.totalTimeout ?? options.totalTimeout, idleTimeout: nil,
-            sink: .call(receive, group), group: group)
+            sink: .group(group, number: number), group: group)
     }
 
     /// Creates a request with one response.

@@ -1,7 +1,6 @@
 import ChatCore
 import ChatModel
 import HTTPClient
-import Locking
 
 /// A delivery in an attempt. A class, because it is passed on often and has many fields.
 final class PreparedDelivery: Sendable {
@@ -47,61 +46,6 @@ final class CompletedAttempt: Sendable {
     }
 
     var subscriber: SubscriberID { plan.subscriber }
-}
-
-/// Passes finished attempts from the thread that drives all transfers to a task. Attempts that end in one turn of that
-/// thread are passed together.
-final class ResultQueue: Sendable {
-    private struct State {
-        var waiting: [CompletedAttempt] = []
-        var isOver = false
-        var sleeper: CheckedContinuation<Void, Never>?
-
-        mutating func removeSleeper() -> CheckedContinuation<Void, Never>? {
-            defer { sleeper = nil }
-            return sleeper
-        }
-    }
-
-    private let state = Lock(State())
-
-    /// Adds a result; a waiting task is woken only by ``announce()``.
-    func append(_ answered: CompletedAttempt) { state.withLock { $0.waiting.append(answered) } }
-
-    /// Wakes the waiting task when there are results: once for all that came together.
-    func announce() {
-        state.withLock { $0.waiting.isEmpty ? nil : $0.removeSleeper() }?.resume()
-    }
-
-    /// Ends the queue; no more results follow.
-    func finish() {
-        state.withLock { state in
-            state.isOver = true
-            return state.removeSleeper()
-        }?.resume()
-    }
-
-    /// All available results; waits for at least one. Nil when the queue has ended and is empty. Cancelling the task
-    /// does not end the wait, because an attempt that was answered is better recorded than sent again. Only one task
-    /// may call it.
-    func next() async -> [CompletedAttempt]? {
-        while true {
-            let (answered, isOver) = state.withLock { state in
-                defer { state.waiting = [] }
-                return (state.waiting, state.isOver)
-            }
-            if !answered.isEmpty { return answered }
-            if isOver { return nil }
-            await withCheckedContinuation { continuation in
-                let mustWait = state.withLock { state in
-                    guard state.waiting.isEmpty, !state.isOver else { return false }
-                    state.sleeper = continuation
-                    return true
-                }
-                if !mustWait { continuation.resume() }
-            }
-        }
-    }
 }
 
 extension PreparedDelivery {
