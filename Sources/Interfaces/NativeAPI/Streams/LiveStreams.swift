@@ -2,6 +2,8 @@ import ChatCore
 import ChatModel
 import LongPolling
 import HTTPServer
+import Locking
+import Locking
 import Signing
 
 /// All live streams of the gateway: opens, moves, changes and closes them.

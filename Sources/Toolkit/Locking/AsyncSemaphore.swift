@@ -1,17 +1,22 @@
 /// A semaphore that admits a fixed number of tasks at a time and the waiting ones in order of arrival. Confined to one
 /// actor.
-final class AsyncSemaphore {
-    let width: Int
-    private(set) var inside = 0
+public final class AsyncSemaphore {
+    /// The number of tasks admitted at a time.
+    public let width: Int
+    /// The number of tasks that are admitted now.
+    public private(set) var inside = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var next = 0
 
-    init(width: Int) { self.width = width }
+    /// - Parameter width: the number of tasks admitted at a time; at least one.
+    public init(width: Int) { self.width = width }
 
-    var waitingCount: Int { waiting.count - next }
+    /// The number of tasks that wait to be admitted.
+    public var waitingCount: Int { waiting.count - next }
 
-    /// Returns when the caller is admitted. Every return must be followed by one call of `leave`.
-    func enter(isolation: isolated (any Actor)? = #isolation) async {
+    /// Returns when the caller is admitted. Every return must be followed by one call of ``leave()``. Cancelling the task
+    /// does not end the wait.
+    public func enter(isolation: isolated (any Actor)? = #isolation) async {
         guard inside == width else {
             inside += 1
             return
@@ -20,7 +25,7 @@ final class AsyncSemaphore {
     }
 
     /// Gives the place to the task that has waited longest.
-    func leave() {
+    public func leave() {
         guard next < waiting.count else {
             inside -= 1
             return
