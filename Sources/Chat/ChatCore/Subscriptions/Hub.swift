@@ -1,4 +1,5 @@
 public import ChatModel
+import Locking
 
 /// The distribution of committed events to subscribers: each event is matched once per feed, in log order.
 ///
@@ -38,7 +39,7 @@ public actor Hub {
     private var touched: [Feed] = []
     /// The next event, while its filters take more than one turn. It was not handed to any feed yet.
     private var trial: FeedMatching?
-    private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
+    private let waiters = PositionWaiters<Timetoken>()
 
     init(log: any EventLog, executor: any SerialExecutor, turnTime: Duration, activity: ChannelActivity) {
         self.log = log
@@ -63,8 +64,7 @@ public actor Hub {
 
     private func stopped() {
         isRunning = false
-        for waiter in waiters { waiter.continuation.resume(returning: false) }
-        waiters = []
+        waiters.endAll()
     }
 }
 
@@ -93,15 +93,7 @@ extension Hub {
     /// event twice.
     public func reach(_ target: Timetoken) async -> Bool {
         guard isRunning, position < target else { return isRunning }
-        return await withCheckedContinuation { continuation in
-            // Checked again: a commit may have been processed before this point, and nothing would resume this caller
-            // before the next commit.
-            if isRunning, position < target {
-                waiters.append((target, continuation))
-            } else {
-                continuation.resume(returning: isRunning)
-            }
-        }
+        return await waiters.wait(for: target)
     }
 
     /// The sinks that an event would reach now, for dry runs.
@@ -199,7 +191,7 @@ extension Hub {
             audienceSnapshot.note(change)
             for observer in hearingObservers { observer(change) }
         }
-        if !waiters.isEmpty { wake() }
+        waiters.resume(through: position)
         return end
     }
 
@@ -238,11 +230,6 @@ extension Hub {
 
     func give(_ event: Event, to feed: Feed) {
         if feed.add(event) { touched.append(feed) }
-    }
-
-    private func wake() {
-        for waiter in waiters where waiter.target <= position { waiter.continuation.resume(returning: true) }
-        waiters.removeAll { $0.target <= position }
     }
 }
 
