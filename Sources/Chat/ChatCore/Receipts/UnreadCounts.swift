@@ -1,5 +1,6 @@
 import ChatModel
 import JSON
+import Locking
 
 /// The unread counts of users, held for users who were requested recently and for watched users.
 ///
@@ -41,7 +42,6 @@ actor UnreadCounts {
     private enum Phase { case idle, running, over }
     private(set) var position = Timetoken.zero
     private var phase = Phase.idle
-    private var starters: [CheckedContinuation<Void, Never>] = []
     private let need = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// Signals that `untold` is not empty.
     let news = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -56,7 +56,7 @@ actor UnreadCounts {
     var untold: Set<UserID> = [] {
         didSet { if !untold.isEmpty { news.continuation.yield() } }
     }
-    private var waiters: [(target: Timetoken, continuation: CheckedContinuation<Bool, Never>)] = []
+    private let waiters = PositionWaiters<Timetoken>()
     private var uses: UInt64 = 0
     /// False while every holder is known to be in use, so that the search for unused ones is not repeated.
     private var mayHaveIdle = true
@@ -84,11 +84,11 @@ actor UnreadCounts {
         guard let begin = try? await log.watermark(of: .gateway) else { return }
         position = begin
         phase = .running
-        start()
+        waiters.resume(through: position)
         for await commit in commits {
             for event in commit.events { take(event) }
             position = max(position, commit.watermark)
-            wake()
+            waiters.resume(through: position)
         }
     }
 
@@ -125,35 +125,18 @@ actor UnreadCounts {
 
     /// Waits until everything up to a position was processed; false when this is not running.
     func reach(_ target: Timetoken) async -> Bool {
-        if phase == .idle {
-            need.continuation.yield()
-            await withCheckedContinuation { starter in
-                // Another task may have changed the state before this point.
-                if phase == .idle { starters.append(starter) } else { starter.resume() }
-            }
+        switch phase {
+        case .over: return false
+        case .running where position >= target: return true
+        case .running: break
+        case .idle: need.continuation.yield()
         }
-        guard phase == .running, position < target else { return phase == .running }
-        return await withCheckedContinuation { waiter in
-            guard phase == .running, position < target else { return waiter.resume(returning: phase == .running) }
-            waiters.append((target, waiter))
-        }
-    }
-
-    private func start() {
-        for starter in starters { starter.resume() }
-        starters = []
-    }
-
-    private func wake() {
-        for waiter in waiters where waiter.target <= position { waiter.continuation.resume(returning: true) }
-        waiters.removeAll { $0.target <= position }
+        return await waiters.wait(for: target)
     }
 
     private func stopped() {
         phase = .over
-        start()
-        for waiter in waiters { waiter.continuation.resume(returning: false) }
-        waiters = []
+        waiters.endAll()
     }
 
     // MARK: Holders
