@@ -15,7 +15,7 @@ public actor GroupObserver {
     public private(set) var changes: UInt64 = 0
     /// The revision up to which every change has been reported.
     private var seen: Revision = 0
-    private var waiters: [(target: Revision, continuation: CheckedContinuation<Void, Never>)] = []
+    private let waiters = PositionWaiters<Revision>()
 
     init(service: ChatService, loop: Loop) {
         self.service = service
@@ -57,15 +57,11 @@ public actor GroupObserver {
     /// Returns once the observers have processed every change up to a revision; at once when no group is followed.
     private func reach(_ revision: Revision) async {
         guard task != nil, seen < revision else { return }
-        await withCheckedContinuation { continuation in
-            // Checked again, because other calls may have run in between.
-            if seen < revision { waiters.append((revision, continuation)) } else { continuation.resume() }
-        }
+        _ = await waiters.wait(for: revision)
     }
 
     private func wake(upTo revision: Revision) {
         seen = revision
-        for waiter in waiters where waiter.target <= revision { waiter.continuation.resume() }
-        waiters.removeAll { $0.target <= revision }
+        waiters.resume(through: revision)
     }
 }
