@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import LongPolling
 import HTTPServer
+import Locking
 import Synchronization
 
 /// All streams with the same selection, format and included objects. An event is framed once and appended once to their
@@ -34,7 +35,7 @@ actor StreamFeed: StreamCounting {
     /// Events whose included objects are being read.
     private var unread = PendingEvents()
     /// Tasks that wait for the log to be complete up to a position.
-    private var waiters: [(position: Timetoken, continuation: CheckedContinuation<Void, Never>)] = []
+    private let waiters = PositionWaiters<Timetoken>()
     /// Called when the feed begins to hold something back.
     private let onHold: @Sendable (StreamFeed) -> Void
     /// Called when the feed cannot append events, so that its streams cannot continue.
@@ -160,15 +161,10 @@ actor StreamFeed: StreamCounting {
     /// Returns when the log holds every event that the feed was handed up to a position.
     func reach(_ position: Timetoken) async {
         guard !isComplete(through: position) else { return }
-        await withCheckedContinuation { waiters.append((position, $0)) }
+        _ = await waiters.wait(for: position)
     }
 
-    private func wake() {
-        guard !waiters.isEmpty else { return }
-        let first = unread.first?.timetoken ?? .distantFuture
-        for waiter in waiters where first > waiter.position { waiter.continuation.resume() }
-        waiters.removeAll { first > $0.position }
-    }
+    private func wake() { waiters.resume(through: position(.distantFuture)) }
 
     /// The newest ids that the feed has sent, in no particular order. Call on the loop.
     nonisolated var newestIDs: [Timetoken] { assumeIsolated { $0.recent.ids } }
