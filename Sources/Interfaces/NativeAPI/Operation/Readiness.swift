@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import JSON
+import Locking
 
 /// The readiness check: an event is written to disk and reaches a subscriber within a deadline.
 ///
@@ -21,8 +22,7 @@ actor Readiness {
     private let deadline: Duration
     private let clock: any Clock<Duration>
     private var latest: (verdict: Verdict, at: Timetoken)?
-    private var isProbing = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private let turn = AsyncSemaphore(width: 1)
 
     /// - Parameter clock: measures the deadline. The age of a result is measured by the service's clock.
     init(service: ChatService, deadline: Duration, clock: any Clock<Duration>) {
@@ -32,12 +32,15 @@ actor Readiness {
     }
 
     func verdict() async -> Verdict {
-        while true {
-            if let latest, isFresh(latest.at) { return latest.verdict }
-            guard isProbing else { return await probed() }
-            await withCheckedContinuation { waiting.append($0) }
-        }
+        if let known { return known }
+        await turn.enter()
+        defer { turn.leave() }
+        // Another caller may have probed meanwhile.
+        if let known { return known }
+        return await probed()
     }
+
+    private var known: Verdict? { latest.flatMap { isFresh($0.at) ? $0.verdict : nil } }
 
     /// The wall clock can step back; a result from the future does not count as fresh.
     private func isFresh(_ moment: Timetoken) -> Bool {
@@ -46,13 +49,9 @@ actor Readiness {
     }
 
     private func probed() async -> Verdict {
-        isProbing = true
         let verdict = await probe()
-        isProbing = false
         // A probe whose caller disconnected proves nothing; the next caller probes again.
         if !Task.isCancelled { latest = (verdict, service.clock.now) }
-        for continuation in waiting { continuation.resume() }
-        waiting = []
         return verdict
     }
 
