@@ -10,12 +10,13 @@ public final class Outbox: FeedSink {
         var waiting: [Event] = []
         var isOver = false
         var hasOverflown = false
-        var reader: CheckedContinuation<Void, Never>?
 
         var isReady: Bool { !waiting.isEmpty || isOver }
     }
 
     private let state = Lock(State())
+    /// Sent when the outbox becomes ready.
+    private let signal = AsyncSignal()
     private let capacity: Int
 
     /// - Parameter capacity: the maximum number of waiting events.
@@ -26,8 +27,8 @@ public final class Outbox: FeedSink {
     public var hasOverflown: Bool { state.withLock { $0.hasOverflown } }
 
     public func take(_ events: [Event]) {
-        let reader = state.withLock { state in
-            guard !state.isOver else { return nil as CheckedContinuation<Void, Never>? }
+        state.withLock { state in
+            guard !state.isOver else { return }
             if state.waiting.count + events.count > capacity {
                 // No part of the batch is added either, so that the waiting events have no gap.
                 state.isOver = true
@@ -35,20 +36,14 @@ public final class Outbox: FeedSink {
             } else {
                 state.waiting.append(contentsOf: events)
             }
-            defer { state.reader = nil }
-            return state.reader
         }
-        reader?.resume()
+        signal.send()
     }
 
     /// Wakes the reader and accepts no further events. Waiting events can still be fetched.
     public func close() {
-        let reader = state.withLock { state in
-            state.isOver = true
-            defer { state.reader = nil }
-            return state.reader
-        }
-        reader?.resume()
+        state.withLock { $0.isOver = true }
+        signal.send()
     }
 
     /// The waiting events, without waiting for more.
@@ -63,18 +58,10 @@ public final class Outbox: FeedSink {
     /// Returns when events are waiting or none will follow. Cancelling the task closes the outbox. One reader at a
     /// time.
     public func ready() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isReady = state.withLock { state in
-                    guard !state.isReady else { return true }
-                    precondition(state.reader == nil, "An outbox has one reader at a time")
-                    state.reader = continuation
-                    return false
-                }
-                if isReady { continuation.resume() }
-            }
-        } onCancel: {
-            close()
+        while true {
+            if Task.isCancelled { close() }
+            if state.withLock({ $0.isReady }) { return }
+            await signal.wait()
         }
     }
 
