@@ -6,30 +6,21 @@ final class PlannerSignal: Sendable {
     private struct State {
         /// The marked apps, each with the newest position reported for it.
         var apps: [AppID: Timetoken] = [:]
-        var sleeper: CheckedContinuation<Void, Never>?
         var isOver = false
-
-        mutating func removeSleeper() -> CheckedContinuation<Void, Never>? {
-            defer { sleeper = nil }
-            return sleeper
-        }
     }
 
     private let state = Lock(State())
+    private let signal = AsyncSignal()
 
     func mark(_ app: AppID, at position: Timetoken) {
-        state.withLock { state in
-            state.apps[app] = max(state.apps[app] ?? .zero, position)
-            return state.removeSleeper()
-        }?.resume()
+        state.withLock { $0.apps[app] = max($0.apps[app] ?? .zero, position) }
+        signal.send()
     }
 
     /// Ends the signal; no more marks follow.
     func finish() {
-        state.withLock { state in
-            state.isOver = true
-            return state.removeSleeper()
-        }?.resume()
+        state.withLock { $0.isOver = true }
+        signal.send()
     }
 
     /// The apps marked since the last call; waits for at least one. Nil when the signal has ended or the task was
@@ -42,23 +33,8 @@ final class PlannerSignal: Sendable {
             }
             if !apps.isEmpty { return apps }
             if isOver { return nil }
-            await sleep()
+            await signal.wait()
         }
         return nil
-    }
-
-    private func sleep() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let mustWait = state.withLock { state in
-                    guard state.apps.isEmpty, !state.isOver, !Task.isCancelled else { return false }
-                    state.sleeper = continuation
-                    return true
-                }
-                if !mustWait { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.removeSleeper() }?.resume()
-        }
     }
 }
