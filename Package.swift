@@ -50,27 +50,28 @@ let package = Package(
         .target(name: "CAssets", path: "Sources/System/CAssets"),
 
         module("Toolkit", "Locking", uses: ["CLinux"]),
+        module("Toolkit", "Text"),
         module("Toolkit", "JSON", uses: ["CJansson"]),
         module("Toolkit", "YAML", uses: ["CYAML"]),
         module("Toolkit", "JSONSchema", uses: ["CJansson", "JSON"]),
-        module("Toolkit", "Signing", uses: ["CCrypto"]),
+        module("Toolkit", "Signing", uses: ["CCrypto", "Text"]),
         module("Toolkit", "Templates", uses: ["JSON"]),
         module("Toolkit", "SQLite", uses: ["CSQLite"]),
-        module("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", logging]),
+        module("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Text", logging]),
         module("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking"]),
 
         module("Chat", "ChatModel", uses: ["JSON"]),
-        module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing"]),
+        module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing", "Text"]),
 
         module("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
         module("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking"]),
         module("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),
 
-        module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", logging]),
+        module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "Text", logging]),
 
         module(
             "Interfaces", "InboundHooks",
-            uses: ["ChatCore", "ChatModel", "JSON", "Locking", "Signing", "Templates", logging]),
+            uses: ["ChatCore", "ChatModel", "JSON", "Locking", "Signing", "Templates", "Text", logging]),
         module(
             "Interfaces", "Webhooks",
             uses: ["ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
@@ -79,7 +80,7 @@ let package = Package(
             "Interfaces", "NativeAPI",
             uses: [
                 "CAssets", "ChatCore", "ChatModel", "LongPolling", "HTTPServer", "InboundHooks", "JSON", "Locking",
-                "Signing", "Webhooks",
+                "Signing", "Text", "Webhooks",
             ]),
         module(
             "Interfaces", "PubNubAPI",
@@ -150,7 +151,7 @@ let package = Package(
             "NativeAPITests",
             uses: [
                 "ChatCore", "ChatModel", "ChatSupport", "LongPolling", "HTTPClient", "HTTPServer", "HTTPSupport",
-                "InboundHooks", "JSON", "Locking", "NativeAPI", "SQLiteEngine", "Signing", "TestSupport", "Webhooks",
+                "InboundHooks", "JSON", "Locking", "NativeAPI", "SQLiteEngine", "Signing", "TestSupport", "Text", "Webhooks",
                 "YAML", logging,
             ]),
         tests(
@@ -163,11 +164,12 @@ let package = Package(
             "PubNubAPITests",
             uses: [
                 "ChatCore", "ChatModel", "ChatSupport", "LongPolling", "HTTPServer", "JSON", "Locking", "PubNubAPI",
-                "SQLiteEngine", "Signing", "TestSupport", logging,
+                "SQLiteEngine", "Signing", "TestSupport", "Text", logging,
             ]),
         tests("SQLiteTests", uses: ["SQLite", "TestSupport"]),
-        tests("SigningTests", uses: ["Signing", "TestSupport"]),
+        tests("SigningTests", uses: ["Signing", "TestSupport", "Text"]),
         tests("TemplatesTests", uses: ["JSON", "Templates", "TestSupport"]),
+        tests("TextTests", uses: ["Text"]),
         tests("YAMLTests", uses: ["YAML"]),
         .target(
             name: "EngineConformance", dependencies: ["ChatModel", "JSON", "Locking", "TestSupport"],
@@ -182,7 +184,7 @@ let package = Package(
             "InboundHooksTests",
             uses: [
                 "ChatCore", "ChatModel", "ChatSupport", "InboundHooks", "JSON", "Locking", "SQLiteEngine", "Signing",
-                "TestSupport",
+                "TestSupport", "Text",
             ]),
         tests(
             "WebhooksTests",

@@ -8,6 +8,7 @@ import SQLiteEngine
 import Signing
 import TestSupport
 import Testing
+import Text
 
 /// Runs jobs one after the other, like the loop of a gateway.
 private final class OneThread: TaskExecutor {

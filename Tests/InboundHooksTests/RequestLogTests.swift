@@ -7,6 +7,7 @@ import SQLiteEngine
 import Signing
 import TestSupport
 import Testing
+import Text
 
 @testable import InboundHooks
 

@@ -6,6 +6,7 @@ import JSON
 import Signing
 import TestSupport
 import Testing
+import Text
 
 @testable import NativeAPI
 

@@ -3,6 +3,7 @@ import HTTPServer
 import JSON
 import Signing
 import Testing
+import Text
 
 @Suite("Webhooks over HTTP") struct WebhookRouteTests {
     private static func make(_ api: APIFixture) async -> Answer {

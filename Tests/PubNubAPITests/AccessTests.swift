@@ -4,6 +4,7 @@ import JSON
 import Signing
 import TestSupport
 import Testing
+import Text
 
 @testable import PubNubAPI
 

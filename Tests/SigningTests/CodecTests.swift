@@ -1,22 +1,6 @@
 import Signing
 import Testing
 
-@Suite("Hex") struct HexTests {
-    @Test("is written in lower case and read in either")
-    func bothCases() {
-        #expect(Hex.encode([0x00, 0x9f, 0xab, 0xff]) == "009fabff")
-        #expect(Hex.decode("009fabff") == [0x00, 0x9f, 0xab, 0xff])
-        #expect(Hex.decode("009FABff") == [0x00, 0x9f, 0xab, 0xff])
-        #expect(Hex.encode([]) == "")
-        #expect(Hex.decode("") == [])
-    }
-
-    @Test("that is malformed is refused", arguments: ["0", "0g", "0x00", " 00", "00 ", "é0", "00\n", "-1"])
-    func malformed(_ text: String) {
-        #expect(Hex.decode(text) == nil)
-    }
-}
-
 @Suite("Base64") struct Base64Tests {
     /// RFC 4648, section 10.
     @Test(
@@ -68,7 +52,6 @@ import Testing
             }
             #expect(Base64.decode(Base64.encode(bytes)) == bytes, "seed \(seed)")
             #expect(Base64.decodeURL(Base64.encodeURL(bytes)) == bytes, "seed \(seed)")
-            #expect(Hex.decode(Hex.encode(bytes)) == bytes, "seed \(seed)")
         }
     }
 }

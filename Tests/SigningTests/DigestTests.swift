@@ -1,5 +1,6 @@
 import Signing
 import Testing
+import Text
 
 @Suite("Digests") struct DigestTests {
     @Test("of the vectors' body are as published")

@@ -1,5 +1,6 @@
 import Signing
 import Testing
+import Text
 
 @Suite("Pusher's scheme") struct PusherTests {
     private static let body = Array(

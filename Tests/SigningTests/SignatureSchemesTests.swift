@@ -1,5 +1,6 @@
 import Signing
 import Testing
+import Text
 
 @Suite("Signature schemes of other services") struct SignatureSchemesTests {
     struct Vector: Sendable, CustomTestStringConvertible {

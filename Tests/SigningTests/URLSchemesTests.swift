@@ -1,5 +1,6 @@
 import Signing
 import Testing
+import Text
 
 @Suite("Twilio's scheme") struct TwilioTests {
     private static let url = "https://mycompany.com/myapp.php?foo=1&bar=2"

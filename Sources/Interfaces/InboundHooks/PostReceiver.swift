@@ -4,6 +4,7 @@ import JSON
 import Locking
 import Logging
 public import Signing
+import Text
 
 /// Receives posts of other services: verifies the signature, renders the mapping and emits the events. Every request to
 /// a known source is logged, whatever its outcome.

@@ -1,3 +1,5 @@
+import Text
+
 /// An error response as `application/problem+json` (RFC 9457).
 ///
 /// Handlers throw it. All of its content reaches the client, so it must contain nothing internal. An error of any
@@ -156,8 +158,8 @@ enum JSONText {
                 output.append(contentsOf: "\\t".utf8)
             case 0..<0x20:
                 output.append(contentsOf: "\\u00".utf8)
-                output.append(ASCII.hexDigits[Int(byte >> 4)])
-                output.append(ASCII.hexDigits[Int(byte & 15)])
+                output.append(Hex.digit(byte >> 4))
+                output.append(Hex.digit(byte & 15))
             default:
                 output.append(byte)
             }

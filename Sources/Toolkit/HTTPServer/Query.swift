@@ -1,3 +1,5 @@
+import Text
+
 /// The parameters after the `?` of a request target, in order. A name may occur more than once.
 ///
 /// Decoded in the form that browsers and SDKs use: percent escapes, and `+` for a space (WHATWG URL,
@@ -93,7 +95,7 @@ enum PercentEncoding {
     private static func hexDigit<Bytes: Collection<UInt8>>(of bytes: Bytes, at position: inout Bytes.Index) -> UInt8? {
         guard position != bytes.endIndex else { return nil }
         defer { bytes.formIndex(after: &position) }
-        return ASCII.hexValue(bytes[position])
+        return Hex.value(of: bytes[position])
     }
 
     private static func text(_ bytes: some Collection<UInt8>) -> String? {

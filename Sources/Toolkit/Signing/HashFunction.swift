@@ -1,4 +1,5 @@
 internal import CCrypto
+import Text
 
 /// The state of a hash function (FIPS 180-4). A value type: copies are independent.
 protocol HashFunction: Sendable {

@@ -1,3 +1,5 @@
+import Text
+
 /// Encrypts stored secrets with a key that is stored elsewhere.
 ///
 /// A copy of the database alone does not reveal the secrets. Each text is bound to its context, so that it cannot be

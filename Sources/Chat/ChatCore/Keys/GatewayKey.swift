@@ -2,6 +2,7 @@ public import ChatModel
 import JSON
 import Locking
 public import Signing
+import Text
 
 /// The gateway's own key: 32 random bytes, generated at the first start and shared by all nodes of a store. It seals
 /// dashboard sessions and stream tickets. No route shows it; with a `secrets_key` it is stored encrypted.

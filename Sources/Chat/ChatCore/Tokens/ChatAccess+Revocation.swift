@@ -1,6 +1,7 @@
 public import ChatModel
 import JSON
 import Signing
+import Text
 
 /// Revocation of tokens before they expire. Only their digests are stored, until the tokens would have expired.
 extension ChatAccess {

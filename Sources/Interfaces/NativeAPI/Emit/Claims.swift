@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import Locking
 import Signing
+import Text
 
 /// Deduplicates requests with an `Idempotency-Key`: all requests with one key get the same response.
 ///

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 import Signing
+import Text
 
 /// A ticket: lets a page in a browser open one stream, once, within 60 s. It replaces the `Authorization` header, which
 /// `EventSource` cannot send.

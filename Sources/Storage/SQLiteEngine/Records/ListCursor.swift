@@ -1,4 +1,5 @@
 import ChatModel
+import Text
 
 /// A position in a list as opaque text: the values by which the last row was ordered. Hexadecimal, so that it fits into
 /// any URL.
@@ -16,12 +17,12 @@ enum ListCursor {
             }
             bytes.append(separator)
         }
-        return bytes.hexadecimal
+        return Hex.encode(bytes)
     }
 
     /// Decodes a cursor; nil when the text is not a valid cursor.
     static func values(_ cursor: String) -> [SQLValue]? {
-        guard let bytes = [UInt8](hexadecimal: cursor), bytes.last == separator else { return nil }
+        guard let bytes = Hex.decode(cursor), bytes.last == separator else { return nil }
         var values: [SQLValue] = []
         for part in bytes.dropLast().split(separator: separator, omittingEmptySubsequences: false) {
             guard let value = value(part) else { return nil }
@@ -67,29 +68,5 @@ extension Sequence<UInt8> {
             }
         }
         return bytes
-    }
-}
-
-extension [UInt8] {
-    var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    /// Nil unless the text consists of pairs of hexadecimal digits.
-    init?(hexadecimal text: String) {
-        guard text.utf8.count % 2 == 0 else { return nil }
-        var bytes: [UInt8] = []
-        var high: UInt8?
-        for digit in text.utf8 {
-            guard let value = Character(UnicodeScalar(digit)).hexDigitValue else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | UInt8(value))
-                high = nil
-            } else {
-                high = UInt8(value)
-            }
-        }
-        self = bytes
     }
 }

@@ -1,3 +1,5 @@
+import Text
+
 /// The chunked transfer coding (RFC 9112, 7.1) of a live stream: every block is one chunk.
 ///
 /// Without chunks a body ends with its connection, and clients that read in pieces of a fixed size hold back the
@@ -18,7 +20,7 @@ enum ChunkCoding {
             var rest = count
             repeat {
                 start -= 1
-                buffer[start] = digits[rest & 15]
+                buffer[start] = Hex.digit(UInt8(truncatingIfNeeded: rest & 15))
                 rest >>= 4
             } while rest > 0
             return body(UnsafeRawBufferPointer(rebasing: buffer[start...]))
@@ -32,6 +34,4 @@ enum ChunkCoding {
         bytes.append(contentsOf: block)
         bytes.append(contentsOf: end)
     }
-
-    private static let digits = Array("0123456789abcdef".utf8)
 }

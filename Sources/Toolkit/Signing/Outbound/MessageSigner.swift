@@ -1,3 +1,5 @@
+import Text
+
 /// Creates HTTP Message Signatures (RFC 9421), one for each key, over method, URL and the body's digest (RFC 9530).
 struct MessageSigner: Sendable {
     private struct Key: Sendable {

@@ -1,3 +1,5 @@
+import Text
+
 /// Signs the gateway's posts to one receiver, with every kind of signature that the webhook is configured for.
 ///
 /// Created once for each version of a webhook: the keys are prepared here, so that a post costs only its own hash

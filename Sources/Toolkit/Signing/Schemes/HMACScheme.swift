@@ -1,3 +1,5 @@
+import Text
+
 /// A scheme that sends one header with an HMAC over the body and some text around it, which is the kind that most
 /// services use.
 public struct HMACScheme: SignatureScheme {

@@ -1,3 +1,5 @@
+import Text
+
 /// A service's way of signing its posts.
 ///
 /// A scheme verifies raw bytes, before anything is parsed. To add one, add a file here and a case to

@@ -1,3 +1,5 @@
+import Text
+
 /// The schemes that a source can be configured with by name.
 public enum SignatureSchemes: String, Sendable, CaseIterable {
     case github

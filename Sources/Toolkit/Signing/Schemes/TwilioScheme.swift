@@ -1,3 +1,5 @@
+import Text
+
 /// Twilio: `X-Twilio-Signature: <base64>`, HMAC-SHA1 with the auth token.
 ///
 /// For a form, the signature covers the URL followed by the fields, sorted by name, each name followed by its value.

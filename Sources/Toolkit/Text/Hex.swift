@@ -33,15 +33,15 @@ public enum Hex {
         return high == nil ? bytes : nil
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-    }
+    /// The lower-case digit of a value from 0 to 15.
+    @inlinable public static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x57 &+ value }
 
-    private static func value(of character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+    /// The value of a digit of either case; `nil` for any other byte.
+    @inlinable public static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit &- 0x30
+        case 0x41...0x46: digit &- 0x41 &+ 10
+        case 0x61...0x66: digit &- 0x61 &+ 10
         default: nil
         }
     }
