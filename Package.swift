@@ -64,7 +64,7 @@ let package = Package(
         module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing", "Text"]),
 
         module("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
-        module("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking"]),
+        module("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Text"]),
         module("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),
 
         module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "Text", logging]),
@@ -74,7 +74,9 @@ let package = Package(
             uses: ["ChatCore", "ChatModel", "JSON", "Locking", "Signing", "Templates", "Text", logging]),
         module(
             "Interfaces", "Webhooks",
-            uses: ["ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", logging]),
+            uses: [
+                "ChatCore", "ChatModel", "HTTPClient", "JSON", "Locking", "Signing", "Templates", "Text", logging,
+            ]),
         module("Interfaces", "LongPolling", uses: ["ChatCore", "ChatModel", "HTTPServer", "Locking"]),
         module(
             "Interfaces", "NativeAPI",
@@ -84,7 +86,10 @@ let package = Package(
             ]),
         module(
             "Interfaces", "PubNubAPI",
-            uses: ["ChatCore", "ChatModel", "LongPolling", "HTTPServer", "JSON", "JSONSchema", "Locking", "Signing"]),
+            uses: [
+                "ChatCore", "ChatModel", "LongPolling", "HTTPServer", "JSON", "JSONSchema", "Locking", "Signing",
+                "Text",
+            ]),
         // `Site` goes into the program by way of CAssets.
         module("Interfaces", "Dashboard", uses: ["CAssets", "HTTPServer"], excluding: ["Site"]),
 
@@ -98,7 +103,7 @@ let package = Package(
         module(
             "App", "ClientCommands",
             uses: [
-                "Bench", "ChatModel", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing", argumentParser,
+                "Bench", "ChatModel", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing", "Text", argumentParser,
             ]),
         module(
             "App", "ParleyCommands",
@@ -151,7 +156,8 @@ let package = Package(
             "NativeAPITests",
             uses: [
                 "ChatCore", "ChatModel", "ChatSupport", "LongPolling", "HTTPClient", "HTTPServer", "HTTPSupport",
-                "InboundHooks", "JSON", "Locking", "NativeAPI", "SQLiteEngine", "Signing", "TestSupport", "Text", "Webhooks",
+                "InboundHooks", "JSON", "Locking", "NativeAPI", "SQLiteEngine", "Signing", "TestSupport", "Text",
+                "Webhooks",
                 "YAML", logging,
             ]),
         tests(

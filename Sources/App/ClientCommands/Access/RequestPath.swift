@@ -1,3 +1,5 @@
+import Text
+
 /// A request path and query built from texts that may hold any character.
 package struct RequestPath: Equatable, Sendable {
     package private(set) var text = ""
@@ -35,18 +37,7 @@ package struct RequestPath: Equatable, Sendable {
 
     /// Percent-encodes everything but the unreserved characters of RFC 3986, section 2.3.
     package static func escaped(_ text: String) -> String {
-        var result: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                result.append(byte)
-            default:
-                let digits = Array("0123456789ABCDEF".utf8)
-                result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
-            }
-        }
-        let escaped = String(decoding: result, as: UTF8.self)
+        let escaped = PercentEncoding.encode(text)
         // A segment of dots would change the path (RFC 3986, section 5.2.4).
         return escaped == "." || escaped == ".." ? escaped.replacing(".", with: "%2E") : escaped
     }

@@ -2,6 +2,7 @@ import ChatModel
 import HTTPClient
 import JSON
 import Signing
+import Text
 
 /// Posts events to a URL in the format of the gateway's webhooks (docs/webhooks.md), once each.
 struct EventForwarder: Sendable {
@@ -38,21 +39,11 @@ struct EventForwarder: Sendable {
                 headers: [
                     ("Content-Type", "application/json"), ("webhook-id", id), ("webhook-timestamp", String(seconds)),
                     ("webhook-signature", signature), ("webhook-attempt", "1"), ("webhook-event-type", type),
-                    ("webhook-channel", Self.fieldValue(event["channel"]?.string ?? "")),
+                    ("webhook-channel", PercentEncoding.encode(event["channel"]?.string ?? "", keeping: .fieldValue)),
                 ], body: envelope.bytes))
         return Outcome(
             event: id, type: type, status: result.status, latency: result.timings.total,
             failure: result.failure?.reason.rawValue)
-    }
-
-    /// Encodes a name as webhooks do: `"`, `%` and everything but visible ASCII is percent-encoded.
-    private static func fieldValue(_ name: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        let bytes = name.utf8.flatMap { byte in
-            (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "%") && byte != UInt8(ascii: "\"")
-                ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -1,5 +1,5 @@
 public import ChatModel
-import Signing
+import Text
 
 /// The header of a CloudEvent in binary mode (CloudEvents HTTP protocol binding 1.0.2, section 3.1).
 public enum CloudEventHeaders {
@@ -35,14 +35,14 @@ public enum CloudEventHeaders {
     private static func decoded(_ value: String) -> String? {
         let bytes = Array(value.utf8)
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
-            return PercentText.decode(bytes)
+            return PercentEncoding.decode(bytes)
         }
         var output: [UInt8] = []
         var quoted = bytes[1..<bytes.count - 1].makeIterator()
         while let byte = quoted.next() {
             output.append(byte == UInt8(ascii: "\\") ? quoted.next() ?? byte : byte)
         }
-        return PercentText.decode(output)
+        return PercentEncoding.decode(output)
     }
 
     private static func fault(_ detail: String) -> ChatError {

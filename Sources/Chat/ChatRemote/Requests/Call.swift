@@ -2,6 +2,7 @@ import ChatKit
 import ChatModel
 import HTTPClient
 import JSON
+import Text
 
 /// A request to the native API.
 struct Call: Sendable {
@@ -98,15 +99,7 @@ struct RequestPath: Sendable {
 
     /// Percent-encodes everything but the unreserved characters of RFC 3986, section 2.3.
     static func escaped(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
-            }
-        }
-        let escaped = String(decoding: bytes, as: UTF8.self)
+        let escaped = PercentEncoding.encode(text)
         // A segment of dots would change the path (RFC 3986, section 5.2.4).
         return escaped == "." || escaped == ".." ? escaped.replacing(".", with: "%2E") : escaped
     }

@@ -1,6 +1,6 @@
 import ChatModel
 import JSON
-import Signing
+import Text
 
 /// Bodies of type `application/x-www-form-urlencoded` (WHATWG URL, 5.1).
 enum FormFields {
@@ -12,8 +12,8 @@ enum FormFields {
         var fields: [InboundPost.Field] = []
         for pair in body.split(separator: UInt8(ascii: "&")) {
             let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-            guard fields.count < mostFields, let name = decode(pair[..<equals]),
-                let value = decode(pair[equals...].dropFirst())
+            guard fields.count < mostFields, let name = PercentEncoding.decode(pair[..<equals], plusIsSpace: true),
+                let value = PercentEncoding.decode(pair[equals...].dropFirst(), plusIsSpace: true)
             else { return nil }
             fields.append((name, value))
         }
@@ -50,9 +50,5 @@ enum FormFields {
             }
             writer.endObject()
         }
-    }
-
-    private static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
-        PercentText.decode(bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 })
     }
 }

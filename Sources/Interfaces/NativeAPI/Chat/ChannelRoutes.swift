@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Text
 
 extension NativeAPI {
     func addChannelRoutes(to router: inout Router) {
@@ -48,7 +49,7 @@ extension NativeAPI {
         new.isDistinct = try fields.boolean("distinct") ?? false
         new.edit = try ChannelEdit(fields)
         let made = try await chat(for: caller, request).make(new, by: try fields.actor())
-        let location = "/v1/channels/" + Self.pathSegment(made.record.channel.id)
+        let location = "/v1/channels/" + PercentEncoding.encode(made.record.channel.id)
         return Self.shown(made.record, createdAt: made.isNew ? location : nil)
     }
 
@@ -112,17 +113,6 @@ extension NativeAPI {
         _ = try await chat(for: caller, request).appoint(
             request.name("user"), in: request.name("channel"), .member, by: try parameters.actor())
         return .empty()
-    }
-
-    /// A name encoded as one path segment (RFC 3986, 2.3).
-    private static func pathSegment(_ name: String) -> String {
-        let hexadecimal = Array("0123456789ABCDEF".utf8)
-        let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-        let bytes = name.utf8.flatMap { byte in
-            plain.contains(byte)
-                ? [byte] : [UInt8(ascii: "%"), hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]]
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func shown(_ view: ChannelView, createdAt location: String? = nil) -> Response {

@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import Signing
+import Text
 
 /// The signature of a request with an app's secret key. A signed request may do everything.
 enum RequestSignature {
@@ -46,6 +47,7 @@ enum RequestSignature {
     private static func canonicalQuery(_ request: WireRequest) -> String {
         request.request.query.items.filter { $0.name != "signature" }
             .sorted { ExactText($0.name) < ExactText($1.name) }
-            .map { "\($0.name)=\(PercentName.encode($0.value, sparesTilde: false))" }.joined(separator: "&")
+            .map { "\($0.name)=\(PercentEncoding.encode($0.value, keeping: .unreservedWithoutTilde))" }.joined(
+                separator: "&")
     }
 }

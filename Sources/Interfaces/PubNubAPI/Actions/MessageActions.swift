@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Text
 
 /// Message action calls of the PubNub API.
 extension PubNubAPI {
@@ -74,7 +75,7 @@ extension PubNubAPI {
             for action in actions { action.printOnWire(to: &writer) }
             writer.endArray()
             guard hasMore, let first = actions.first?.timetoken.description else { return }
-            let path = "/v1/message-actions/\(keyset.record.subscribeKey)/channel/\(PercentName.encode(channel))"
+            let path = "/v1/message-actions/\(keyset.record.subscribeKey)/channel/\(PercentEncoding.encode(channel))"
             let bound = end.map { "&end=\($0)" } ?? ""
             writer.key("more")
             writer.beginObject()

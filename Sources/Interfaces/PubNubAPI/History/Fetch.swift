@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Text
 
 extension PubNubAPI {
     /// `GET /v3/history/sub-key/{s}/channel/{C}`: returns the newest messages of one or more channels, each oldest
@@ -30,7 +31,7 @@ extension PubNubAPI {
         wanted.actions = try await chat.actions(of: events)
         if found.count > wanted.limit, wanted.isNewestFirst, let first = events.first {
             wanted.more = (
-                "/v3/history-with-actions/sub-key/\(keyset.record.subscribeKey)/channel/\(PercentName.encode(channels[0]))",
+                "/v3/history-with-actions/sub-key/\(keyset.record.subscribeKey)/channel/\(PercentEncoding.encode(channels[0]))",
                 first.timetoken
             )
         }
@@ -144,7 +145,7 @@ struct FetchRequest {
             writer.key("channels")
             writer.beginObject()
             for (channel, events) in pages {
-                writer.key(text: encodesNames ? PercentName.encode(channel) : channel)
+                writer.key(text: encodesNames ? PercentEncoding.encode(channel) : channel)
                 writer.beginArray()
                 for event in events { print(event, to: &writer) }
                 writer.endArray()

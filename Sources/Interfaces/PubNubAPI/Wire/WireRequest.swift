@@ -1,7 +1,7 @@
 import ChatCore
 import ChatModel
 import HTTPServer
-import Signing
+import Text
 
 /// A request to the PubNub API. Its parameters are in path segments and in the query.
 struct WireRequest: Sendable {
@@ -27,13 +27,13 @@ struct WireRequest: Sendable {
 
     /// A decoded path segment; nil when it is absent or cannot be decoded.
     func segment(_ index: Int) -> String? {
-        index < segments.count ? PercentText.decode(Array(segments[index])) : nil
+        index < segments.count ? PercentEncoding.decode(segments[index]) : nil
     }
 
     /// The decoded rest of the path, including slashes, which clients may send unescaped.
     func rest(from index: Int) -> String? {
         guard index < segments.count else { return "" }
-        return PercentText.decode(Array(segments[index...].joined(separator: [UInt8(ascii: "/")])))
+        return PercentEncoding.decode(Array(segments[index...].joined(separator: [UInt8(ascii: "/")])))
     }
 
     /// A list of names in a path segment, without repeats. The segment is split at commas before its items are decoded;
@@ -46,7 +46,7 @@ struct WireRequest: Sendable {
         guard index < segments.count else { return [] }
         var names: [String] = []
         for item in segments[index].split(separator: UInt8(ascii: ",")) {
-            guard let name = PercentText.decode(Array(item)) else { throw .unreadable }
+            guard let name = PercentEncoding.decode(item) else { throw .unreadable }
             names.append(name)
         }
         return names.withoutRepeats

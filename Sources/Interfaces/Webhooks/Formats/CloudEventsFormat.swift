@@ -1,6 +1,6 @@
 import ChatModel
 import JSON
-import Signing
+import Text
 
 /// CloudEvents 1.0 over HTTP.
 ///
@@ -31,7 +31,9 @@ struct CloudEventsFormat: WebhookFormat {
             return PostContent(contentType: PostContent.cloudEvent, body: Self.printed(attributes, data))
         case .binary:
             return PostContent(
-                headers: attributes.map { HeaderField("ce-" + $0.name, Percent.headerValue($0.value)) },
+                headers: attributes.map {
+                    HeaderField("ce-" + $0.name, PercentEncoding.encode($0.value, keeping: .fieldValue))
+                },
                 body: data.bytes)
         }
     }
@@ -40,7 +42,7 @@ struct CloudEventsFormat: WebhookFormat {
         of parts: EnvelopeParts, _ trace: TraceContext?, in app: AppID
     ) -> [(name: String, value: String)] {
         let channel = parts.text("channel") ?? ""
-        let source = "/apps/\(Percent.segment(app.name))/channels/\(Percent.segment(channel))"
+        let source = "/apps/\(PercentEncoding.encode(app.name))/channels/\(PercentEncoding.encode(channel))"
         let attributes: [(String, String?)] = [
             ("specversion", "1.0"), ("id", parts.text("id")), ("source", source), ("type", parts.text("type")),
             ("time", parts.text("timestamp")), ("subject", channel), ("partitionkey", channel),
@@ -55,7 +57,7 @@ struct CloudEventsFormat: WebhookFormat {
         guard !publicURL.isEmpty, let reference, let root = (try? JSONDocument(reference.bytes))?.root,
             let type = root["type"]?.string, let version = root["version"]?.integer
         else { return nil }
-        return "\(publicURL)/v1/event-types/\(Percent.segment(type))/versions/\(version)"
+        return "\(publicURL)/v1/event-types/\(PercentEncoding.encode(type))/versions/\(version)"
     }
 
     private static func printed(_ attributes: [(name: String, value: String)], _ data: JSONText) -> [UInt8] {
@@ -92,43 +94,5 @@ struct EnvelopeParts {
         if !bytes.contains(UInt8(ascii: "\\")) { return String(decoding: bytes[1..<bytes.count - 1], as: UTF8.self) }
         // The gateway printed this text, so it parses; otherwise the member counts as absent.
         return (try? JSONDocument(bytes))?.root.string
-    }
-}
-
-/// Percent-encoding of names, which may contain any UTF-8.
-enum Percent {
-    /// Encodes a header field value: everything except visible ASCII, and `"` and `%` themselves, is encoded
-    /// (CloudEvents HTTP binding 3.1.3.2).
-    static func headerValue(_ text: String) -> String {
-        encode(text) { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "\"") }
-    }
-
-    /// Encodes a path segment: unreserved characters stay (RFC 3986, 2.3).
-    static func segment(_ text: String) -> String { encode(text, isUnreserved) }
-
-    /// Encodes a value for a form body. The encoding is the same, because a space may be written as `%20` there too.
-    static func form(_ text: String) -> String { encode(text, isUnreserved) }
-
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: [UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~")].contains(byte)
-        }
-    }
-
-    private static func encode(_ text: String, _ isPlain: (UInt8) -> Bool) -> String {
-        guard !text.utf8.allSatisfy(isPlain) else { return text }
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            if isPlain(byte) {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes += Hex.encode([byte]).utf8.map { $0 >= 0x61 ? $0 - 0x20 : $0 }
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

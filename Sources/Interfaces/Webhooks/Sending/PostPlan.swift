@@ -1,6 +1,7 @@
 import ChatModel
 import HTTPClient
 import Signing
+import Text
 
 /// The parts that all posts to a webhook share, built once for each state of the webhook: the format, the prepared
 /// keys, the constant fields, the schedule of retries. A class, because every post reads it.
@@ -82,7 +83,7 @@ final class PostPlan: Sendable {
         headers.append(("webhook-attempt", String(attempt)))
         if let event {
             headers.append(("webhook-event-type", event.type))
-            headers.append(("webhook-channel", Percent.headerValue(event.channel)))
+            headers.append(("webhook-channel", PercentEncoding.encode(event.channel, keeping: .fieldValue)))
         }
         if let trace {
             headers.append(("traceparent", trace.traceparent))

@@ -3,6 +3,7 @@ import HTTPClient
 import JSON
 import Locking
 import Signing
+import Text
 
 /// Fetches access tokens for webhooks that use one (OAuth 2.0, client credentials) and sends the posts that carry them.
 ///
@@ -186,10 +187,11 @@ final class PostTokens: Sendable {
         if credentials.isSentInBody {
             form += [("client_id", credentials.clientID), ("client_secret", credentials.clientSecret)]
         } else {
-            let pair = "\(Percent.form(credentials.clientID)):\(Percent.form(credentials.clientSecret))"
+            let pair =
+                "\(PercentEncoding.encode(credentials.clientID)):\(PercentEncoding.encode(credentials.clientSecret))"
             headers.append(("authorization", "Basic " + Base64.encode(Array(pair.utf8))))
         }
-        let body = form.map { "\($0.0)=\(Percent.form($0.1))" }.joined(separator: "&")
+        let body = form.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
         return OutboundRequest(
             method: "POST", url: credentials.tokenURL, headers: headers, body: Array(body.utf8))
     }

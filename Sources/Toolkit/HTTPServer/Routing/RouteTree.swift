@@ -1,3 +1,5 @@
+import Text
+
 /// Routes indexed by path segment. A lookup walks the path once, regardless of the number of routes.
 ///
 /// Literal text takes precedence over `{name}`, which takes precedence over `{name*}`. If the first choice leads to no

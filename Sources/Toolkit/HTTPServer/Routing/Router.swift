@@ -1,3 +1,5 @@
+import Text
+
 /// The routing table: selects the handler for a method and path.
 ///
 /// Filled once during setup, then passed to a ``Server``. It can also be called without a socket (``respond(to:)``).

@@ -1,4 +1,5 @@
-/// Percent escapes (RFC 3986 section 2.1).
+/// Percent escapes (RFC 3986 section 2.1) of schema URIs: their normalization, and decoding to bytes that need not be
+/// UTF-8. Texts that are only encoded or decoded use `PercentEncoding` of the module Text.
 enum Percent {
     /// Decodes a text. Returns nil for a `%` that starts no escape, and for invalid UTF-8.
     static func decoded(_ text: some StringProtocol) -> String? {

@@ -1,0 +1,94 @@
+/// Percent-encoding of UTF-8 text (RFC 3986, section 2.1).
+public enum PercentEncoding {
+    /// The ASCII characters that an encoded text keeps as they are.
+    public struct Kept: Sendable {
+        private var low: UInt64 = 0
+        private var high: UInt64 = 0
+
+        /// Creates the set of the bytes for which `isKept` is true. Bytes outside ASCII are always encoded.
+        private init(_ isKept: (UInt8) -> Bool) {
+            for byte in 0..<UInt8(64) where isKept(byte) { low |= 1 << UInt64(byte) }
+            for byte in 0..<UInt8(64) where isKept(byte + 64) { high |= 1 << UInt64(byte) }
+        }
+
+        /// The unreserved characters of RFC 3986, section 2.3: letters, digits, and `-._~`.
+        public static let unreserved = Kept { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+            default: false
+            }
+        }
+
+        /// The unreserved characters without the tilde, which PubNub's request signatures encode as well.
+        public static let unreservedWithoutTilde = Kept { $0 != 0x7E && unreserved.contains($0) }
+
+        /// The characters of a header field value: visible ASCII without `"` and `%` (CloudEvents HTTP binding,
+        /// section 3.1.3.2).
+        public static let fieldValue = Kept { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x25 }
+
+        func contains(_ byte: UInt8) -> Bool {
+            byte < 128 && (byte < 64 ? low : high) & (1 << UInt64(byte & 63)) != 0
+        }
+    }
+
+    /// Encodes every byte of the text but the kept ones, with upper-case digits.
+    public static func encode(_ text: String, keeping kept: Kept = .unreserved) -> String {
+        let escapes = text.utf8.reduce(0) { $0 + (kept.contains($1) ? 0 : 1) }
+        guard escapes > 0 else { return text }
+        return String(unsafeUninitializedCapacity: text.utf8.count + 2 * escapes) { buffer in
+            var length = 0
+            for byte in text.utf8 {
+                if kept.contains(byte) {
+                    buffer[length] = byte
+                    length += 1
+                } else {
+                    buffer[length] = UInt8(ascii: "%")
+                    buffer[length + 1] = upperCaseDigit(byte >> 4)
+                    buffer[length + 2] = upperCaseDigit(byte & 15)
+                    length += 3
+                }
+            }
+            return length
+        }
+    }
+
+    /// Decodes the text exactly once. Returns `nil` for a broken escape and for bytes that are not UTF-8.
+    ///
+    /// - Parameter plusIsSpace: true for forms and queries, where `+` stands for a space (WHATWG URL,
+    ///   application/x-www-form-urlencoded).
+    @inlinable
+    public static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
+        // Most names need no decoding, so they are copied once only.
+        guard bytes.contains(where: { $0 == 0x25 || (plusIsSpace && $0 == 0x2B) }) else {
+            return String(validating: bytes, as: UTF8.self)
+        }
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var position = bytes.startIndex
+        while position != bytes.endIndex {
+            let byte = bytes[position]
+            bytes.formIndex(after: &position)
+            switch byte {
+            case 0x25:
+                guard let high = hexDigit(of: bytes, at: &position), let low = hexDigit(of: bytes, at: &position) else {
+                    return nil
+                }
+                decoded.append(high << 4 | low)
+            case 0x2B where plusIsSpace:
+                decoded.append(0x20)
+            default:
+                decoded.append(byte)
+            }
+        }
+        return String(validating: decoded, as: UTF8.self)
+    }
+
+    @inlinable
+    static func hexDigit<Bytes: Collection<UInt8>>(of bytes: Bytes, at position: inout Bytes.Index) -> UInt8? {
+        guard position != bytes.endIndex else { return nil }
+        defer { bytes.formIndex(after: &position) }
+        return Hex.value(of: bytes[position])
+    }
+
+    private static func upperCaseDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
+}
