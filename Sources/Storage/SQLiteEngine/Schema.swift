@@ -101,8 +101,8 @@ enum Schema {
         CREATE TABLE delivery(
             tt INTEGER NOT NULL, ep INTEGER NOT NULL, id TEXT NOT NULL, type INTEGER NOT NULL, channel TEXT NOT NULL,
             state INTEGER NOT NULL, due INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
-            manual INTEGER NOT NULL DEFAULT 0, touched INTEGER NOT NULL, reason TEXT, body BLOB, chain INTEGER, log INTEGER,
-            PRIMARY KEY(tt, ep)) WITHOUT ROWID;
+            manual INTEGER NOT NULL DEFAULT 0, created INTEGER NOT NULL, touched INTEGER NOT NULL, reason TEXT, body BLOB,
+            chain INTEGER, log INTEGER, PRIMARY KEY(tt, ep)) WITHOUT ROWID;
         CREATE UNIQUE INDEX delivery_id ON delivery(id);
         CREATE INDEX delivery_due ON delivery(ep, due) WHERE state = 0;
         CREATE INDEX delivery_chain ON delivery(ep, chain) WHERE chain IS NOT NULL;

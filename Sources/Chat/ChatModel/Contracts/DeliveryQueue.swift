@@ -170,10 +170,12 @@ public struct Delivery: Sendable {
     public var due: Timetoken?
     /// The reason why the delivery is dead; nil for other statuses.
     public var reason: String?
+    /// The time at which the delivery was stored; nil in a lease.
+    public var created: Timetoken?
 
     public init(
         id: String, subscriber: SubscriberID, event: Timetoken, type: String, channel: String, status: DeliveryStatus,
-        attempts: Int, due: Timetoken?, reason: String? = nil
+        attempts: Int, due: Timetoken?, reason: String? = nil, created: Timetoken? = nil
     ) {
         self.id = id
         self.subscriber = subscriber
@@ -184,6 +186,7 @@ public struct Delivery: Sendable {
         self.attempts = attempts
         self.due = due
         self.reason = reason
+        self.created = created
     }
 }
 

@@ -113,8 +113,11 @@ public struct RecordKey: Hashable, Sendable {
     /// Makes a key with a compound id. A `/` in any part but the last is escaped, so that different lists of parts
     /// never make the same id.
     public init(_ kind: RecordKind, parts: [String], in app: AppID) {
-        self.init(kind, Self.prefix(parts.dropLast()) + (parts.last ?? ""), in: app)
+        self.init(kind, Self.id(parts), in: app)
     }
+
+    /// The compound id of these parts, as keys hold it and the API shows it.
+    public static func id(_ parts: [String]) -> String { prefix(parts.dropLast()) + (parts.last ?? "") }
 
     /// The common prefix of compound ids that begin with these parts; each part ends with a `/`.
     public static func prefix(_ parts: some Sequence<String>) -> String {

@@ -11,6 +11,9 @@ public struct BlockRecord: Sendable, Equatable {
         self.blocked = blocked
     }
 
+    /// The id of its record, `user/blocked`.
+    public var id: String { RecordKey.id([user, blocked]) }
+
     public static func key(_ user: String, _ blocked: String, in app: AppID) -> RecordKey {
         RecordKey(.block, parts: [user, blocked], in: app)
     }
@@ -24,6 +27,7 @@ public struct BlockRecord: Sendable, Equatable {
     /// Prints the block as the REST API and events show it.
     public func show(to writer: inout JSONWriter) {
         writer.beginObject()
+        writer.member("id", id)
         printMembers(to: &writer)
         writer.member("created_at", since.timestamp)
         writer.endObject()

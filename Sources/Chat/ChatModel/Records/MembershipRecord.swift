@@ -60,6 +60,9 @@ public struct MembershipRecord: Sendable, Equatable {
         self.state = state
     }
 
+    /// The id of its record, `user/channel`.
+    public var id: String { RecordKey.id([user, channel]) }
+
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.membership, parts: [user, channel], in: app)
     }
@@ -69,7 +72,7 @@ public struct MembershipRecord: Sendable, Equatable {
 
     /// Prints the whole membership, as the REST API shows it to API keys and to the membership's user.
     public func show(to writer: inout JSONWriter) {
-        writer.record(created: created, etag: etag, updated: updated) { writer in
+        writer.record(id: id, created: created, etag: etag, updated: updated) { writer in
             printMembers(to: &writer)
             writer.member("push", push.rawValue)
         }
@@ -84,7 +87,7 @@ public struct MembershipRecord: Sendable, Equatable {
     /// Prints the membership as events contain it (`$defs/membership` of the catalogue), and as other users see it:
     /// without `hidden` and `push`, which only its user sees.
     public func showToMembers(to writer: inout JSONWriter) {
-        writer.record(created: created, etag: etag, updated: updated) { printSharedMembers(to: &$0) }
+        writer.record(id: id, created: created, etag: etag, updated: updated) { printSharedMembers(to: &$0) }
     }
 
     /// The time at which the user was invited, or joined without an invitation.

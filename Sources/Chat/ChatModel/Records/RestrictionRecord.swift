@@ -26,6 +26,9 @@ public struct RestrictionRecord: Sendable, Equatable {
         self.isMuted = isMuted
     }
 
+    /// The id of its record, `user/channel`.
+    public var id: String { RecordKey.id([user, channel]) }
+
     public static func key(_ user: String, _ channel: String, in app: AppID) -> RecordKey {
         RecordKey(.restriction, parts: [user, channel], in: app)
     }
@@ -46,7 +49,7 @@ public struct RestrictionRecord: Sendable, Equatable {
 
     /// Prints the restriction as the REST API and events show it (`$defs/restriction` of the catalogue).
     public func show(to writer: inout JSONWriter) {
-        writer.record(created: since, etag: etag, updated: updated) { writer in
+        writer.record(id: id, created: since, etag: etag, updated: updated) { writer in
             printMembers(to: &writer)
             writer.nullable("until", until?.timestamp)
         }

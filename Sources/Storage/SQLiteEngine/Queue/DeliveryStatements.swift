@@ -39,8 +39,9 @@ struct DeliveryStatements {
         beginCursor = try prepare("INSERT OR IGNORE INTO cursor(name, tt) VALUES (?,?)")
         insert = try prepare(
             """
-            INSERT OR IGNORE INTO delivery(tt, ep, id, type, channel, state, due, touched, reason, body, chain, manual)
-            VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)
+            INSERT OR IGNORE INTO delivery(
+            tt, ep, id, type, channel, state, due, created, touched, reason, body, chain, manual)
+            VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?8,?9,?10,?11,?12)
             """)
         let columns = Statement.subscriberColumns
         // An existing subscriber keeps its settings and is returned unchanged.

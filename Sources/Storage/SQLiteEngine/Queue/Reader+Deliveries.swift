@@ -70,9 +70,9 @@ extension Reader {
 extension Statement {
     /// The columns of a delivery; ``deliveryEnd`` is the index of the first column after them.
     static let deliveryColumns = """
-        d.tt, d.id, e.app, e.name, e.state, d.state, d.tries, d.manual, d.due, d.type, d.channel, d.reason
+        d.tt, d.id, e.app, e.name, e.state, d.state, d.tries, d.manual, d.due, d.type, d.channel, d.reason, d.created
         """
-    static let deliveryEnd: Int32 = 12
+    static let deliveryEnd: Int32 = 13
 
     func delivery(_ names: NameTable) throws(SQLiteFailure) -> Delivery {
         let status = deliveryStatus
@@ -81,7 +81,7 @@ extension Statement {
             type: try names.type(integer(9)), channel: text(10), status: status, attempts: Int(integer(6)),
             due: (status == .pending || status == .failed) && integer(8) != Writer.inLine
                 ? Timetoken(UInt64(integer(8))) : nil,
-            reason: optionalText(11))
+            reason: optionalText(11), created: Timetoken(UInt64(integer(12))))
     }
 
     private var deliveryStatus: DeliveryStatus {

@@ -58,7 +58,7 @@ extension BuiltInCatalogue {
                 }
                 """,
             accepts: [
-                #"{"block":{"user":"ana","blocked":"mallory","since_timetoken":"17324123456789012","#
+                #"{"block":{"id":"ana/mallory","user":"ana","blocked":"mallory","since_timetoken":"17324123456789012","#
                     + #""created_at":"2024-11-24T01:39:05.678901Z"},"user":{"id":"ana","name":"Ana"},"#
                     + #""blocked_user":{"id":"mallory"}}"#
             ],
@@ -91,15 +91,15 @@ extension BuiltInCatalogue {
                 }
                 """,
             accepts: [
-                #"{"restriction":{"user":"mallory","channel":"room.1","\#(flag)":\#(isSet),"\#(other)":false,"#
+                #"{"restriction":{"id":"mallory/room.1","user":"mallory","channel":"room.1","\#(flag)":\#(isSet),"\#(other)":false,"#
                     + #""reason":"spam","moderator":"ana","since_timetoken":"17324123456789012","#
                     + #""until_timetoken":null,"until":null,"created_at":"2024-11-24T01:39:05.678901Z","#
                     + #""etag":"8c1f0b2d4e6a7931","updated_at":"2024-11-24T01:39:05.678901Z"},"#
                     + #""user":{"id":"mallory"},"moderator":{"id":"ana","name":"Ana"}}"#
             ],
             refuses: [
-                #"{"restriction":{"user":"mallory","channel":"room.1","\#(flag)":\#(!isSet),"\#(other)":false,"reason":null}}"#,
-                #"{"restriction":{"user":"mallory","\#(flag)":\#(isSet),"\#(other)":false,"reason":null}}"#,
+                #"{"restriction":{"id":"mallory/room.1","user":"mallory","channel":"room.1","\#(flag)":\#(!isSet),"\#(other)":false,"reason":null}}"#,
+                #"{"restriction":{"id":"mallory/room.1","user":"mallory","\#(flag)":\#(isSet),"\#(other)":false,"reason":null}}"#,
             ])
     }
 }

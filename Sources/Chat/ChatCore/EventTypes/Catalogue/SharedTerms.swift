@@ -29,7 +29,7 @@ enum SharedTerms {
 
     /// A membership for the examples of event types that contain one.
     static let ben =
-        #"{"user":"ben","channel":"crew","state":"joined","role":"none","inviter":"ana","#
+        #"{"id":"ben/crew","user":"ben","channel":"crew","state":"joined","role":"none","inviter":"ana","#
         + #""invited_timetoken":"17324123456789012","joined_timetoken":"17324123456789033","type":null,"status":"new","#
         + #""custom":null,"read_timetoken":null,"delivered_timetoken":null,"created_at":"2024-11-24T01:39:05.678901Z","#
         + #""etag":"8c1f0b2d4e6a7931","updated_at":"2024-11-24T01:39:05.678903Z"}"#
@@ -176,10 +176,11 @@ enum SharedTerms {
             "description": "The membership as `GET /v1/channels/{channel}/members/{user}` shows it, without `hidden` and `push`.",
             "type": "object",
             "required": [
-              "user", "channel", "state", "role", "inviter", "invited_timetoken", "joined_timetoken", "type", "status", "custom",
+              "id", "user", "channel", "state", "role", "inviter", "invited_timetoken", "joined_timetoken", "type", "status", "custom",
               "read_timetoken", "delivered_timetoken", "created_at", "etag", "updated_at"
             ],
             "properties": {
+              "id": {"type": "string", "description": "The user's and the channel's names, joined by `/`."},
               "user": {"type": "string", "minLength": 1, "description": "The member."},
               "channel": {"type": "string", "minLength": 1, "description": "The channel."},
               "state": {"enum": ["invited", "joined"], "description": "`invited` until the user accepts, then `joined`."},
@@ -258,6 +259,10 @@ enum SharedTerms {
             "type": "object",
             "required": ["user", "channel", "ban", "mute", "reason"],
             "properties": {
+              "id": {
+                "type": "string",
+                "description": "The user's and the channel's names, joined by `/`; absent if a PubNub SDK published the event."
+              },
               "user": {"type": "string", "minLength": 1, "description": "The restricted user."},
               "channel": {"type": "string", "minLength": 1, "description": "The channel."},
               "ban": {"type": "boolean", "description": "True while the user may not be in the channel."},
@@ -284,8 +289,9 @@ enum SharedTerms {
             """
             "description": "A block, as `GET /v1/users/{user}/blocks` lists it.",
             "type": "object",
-            "required": ["user", "blocked", "since_timetoken", "created_at"],
+            "required": ["id", "user", "blocked", "since_timetoken", "created_at"],
             "properties": {
+              "id": {"type": "string", "description": "The names of both users, joined by `/`."},
               "user": {"type": "string", "minLength": 1, "description": "The user who blocks."},
               "blocked": {"type": "string", "minLength": 1, "description": "The user who is blocked."},
               "since_timetoken": {"$ref": "#/$defs/timetoken", "description": "The start of the block."},
