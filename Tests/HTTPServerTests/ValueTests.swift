@@ -57,9 +57,9 @@ import Testing
             detail: "2 violations",
             violations: [
                 Problem.Violation(
-                    pointer: "#/amount", keyword: "type", detail: "expected integer, got string",
+                    at: .pointer("#/amount"), keyword: "type", detail: "expected integer, got string",
                     more: [("expected", .string("integer"))]),
-                Problem.Violation(pointer: "#", keyword: "required", detail: "missing property currency"),
+                Problem.Violation(at: .pointer("#"), keyword: "required", detail: "missing property currency"),
             ],
             members: [
                 ("event_type", .string("order.paid")), ("schema_version", .integer(3)), ("x", .json([0x5B, 0x5D])),

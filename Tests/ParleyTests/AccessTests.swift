@@ -84,10 +84,15 @@ import Testing
                 {"title":"Payload does not match the event schema","status":422,"code":"schema_violation",
                 "detail":"2 violations","request_id":"req_1","errors":[
                 {"pointer":"#/amount","keyword":"type","detail":"expected integer, got string"},
-                {"pointer":"#","keyword":"required"}]}
+                {"pointer":"#","keyword":"required"},
+                {"parameter":"limit","keyword":"range","detail":"must be a whole number from 1 to 500"}]}
                 """##.utf8))
         #expect(failure.message == "Payload does not match the event schema: 2 violations (422 schema_violation)")
-        #expect(failure.details == ["#/amount: expected integer, got string", "#: required"])
+        #expect(
+            failure.details == [
+                "#/amount: expected integer, got string", "#: required",
+                "limit: must be a whole number from 1 to 500",
+            ])
         #expect(failure.code == 1)
     }
 

@@ -35,10 +35,17 @@ public struct ChatError: Error, Sendable {
         case storageFull
     }
 
-    /// One error in a document, as problem+json (RFC 9457) lists it.
+    /// One error in a request or a document, as problem+json (RFC 9457) lists it.
     public struct FieldError: Sendable, Equatable {
-        /// A JSON pointer (RFC 6901) with a leading `#`.
-        public var pointer: String
+        /// The place of an error.
+        public enum Location: Sendable, Equatable {
+            /// In the body: a JSON pointer (RFC 6901) with a leading `#`.
+            case pointer(String)
+            /// The name of a parameter of the query or the path, or of a header field.
+            case parameter(String)
+        }
+
+        public var location: Location
         public var keyword: String
         public var detail: String
         /// A value that would be accepted, when it is short.
@@ -46,10 +53,26 @@ public struct ChatError: Error, Sendable {
         /// The place of the keyword in the schema: `#/properties/amount/type`.
         public var schema: String?
 
+        /// The pointer of an error in the body; nil for another.
+        public var pointer: String? { if case .pointer(let pointer) = location { pointer } else { nil } }
+
+        /// The pointer or the name, for texts.
+        public var place: String {
+            switch location {
+            case .pointer(let text), .parameter(let text): text
+            }
+        }
+
         public init(
             pointer: String, keyword: String, detail: String, expected: String? = nil, schema: String? = nil
         ) {
-            self.pointer = pointer
+            self.init(at: .pointer(pointer), keyword: keyword, detail: detail, expected: expected, schema: schema)
+        }
+
+        public init(
+            at location: Location, keyword: String, detail: String, expected: String? = nil, schema: String? = nil
+        ) {
+            self.location = location
             self.keyword = keyword
             self.detail = detail
             self.expected = expected
@@ -62,9 +85,9 @@ public struct ChatError: Error, Sendable {
     /// A more specific stable name than `code`, e.g. `schema_violation`; nil when `code` is sufficient.
     public var slug: String?
     public var faults: [FieldError] = []
-    /// The invalid member by its name in the native API, or the path of a value in it, such as `metadata/color`. Empty
-    /// for the body as a whole; nil when the error concerns neither. The interface that read the member knows whether
-    /// it came in a body, a path or a query.
+    /// The invalid member or parameter by its name in the native API, or the path of a value in it, such as
+    /// `metadata/color`. Empty for the body as a whole; nil when the error concerns neither. The interface that read it
+    /// knows whether it came in a body, a path, a query or a header field.
     public var field: String?
     /// Further machine-readable details, each a JSON value, e.g. `event_type` and `schema_version` of a violation.
     public var members: [(name: String, value: JSONText)] = []
@@ -88,12 +111,31 @@ extension ChatError.FieldError {
     /// Prints the error as the next value of `writer`, with the members of a problem's `errors`.
     public func print(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("pointer", pointer)
+        switch location {
+        case .pointer(let pointer): writer.member("pointer", pointer)
+        case .parameter(let name): writer.member("parameter", name)
+        }
         writer.member("keyword", keyword)
         writer.member("detail", detail)
         if let expected { writer.member("expected", expected) }
         if let schema { writer.member("schema", schema) }
         writer.endObject()
+    }
+
+    /// Reads the output of ``print(to:)``. A missing member is read as empty.
+    public init(_ value: JSONValue) {
+        self.init(
+            at: value["parameter"]?.string.map { .parameter($0) } ?? .pointer(value["pointer"]?.string ?? "#"),
+            keyword: value["keyword"]?.string ?? "", detail: value["detail"]?.string ?? "",
+            expected: value["expected"]?.string, schema: value["schema"]?.string)
+    }
+
+    /// The same error in a document that holds this one's document at `pointer`. An error about a parameter stays.
+    public func below(_ pointer: String) -> Self {
+        guard case .pointer(let own) = location else { return self }
+        var error = self
+        error.location = .pointer(pointer + own.dropFirst())
+        return error
     }
 }
 

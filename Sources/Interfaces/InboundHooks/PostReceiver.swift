@@ -308,7 +308,7 @@ extension PostReceiver {
             writer.member("source", source.id)
             writer.member("reason", error.message)
             if let slug = error.slug { writer.member("code", slug) }
-            writer.member("errors", error.faults.prefix(10).map { "\($0.pointer): \($0.detail)" })
+            writer.member("errors", error.faults.prefix(10).map { "\($0.place): \($0.detail)" })
             if unsaid > 0 { writer.member("unreported_before", unsaid) }
             writer.endObject()
         }

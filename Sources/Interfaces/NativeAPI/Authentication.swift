@@ -97,7 +97,9 @@ extension NativeAPI {
 
     private static func refuseIfMatch(_ request: Request) throws(ChatError) {
         guard request.headers["If-Match"] == nil else {
-            throw ChatError(.malformed, "this resource has no version; leave out If-Match", slug: "bad_precondition")
+            throw ChatError(
+                .malformed, "this resource has no version; leave out If-Match", slug: "bad_precondition",
+                field: "If-Match")
         }
     }
 
@@ -175,7 +177,7 @@ extension NativeAPI {
                 .malformed,
                 "credentials are not accepted in URLs ('\(item.name)'); send 'Authorization: Bearer <key>', "
                     + "or ask POST /v1/stream-tickets for a ticket",
-                slug: "credential_in_url")
+                slug: "credential_in_url", field: item.name)
         }
     }
 }

@@ -6,10 +6,11 @@ import JSON
 extension NativeAPI {
     /// The error to throw to the router. An unexpected error passes through: it becomes a 500 and is logged.
     ///
-    /// - Parameter request: the refused request. If its body contains the invalid member, the problem points at it.
+    /// - Parameter request: the refused request. The problem points at the invalid member of its body, or names the
+    ///   invalid parameter.
     static func translated(_ error: any Error, _ request: Request) -> any Error {
         switch error {
-        case let error as ChatError: Problem(error.pointed(into: request))
+        case let error as ChatError: Problem(error.located(in: request))
         case let error as JSONError: Problem(error)
         default: error
         }
@@ -17,9 +18,9 @@ extension NativeAPI {
 }
 
 extension ChatError {
-    /// The same error with a pointer to its ``field``, if the body of the request has that member. A value from the
-    /// path or the query has no pointer.
-    fileprivate func pointed(into request: Request) -> ChatError {
+    /// The same error with the place of its ``field``: a member of the request's body, or else a parameter or a header
+    /// field.
+    fileprivate func located(in request: Request) -> ChatError {
         guard faults.isEmpty, let field else { return self }
         if let body = try? Fields.parse(request.body.bytes, limits: Limits()).root, body.kind == .object,
             let pointer = ErrorLocation(field, in: body).pointer
@@ -28,6 +29,8 @@ extension ChatError {
         }
         var error = self
         if code == .malformed, slug == nil { error.slug = "bad_parameter" }
+        guard let name = ErrorLocation.parameter(field, of: request) else { return error }
+        error.faults = [FieldError(at: .parameter(name), keyword: error.slug ?? code.slug, detail: message)]
         return error
     }
 
@@ -67,8 +70,13 @@ extension Problem {
 extension Problem.Violation {
     fileprivate init(_ fault: ChatError.FieldError) {
         let more = [("expected", fault.expected), ("schema", fault.schema)]
+        let location: Location =
+            switch fault.location {
+            case .pointer(let pointer): .pointer(pointer)
+            case .parameter(let name): .parameter(name)
+            }
         self.init(
-            pointer: fault.pointer, keyword: fault.keyword, detail: fault.detail,
+            at: location, keyword: fault.keyword, detail: fault.detail,
             more: more.compactMap { name, text in text.map { (name, .string($0)) } })
     }
 }

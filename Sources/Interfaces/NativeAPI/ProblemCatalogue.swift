@@ -76,8 +76,8 @@ enum ProblemCatalogue {
                 + "because a mistyped filter would show, or remove, more than was meant.",
             remedy: "Use the name that the detail suggests, or leave the parameter out."),
         Entry(
-            code: "bad_parameter", status: 400, title: "A parameter of the path or the query cannot be used",
-            cause: "A parameter of the path or the query has a value that is not accepted.",
+            code: "bad_parameter", status: 400, title: "A parameter cannot be used",
+            cause: "A parameter of the path or the query, or a header field, has a value that is not accepted.",
             remedy: "Send a value that the detail describes."),
         Entry(
             code: "bad_cursor", status: 400, title: "The cursor does not belong to this list",

@@ -99,7 +99,7 @@ extension WireError {
 
     private static func violation(_ error: ChatError) -> String {
         guard let first = error.faults.first else { return "Schema violation: # \(error.message)" }
-        return "Schema violation: \(first.pointer) \(first.detail)"
+        return "Schema violation: \(first.place) \(first.detail)"
     }
 
     /// An error that the server itself reports before, or instead of, the resource.

@@ -5,10 +5,17 @@ import Text
 /// Handlers throw it. All of its content reaches the client, so it must contain nothing internal. An error of any
 /// other type becomes a 500 without detail, and its text appears only in the log.
 public struct Problem: Error, Sendable {
-    /// One violation inside the request body.
+    /// One violation in the request.
     public struct Violation: Sendable {
-        /// The place of the violation, as a JSON Pointer with `#` in front (RFC 6901, 6).
-        public var pointer: String
+        /// The place of a violation.
+        public enum Location: Sendable {
+            /// In the body: a JSON Pointer with `#` in front (RFC 6901, 6).
+            case pointer(String)
+            /// The name of a parameter of the query or the path, or of a header field.
+            case parameter(String)
+        }
+
+        public var location: Location
         /// The rule that was violated, for instance `required`.
         public var keyword: String
         /// One sentence about this violation.
@@ -17,8 +24,10 @@ public struct Problem: Error, Sendable {
         public var more: [(name: String, value: Member)]
 
         /// Creates a violation.
-        public init(pointer: String, keyword: String, detail: String, more: [(name: String, value: Member)] = []) {
-            self.pointer = pointer
+        public init(
+            at location: Location, keyword: String, detail: String, more: [(name: String, value: Member)] = []
+        ) {
+            self.location = location
             self.keyword = keyword
             self.detail = detail
             self.more = more
@@ -45,7 +54,7 @@ public struct Problem: Error, Sendable {
     public var detail: String?
     /// True when the same request may succeed later.
     public var isRetryable: Bool
-    /// Violations inside the request body, printed as `errors`.
+    /// The violations in the request, printed as `errors`.
     public var violations: [Violation]
     /// Extension members, printed before `errors`.
     public var members: [(name: String, value: Member)]
@@ -111,7 +120,10 @@ public struct Problem: Error, Sendable {
         for (index, violation) in violations.enumerated() {
             if index > 0 { output.append(0x2C) }
             var object = ObjectPrinter()
-            object.member("pointer", .string(violation.pointer), to: &output)
+            switch violation.location {
+            case .pointer(let pointer): object.member("pointer", .string(pointer), to: &output)
+            case .parameter(let name): object.member("parameter", .string(name), to: &output)
+            }
             object.member("keyword", .string(violation.keyword), to: &output)
             object.member("detail", .string(violation.detail), to: &output)
             for member in violation.more { object.member(member.name, member.value, to: &output) }

@@ -38,7 +38,7 @@ package enum ProblemDescription {
     }
 
     private static func fault(_ fault: JSONValue) -> String {
-        let place = fault["pointer"]?.string
+        let place = fault["pointer"]?.string ?? fault["parameter"]?.string
         let text = fault["detail"]?.string ?? fault["keyword"]?.string ?? "is wrong"
         return place.map { "\($0): \(text)" } ?? text
     }

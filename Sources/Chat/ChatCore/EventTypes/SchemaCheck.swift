@@ -51,7 +51,7 @@ struct SchemaCheck: Sendable {
                 pointer: problem.pointer, keyword: problem.reason.rawValue, detail: problem.detail,
                 schema: problem.absoluteKeywordLocation)
         }
-        let first = faults.first.map { ": \($0.pointer): \($0.detail)" } ?? ""
+        let first = faults.first.map { ": \($0.place): \($0.detail)" } ?? ""
         var error = ChatError(.invalid, "the schema cannot be used\(first)", slug: "schema_invalid")
         error.faults = faults
         return error
@@ -85,7 +85,7 @@ struct SchemaCheck: Sendable {
                 of: example, at: place, on: schema, wanted: wanted, depth: limits.jsonDepth, within: &work)
         }
         guard let first = faults.first else { return }
-        var error = ChatError(.invalid, "\(first.pointer): \(first.detail)", slug: "example_invalid")
+        var error = ChatError(.invalid, "\(first.place): \(first.detail)", slug: "example_invalid")
         error.faults = faults
         throw error
     }
@@ -105,11 +105,7 @@ struct SchemaCheck: Sendable {
         case (.valid, false):
             return [ChatError.FieldError(pointer: place, keyword: "counter_example", detail: "the schema accepts it")]
         case (.invalid(let report), true):
-            return report.violations.map { violation in
-                var fault = ChatError.FieldError(violation)
-                fault.pointer = place + violation.pointer.dropFirst()
-                return fault
-            }
+            return report.violations.map { ChatError.FieldError($0).below(place) }
         case (.exhausted(let budget), _):
             return [ChatError.FieldError(pointer: place, keyword: "limit", detail: budget.sentence)]
         }

@@ -69,7 +69,7 @@ struct VersionComparison {
             witness == nil
             ? "it cannot be proved that version \(number) of '\(type)' is \(rule.mode.rawValue) compatible"
             : "version \(number) of '\(type)' would not be \(rule.mode.rawValue) compatible"
-        let place = faults.first.map { ": \($0.pointer): \($0.detail)" } ?? ""
+        let place = faults.first.map { ": \($0.place): \($0.detail)" } ?? ""
         var error = ChatError(
             .conflict, "\(claim) with version \(earlier)\(place)", slug: "incompatible_schema")
         error.faults = faults

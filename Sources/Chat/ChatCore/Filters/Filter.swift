@@ -25,7 +25,8 @@ public struct Filter: Sendable {
     public init(_ text: String, dialect: FilterDialect = .native, limits: Limits = Limits()) throws(ChatError) {
         guard text.utf8.count <= limits.filterBytes else {
             throw ChatError(
-                .malformed, "the filter is longer than \(limits.filterBytes) bytes", slug: FilterLexer.errorSlug)
+                .malformed, "the filter is longer than \(limits.filterBytes) bytes", slug: FilterLexer.errorSlug,
+                field: "filter")
         }
         var parser = try FilterParser(text, dialect: dialect, limits: limits)
         root = try parser.parse()

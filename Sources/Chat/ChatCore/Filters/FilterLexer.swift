@@ -41,7 +41,8 @@ struct FilterLexer {
     func fault(_ what: String, at offset: Int) -> ChatError {
         // The column counts characters, so UTF-8 continuation bytes are skipped.
         let column = bytes[..<min(offset, bytes.count)].count { $0 & 0xC0 != 0x80 } + 1
-        return ChatError(.malformed, "bad filter: \(what) at column \(column)", slug: Self.errorSlug)
+        return ChatError(
+            .malformed, "bad filter: \(what) at column \(column)", slug: Self.errorSlug, field: "filter")
     }
 
     private mutating func string() throws(ChatError) -> [String] {

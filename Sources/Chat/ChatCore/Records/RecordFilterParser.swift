@@ -9,7 +9,8 @@ extension RecordFilter {
     init(_ text: String, _ fields: RecordFields, limits: Limits) throws(ChatError) {
         guard text.utf8.count <= limits.filterBytes else {
             throw ChatError(
-                .malformed, "the filter is longer than \(limits.filterBytes) bytes", slug: FilterLexer.errorSlug)
+                .malformed, "the filter is longer than \(limits.filterBytes) bytes", slug: FilterLexer.errorSlug,
+                field: "filter")
         }
         var parser = try RecordFilterParser(text, fields, depthLimit: limits.filterDepth)
         self = try parser.parse()

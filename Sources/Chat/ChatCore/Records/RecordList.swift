@@ -206,7 +206,7 @@ extension RecordFields {
         guard parts.count <= 2, let order = parts.count == 2 ? ListOrder(rawValue: parts[1]) : order else {
             throw ChatError(
                 .malformed, "sort '\(text.prefix(64))' is not understood; write 'name', 'name:asc' or 'name:desc'",
-                slug: "bad_sort")
+                slug: "bad_sort", field: "sort")
         }
         switch parts[0] {
         case id: return (.id, order == .ascending)
@@ -216,7 +216,8 @@ extension RecordFields {
         default:
             let known = ([id] + words + [updated]).joined(separator: ", ")
             throw ChatError(
-                .malformed, "the list cannot be sorted by '\(parts[0].prefix(64))'; known: \(known)", slug: "bad_sort")
+                .malformed, "the list cannot be sorted by '\(parts[0].prefix(64))'; known: \(known)", slug: "bad_sort",
+                field: "sort")
         }
     }
 }

@@ -116,7 +116,7 @@ extension ChatAccess {
                 throw ChatError(
                     .malformed,
                     "the cursor must be a timetoken of 17 digits, '0', 'earliest', 'latest', or an RFC 3339 time",
-                    slug: "bad_cursor")
+                    slug: "bad_cursor", field: "cursor")
             }
             // The id is echoed in the gap, cut to a bounded length.
             return ResumePosition(

@@ -296,7 +296,7 @@ extension Fields {
     /// The error for an unknown member, with the nearest known name.
     public func unknown(_ name: String, known: [String]) -> ChatError {
         let fault = ChatError.FieldError.unknown(name, in: pointer, known: known)
-        return Self.fault(fault.pointer, fault.keyword, fault.detail, slug: "unknown_member")
+        return Self.fault(fault.place, fault.keyword, fault.detail, slug: "unknown_member")
     }
 
     /// The maximum number of listed errors. The first few are enough for a sender who gets every member wrong.
@@ -312,7 +312,7 @@ extension Fields {
         let faults = unknown.prefix(Self.faultsListed).map { member in
             ChatError.FieldError.unknown(member.name, in: pointer, known: known)
         }
-        var error = ChatError(.malformed, "\(faults[0].pointer): \(faults[0].detail)", slug: "unknown_member")
+        var error = ChatError(.malformed, "\(faults[0].place): \(faults[0].detail)", slug: "unknown_member")
         error.faults = Array(faults)
         throw error
     }
@@ -367,7 +367,7 @@ public struct ValidationErrors: Sendable {
     /// - Throws: `.malformed` with all field errors, and the code and the text of the first one.
     public func check() throws(ChatError) {
         guard let first = faults.first else { return }
-        var error = ChatError(.malformed, "\(first.pointer): \(first.detail)", slug: slug ?? "bad_member")
+        var error = ChatError(.malformed, "\(first.place): \(first.detail)", slug: slug ?? "bad_member")
         error.faults = faults
         throw error
     }

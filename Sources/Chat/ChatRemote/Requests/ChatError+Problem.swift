@@ -83,12 +83,3 @@ extension ChatError.Code {
             }
     }
 }
-
-extension ChatError.FieldError {
-    fileprivate init(_ value: JSONValue) {
-        self.init(
-            pointer: value["pointer"]?.string ?? "#", keyword: value["keyword"]?.string ?? "",
-            detail: value["detail"]?.string ?? "", expected: value["expected"]?.string,
-            schema: value["schema"]?.string)
-    }
-}

@@ -191,7 +191,7 @@ export const fault = (error) =>
     { class: "fault", role: "alert" },
     error.message,
     error.problem?.errors?.length > 0 &&
-      h("ul", {}, error.problem.errors.map((one) => h("li", {}, h("code", {}, one.pointer), " ", one.detail))),
+      h("ul", {}, error.problem.errors.map((one) => h("li", {}, h("code", {}, one.pointer ?? one.parameter), " ", one.detail))),
   );
 
 /** A form that shows errors under its button. `action(values, form)` receives the texts of its fields. */

@@ -50,11 +50,7 @@ public struct Mapping: Sendable {
             var error = ChatError(
                 .malformed, "the mapping is not valid: \(compiler.faults.first?.detail ?? "it is empty")",
                 slug: "bad_member")
-            error.faults = compiler.faults.map { fault in
-                var fault = fault
-                fault.pointer = pointer + fault.pointer.dropFirst()
-                return fault
-            }
+            error.faults = compiler.faults.map { $0.below(pointer) }
             throw error
         }
         text = mapping

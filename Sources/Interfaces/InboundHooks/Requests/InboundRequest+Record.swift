@@ -29,15 +29,7 @@ extension InboundRequest {
             if let reason { writer.member("reason", reason) }
             writer.key("faults")
             writer.beginArray()
-            for fault in faults {
-                writer.beginObject()
-                writer.member("pointer", fault.pointer)
-                writer.member("keyword", fault.keyword)
-                writer.member("detail", fault.detail)
-                if let expected = fault.expected { writer.member("expected", expected) }
-                if let schema = fault.schema { writer.member("schema", schema) }
-                writer.endObject()
-            }
+            for fault in faults { fault.print(to: &writer) }
             writer.endArray()
             if let secretIndex { writer.member("secret", secretIndex) }
             writer.member("mapping_version", mappingVersion)
@@ -67,12 +59,7 @@ extension InboundRequest {
             mappingVersion: version)
         self.outcome = outcome
         reason = root["reason"]?.string
-        faults = (root["faults"]?.elements ?? []).map { fault in
-            ChatError.FieldError(
-                pointer: fault["pointer"]?.string ?? "#", keyword: fault["keyword"]?.string ?? "",
-                detail: fault["detail"]?.string ?? "", expected: fault["expected"]?.string,
-                schema: fault["schema"]?.string)
-        }
+        faults = (root["faults"]?.elements ?? []).map { ChatError.FieldError($0) }
         secretIndex = root["secret"]?.integer.flatMap { Int(exactly: $0) }
         replayOf = root["replay_of"]?.string
         // Only verified requests are stored.

@@ -65,7 +65,7 @@ public struct InboundRequest: Sendable {
     var cost: Int {
         let fields = (headers + query).reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
         return 512 + body.count + fields + (reason?.utf8.count ?? 0)
-            + faults.reduce(0) { $0 + $1.pointer.utf8.count + $1.detail.utf8.count + 64 } + events.count * 48
+            + faults.reduce(0) { $0 + $1.place.utf8.count + $1.detail.utf8.count + 64 } + events.count * 48
     }
 }
 

@@ -44,7 +44,7 @@ extension NativeAPI {
         query.resource = try parameters.text("resource")
         query.result = try parameters.text("result")
         if let result = query.result, !["done", "refused"].contains(result) {
-            throw Parameters.bad("result", "must be 'done' or 'refused'")
+            throw Parameters.bad("result", "must be 'done' or 'refused'", keyword: "enum")
         }
         let page = try await service.audit.entries(query, by: caller)
         return Listing.response(page, to: request) { entry, writer in

@@ -12,7 +12,8 @@ extension NativeAPI {
     func chat(for caller: Caller, _ request: Request) throws(ChatError) -> ChatAccess {
         let device = request.headers["X-Device-Id"]
         if let device, !(1...deviceBytesMost).contains(device.utf8.count) {
-            throw ChatError(.malformed, "X-Device-Id must be 1 to \(deviceBytesMost) bytes long")
+            throw ChatError(
+                .malformed, "X-Device-Id must be 1 to \(deviceBytesMost) bytes long", field: "X-Device-Id")
         }
         return service.chat(for: caller, device: device, cause: request.id)
     }

@@ -63,7 +63,9 @@ struct RecordListing {
         list.filter = try parameters.text("filter")
         list.sort = parameters.texts("sort")
         list.wantsTotal = try parameters.flag("total")
-        guard list.sort.count <= 4 else { throw Parameters.bad("sort", "may be given four times at most") }
+        guard list.sort.count <= 4 else {
+            throw Parameters.bad("sort", "may be given four times at most", keyword: "repeated")
+        }
         self.list = list
     }
 }

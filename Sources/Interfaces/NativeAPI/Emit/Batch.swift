@@ -168,9 +168,7 @@ extension ChatError {
         } else if faults.isEmpty {
             error.faults = [FieldError(pointer: pointer, keyword: slug ?? code.slug, detail: message)]
         } else {
-            for index in faults.indices {
-                error.faults[index].pointer = pointer + "/data" + faults[index].pointer.dropFirst()
-            }
+            error.faults = faults.map { $0.below(pointer + "/data") }
         }
         error.message = "\(pointer): \(message)"
         return error

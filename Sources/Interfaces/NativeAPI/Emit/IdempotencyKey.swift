@@ -17,14 +17,14 @@ struct IdempotencyKey: Equatable {
         else {
             throw ChatError(
                 .malformed, "Idempotency-Key must be one value of 1 to 255 visible ASCII characters",
-                slug: "bad_idempotency_key")
+                slug: "bad_idempotency_key", field: "Idempotency-Key")
         }
     }
 
     /// The error for a route whose response is a credential, which is not stored.
     static let refusal = ChatError(
         .malformed, "this route returns a credential, which is not kept for a repeat: leave out Idempotency-Key",
-        slug: "bad_idempotency_key")
+        slug: "bad_idempotency_key", field: "Idempotency-Key")
 
     /// The content of a structured-field string (RFC 9651, 4.2.5). Any other value is returned unchanged, because
     /// clients rarely write the quotes that the draft requires.

@@ -40,7 +40,7 @@ extension NativeAPI {
         let (after, before) = (try parameters.position("after"), try parameters.position("before"))
         guard try parameters.flag("all") != (after != nil || before != nil) else {
             throw Parameters.bad(
-                "all", "must be 'true' to delete every event, and excludes 'after' and 'before'")
+                "all", "must be 'true' to delete every event, and excludes 'after' and 'before'", keyword: "required")
         }
         let deleted = try await service.chat(for: caller).deleteEvents(
             after: after ?? .zero, before: before ?? .distantFuture, in: channel.name)
@@ -80,7 +80,8 @@ extension NativeAPI {
         guard let asked else { return cursor?.order ?? .oldestFirst }
         let order: HistoryRequest.Order = asked == .ascending ? .oldestFirst : .newestFirst
         guard cursor.map({ $0.order == order }) ?? true else {
-            throw ChatError(.malformed, "the page cursor belongs to a list in the other order", slug: "bad_cursor")
+            throw ChatError(.malformed, "the page cursor belongs to a list in the other order", slug: "bad_cursor",
+                field: "cursor")
         }
         return order
     }

@@ -1,15 +1,26 @@
 import ChatModel
+import HTTPServer
 import JSON
 
 /// The location in a body of the member that an error of another module names. The member may have that name, the
 /// route's own name for it, or be an element of a list: then the location is the first element that the member's rule
 /// refuses.
 struct ErrorLocation {
-    /// The list names that are not the plural of the member's name.
+    /// The other names that are not the plural of the member's name.
     private static let names = [
         "channel": ["channels", "add", "remove"], "channels": ["add"], "user": ["users", "mentions", "by"],
-        "by": ["user"],
+        "by": ["user"], "cursor": ["Last-Event-ID"],
     ]
+
+    private static func candidates(_ field: String) -> [String] { [field] + (names[field] ?? [field + "s"]) }
+
+    /// The parameter of the query or the path, or the header field, that a request has under the name `field` or
+    /// another name for it; nil without one.
+    static func parameter(_ field: String, of request: Request) -> String? {
+        candidates(field).first { name in
+            !request.query[all: name].isEmpty || request.parameters[name] != nil || request.headers.contains(name)
+        }
+    }
 
     private let field: String
     private let body: JSONValue
@@ -26,7 +37,7 @@ struct ErrorLocation {
         if let slash = field.firstIndex(of: "/") {
             return body[String(field[..<slash])] == nil ? nil : "#/" + field
         }
-        let found = ([field] + (Self.names[field] ?? [field + "s"])).compactMap { name in
+        let found = Self.candidates(field).compactMap { name in
             body[name].map { (name, $0) }
         }
         for isPattern in [true, false] {

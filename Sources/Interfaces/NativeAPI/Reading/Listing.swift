@@ -143,12 +143,12 @@ struct ListCursorCodec: Equatable {
             throw ChatError(
                 .malformed,
                 "the page cursor belongs to another list; the path and the other parameters must be those of the first page",
-                slug: "bad_cursor")
+                slug: "bad_cursor", field: "cursor")
         }
     }
 }
 
 extension ChatError {
     static let foreignCursor = ChatError(
-        .malformed, "the page cursor must be one that this gateway returned", slug: "bad_cursor")
+        .malformed, "the page cursor must be one that this gateway returned", slug: "bad_cursor", field: "cursor")
 }

@@ -13,18 +13,29 @@ struct Parameters {
     init(_ query: Query, known: [String]) throws(ChatError) {
         self.query = query
         guard !query.isEmpty else { return }
-        for item in query.items where !known.contains(item.name) {
-            let nearest = NameSuggester(known).nearest(to: item.name).map { "; did you mean '\($0)'?" } ?? ""
-            // Truncated, so that the error is not as long as the request.
-            throw ChatError(
-                .malformed, "unknown query parameter '\(item.name.prefix(64))'\(nearest)", slug: "unknown_parameter")
+        let unknown = query.items.lazy.map(\.name).filter { !known.contains($0) }
+        guard let first = unknown.first else { return }
+        func nearest(_ name: String) -> String {
+            NameSuggester(known).nearest(to: name).map { "; did you mean '\($0)'?" } ?? ""
         }
+        // Names are truncated, so that the error is not as long as the request.
+        var error = ChatError(
+            .malformed, "unknown query parameter '\(first.prefix(64))'\(nearest(first))", slug: "unknown_parameter")
+        error.faults = unknown.prefix(Self.faultsListed).map { name in
+            ChatError.FieldError(
+                at: .parameter(String(name.prefix(64))), keyword: "unknown",
+                detail: "unknown query parameter\(nearest(name))")
+        }
+        throw error
     }
+
+    /// The maximum number of listed errors.
+    private static let faultsListed = 10
 
     /// The value of a parameter that may occur once.
     func text(_ name: String) throws(ChatError) -> String? {
         let values = query[all: name]
-        guard values.count < 2 else { throw Self.bad(name, "must be given once") }
+        guard values.count < 2 else { throw Self.bad(name, "must be given once", keyword: "repeated") }
         return values.first
     }
 
@@ -34,7 +45,8 @@ struct Parameters {
     func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
         guard let text = try text(name) else { return nil }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int(text), range.contains(value) else {
-            throw Self.bad(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw Self.bad(
+                name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)", keyword: "range")
         }
         return value
     }
@@ -44,7 +56,7 @@ struct Parameters {
         switch try text(name) {
         case nil, "false": false
         case "true": true
-        default: throw Self.bad(name, "must be 'true' or 'false'")
+        default: throw Self.bad(name, "must be 'true' or 'false'", keyword: "enum")
         }
     }
 
@@ -71,7 +83,7 @@ struct Parameters {
         guard let word = AuthorizationScheme(rawValue: text) else {
             let known = AuthorizationScheme.allCases.map { "'\($0.rawValue)'" }
             let rest = known.dropLast().joined(separator: ", ")
-            throw bad(name, "must be \(rest.isEmpty ? "" : rest + " or ")\(known.last ?? "")")
+            throw bad(name, "must be \(rest.isEmpty ? "" : rest + " or ")\(known.last ?? "")", keyword: "enum")
         }
         return word
     }
@@ -84,8 +96,12 @@ struct Parameters {
     }
 
     /// The error for an unusable parameter, with the same wording on every route.
-    static func bad(_ name: String, _ what: String) -> ChatError {
-        ChatError(.malformed, "query parameter '\(name)' \(what)", slug: "bad_parameter")
+    ///
+    /// - Parameter keyword: the rule that its value violates.
+    static func bad(_ name: String, _ what: String, keyword: String = "format") -> ChatError {
+        var error = ChatError(.malformed, "query parameter '\(name)' \(what)", slug: "bad_parameter")
+        error.faults = [ChatError.FieldError(at: .parameter(name), keyword: keyword, detail: what)]
+        return error
     }
 }
 
@@ -105,7 +121,7 @@ extension Parameters {
         throw Self.bad(
             Self.include,
             "takes \(IncludedObject.choices), with commas between several; got '\(unknown.prefix(64))'"
-                + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
+                + (nearest.map { "; did you mean '\($0)'?" } ?? ""), keyword: "enum")
     }
 
     /// The page's `limit`. Its upper bound is lower when objects are included.

@@ -65,7 +65,7 @@ extension NativeAPI {
             }
             guard faults.isEmpty else {
                 var error = ChatError(
-                    .malformed, "\(faults[0].pointer): \(faults[0].detail)", slug: "bad_member")
+                    .malformed, "\(faults[0].place): \(faults[0].detail)", slug: "bad_member")
                 error.faults = faults
                 throw error
             }

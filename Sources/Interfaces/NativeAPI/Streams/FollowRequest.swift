@@ -58,8 +58,12 @@ struct FollowRequest {
         let named = try chat.selection(
             channels: channels, types: parameters.texts("type"), filter: filter, isOfDevice: user != nil)
         guard let user else {
-            guard device == nil else { throw Parameters.bad("device", "needs 'user', the user of the device") }
-            guard !isPresent else { throw Parameters.bad("presence", "needs 'user', the user who is present") }
+            guard device == nil else {
+                throw Parameters.bad("device", "needs 'user', the user of the device", keyword: "dependentRequired")
+            }
+            guard !isPresent else {
+                throw Parameters.bad("presence", "needs 'user', the user who is present", keyword: "dependentRequired")
+            }
             if groups == nil || !channels.isEmpty { try await chat.demandHearing(named) }
             caller = chat.caller
             selection = if let groups { try await chat.selection(of: groups, like: named) } else { named }
@@ -86,7 +90,7 @@ struct FollowRequest {
         let names = parameters.texts("group")
         guard !names.isEmpty else { return nil }
         guard names.count <= LiveStreams.mostGroups else {
-            throw Parameters.bad("group", "may be given \(LiveStreams.mostGroups) times")
+            throw Parameters.bad("group", "may be given \(LiveStreams.mostGroups) times", keyword: "repeated")
         }
         for name in names { try Names.check(group: name) }
         return GroupSelection(

@@ -111,7 +111,7 @@ extension NativeAPI {
                 throw ChatError(
                     .malformed,
                     "cursor is before the ticket's start; send the position as 'cursor' to POST /v1/stream-tickets",
-                    slug: "bad_cursor")
+                    slug: "bad_cursor", field: "cursor")
             }
         }
         guard let id = request.lastEventID else { return }

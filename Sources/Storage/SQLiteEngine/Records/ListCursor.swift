@@ -47,7 +47,8 @@ enum ListCursor {
 }
 
 extension ChatError {
-    static let badCursor = ChatError(.malformed, "the cursor is not one of this list", slug: "bad_cursor")
+    static let badCursor = ChatError(
+        .malformed, "the cursor is not one of this list", slug: "bad_cursor", field: "cursor")
 }
 
 extension Sequence<UInt8> {

@@ -154,8 +154,8 @@ public struct DeclarationError: Error, CustomStringConvertible, Sendable {
         switch (error.slug, error.faults.first) {
         case (_, nil): self.init(file, error.message)
         case ("example_invalid", let fault?): self.init(file, fault.detail, at: fault.pointer)
-        case ("schema_invalid", let fault?): self.init(file, fault.detail, at: "#/schema" + fault.pointer.dropFirst())
-        case (_, let fault?): self.init(file, error.message, at: "#/schema" + fault.pointer.dropFirst())
+        case ("schema_invalid", let fault?): self.init(file, fault.detail, at: fault.below("#/schema").pointer)
+        case (_, let fault?): self.init(file, error.message, at: fault.below("#/schema").pointer)
         }
     }
 
