@@ -163,7 +163,7 @@ struct NoDeliveries: DeliveryQueue {
     func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError) { throw .unscripted }
     func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async {}
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { throw .unscripted }
-    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int { throw .unscripted }
+    func counts(_ queries: [DeliveryQuery], most: Int) async throws(ChatError) -> [Int] { throw .unscripted }
     func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) { throw .unscripted }
     func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int { throw .unscripted }
     func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int { throw .unscripted }

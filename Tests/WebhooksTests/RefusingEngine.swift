@@ -164,8 +164,8 @@ struct RefusingQueue: DeliveryQueue {
 
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { try await real.list(query) }
 
-    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int {
-        try await real.count(query, most: most)
+    func counts(_ queries: [DeliveryQuery], most: Int) async throws(ChatError) -> [Int] {
+        try await real.counts(queries, most: most)
     }
 
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {

@@ -169,8 +169,8 @@ extension Behaviour {
                     #expect(down.map(\.id) == expected.map(\.id), "\(subscriber ?? "all") \(statuses)")
                     query.order = .oldestFirst
                     #expect(try await trial.listAll(query).map(\.id) == expected.map(\.id).reversed())
-                    #expect(try await trial.queue.count(query, most: 1000) == expected.count)
-                    #expect(try await trial.queue.count(query, most: 3) == min(3, expected.count))
+                    #expect(try await trial.queue.counts([query], most: 1000)[0] == expected.count)
+                    #expect(try await trial.queue.counts([query], most: 3)[0] == min(3, expected.count))
                 }
             }
         },
@@ -231,7 +231,7 @@ extension Behaviour {
                 var query = DeliveryQuery(app: trial.app, limit: 1)
                 query.subscriber = name
                 query.statuses = [.dead]
-                #expect(try await trial.queue.count(query, most: 9999) == 1489)
+                #expect(try await trial.queue.counts([query], most: 9999)[0] == 1489)
                 #expect(try await trial.queue.list(query).items.first?.reason == "skipped")
                 while try await !trial.settleNext(.delivered).isEmpty {}
             }
@@ -276,7 +276,7 @@ extension Behaviour {
             #expect(try await trial.queue.replay(all, isDryRun: true) == count)
             #expect(try await trial.queue.replay(all, isDryRun: false) == count)
             #expect(try await settleAll(.delivered) == count)
-            #expect(try await trial.queue.count(query, most: count) == 0)
+            #expect(try await trial.queue.counts([query], most: count)[0] == 0)
         },
     ]
 }

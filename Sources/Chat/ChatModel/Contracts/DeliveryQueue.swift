@@ -75,8 +75,9 @@ public protocol DeliveryQueue: Sendable {
     /// and its count may read every waiting delivery.
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery>
 
-    /// The number of deliveries that match a query, counted up to `most`.
-    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int
+    /// For each query the number of deliveries that match it, counted up to `most`. All are counted in one read, at the
+    /// same point of the log.
+    func counts(_ queries: [DeliveryQuery], most: Int) async throws(ChatError) -> [Int]
 
     /// One delivery with its attempt log; nil when `app` has no such delivery.
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])?

@@ -34,6 +34,8 @@ actor LiveStreams {
     var namedByUsers: [ChannelID: Int] = [:]
     private var lastSequence: UInt64 = 0
     private var feeds: [FeedKey: StreamFeed] = [:]
+    /// The streams of each feed.
+    private var feedStreams: [ObjectIdentifier: Set<UInt64>] = [:]
     /// Device feeds that hold counts back until the next beat.
     private var damped: [StreamFeed] = []
     /// Feeds by the beat of their next check, modulo the number of buckets.
@@ -185,7 +187,8 @@ extension LiveStreams {
         let owner = owners.enter(order.caller, from: connection.remoteAddress)
         let stream = LiveStream(
             sequence: lastSequence, connection: connection, owner: owner, order: order,
-            feed: enterFeed(order.selection, order.format, order.inclusion, isChunked: connection.isChunked),
+            feed: enterFeed(
+                order.selection, order.format, order.inclusion, isChunked: connection.isChunked, lastSequence),
             opened: service.clock.now, beat: beats.now)
         roll.append(stream)
         if let user = stream.user { userStreams[user, default: []].insert(stream.sequence) }
@@ -240,16 +243,20 @@ extension LiveStreams {
 // MARK: - Feeds
 
 extension LiveStreams {
-    /// The feed of a selection, with its stream count increased by one. From now on the feed receives every event after
-    /// the hub's position.
+    /// The feed of a selection, with one more stream. From now on the feed receives every event after the hub's
+    /// position.
+    ///
+    /// - Parameter sequence: the stream's number.
     func enterFeed(
-        _ selection: Selection, _ format: StreamFormat, _ inclusion: IncludePolicy?, isChunked: Bool
+        _ selection: Selection, _ format: StreamFormat, _ inclusion: IncludePolicy?, isChunked: Bool,
+        _ sequence: UInt64
     ) -> StreamFeed {
         let key = FeedKey(selection: selection, format: format, inclusion: inclusion, isChunked: isChunked)
         let known = feeds[key]
         let feed = known ?? makeFeed(key)
         if known == nil { noteNames(of: selection, 1) }
         feed.enter()
+        feedStreams[ObjectIdentifier(feed), default: []].insert(sequence)
         return feed
     }
 
@@ -286,8 +293,10 @@ extension LiveStreams {
     }
 
     /// Removes one stream from a feed. A feed without streams is removed at once.
-    func leaveFeed(_ feed: StreamFeed) {
+    func leaveFeed(_ feed: StreamFeed, _ sequence: UInt64) {
+        feedStreams[ObjectIdentifier(feed)]?.remove(sequence)
         guard feed.leave() else { return }
+        feedStreams[ObjectIdentifier(feed)] = nil
         noteNames(of: feed.selection, -1)
         feeds[
             FeedKey(
@@ -336,14 +345,8 @@ extension LiveStreams {
     /// Closes the streams that are live on a feed that could not append events. Their clients reconnect with their last
     /// id.
     private func closeLive(of feed: StreamFeed) {
-        var position: UInt64?
-        repeat {
-            let part = roll.part(behind: position, limit: 4096)
-            for stream in part.streams where stream.feed === feed && !stream.isCatchingUp {
-                close(stream, .storeUnavailable)
-            }
-            position = part.last
-        } while position != nil
+        let streams = (feedStreams[ObjectIdentifier(feed)] ?? []).sorted().compactMap { roll[$0] }
+        for stream in streams where !stream.isCatchingUp { close(stream, .storeUnavailable) }
     }
 
     private func closed(_ sequence: UInt64, _ reason: StreamConnection.CloseReason) {
@@ -356,7 +359,7 @@ extension LiveStreams {
         if let user = stream.user, userStreams[user]?.remove(sequence) != nil, userStreams[user]?.isEmpty ?? false {
             userStreams[user] = nil
         }
-        leaveFeed(stream.feed)
+        leaveFeed(stream.feed, sequence)
         if let nonce = stream.ticket { tickets.broke(nonce, sequence, sent: stream.feed.newestIDs) }
         owners.leave(stream.owner, from: stream.connection.remoteAddress)
     }

@@ -138,14 +138,15 @@ extension LiveStreams {
     func move(_ stream: LiveStream, to selection: Selection) {
         let old = stream.feed
         deviceMoves(stream, to: selection)
-        stream.feed = enterFeed(selection, old.format, old.inclusion, isChunked: old.log.isChunked)
+        stream.feed = enterFeed(
+            selection, old.format, old.inclusion, isChunked: old.log.isChunked, stream.sequence)
         // This happens in one turn: the old feed's log holds exactly the events up to its position.
         old.settle()
         if !stream.isCatchingUp { stream.position = logPosition(of: old) }
-        guard stream.connection.leave() else { return leaveFeed(old) }
+        guard stream.connection.leave() else { return leaveFeed(old, stream.sequence) }
         let block = ControlMessage.changed(self.id(of: stream.sequence), selection, cursor: stream.position)
         stream.connection.send(old.format.control(block))
-        leaveFeed(old)
+        leaveFeed(old, stream.sequence)
         if !stream.isCatchingUp { follow(stream) }
     }
 

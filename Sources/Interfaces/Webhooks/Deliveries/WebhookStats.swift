@@ -75,16 +75,16 @@ extension Deliveries {
         try registry.requireReach(of: webhook.settings, by: caller)
         var query = DeliveryQuery(app: caller.app, limit: 1)
         query.subscriber = id
-        var counts: [(DeliveryStatus, Int)] = []
-        for status in DeliveryStatus.allCases {
+        let queries = DeliveryStatus.allCases.map { status in
             query.statuses = [status]
-            counts.append((status, try await queue.count(query, most: WebhookStats.mostCounted)))
+            return query
         }
+        let counts = try await queue.counts(queries, most: WebhookStats.mostCounted)
         query.statuses = [.pending, .failed, .held]
         query.order = .oldestFirst
         let now = registry.service.clock.now
         return WebhookStats(
-            webhook: id, counts: counts, oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
+            webhook: id, counts: Array(zip(DeliveryStatus.allCases, counts)), oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
             circuit: registry.circuits.state(of: webhook.subscriber, at: now),
             statistics: registry.counters.statistics(of: webhook.subscriber), now: now)
     }

@@ -82,7 +82,7 @@ struct JobSelection: Sendable {
     /// The number of deliveries in the scope, counted up to a limit.
     func count(_ scope: DeliveryScope, in app: AppID) async throws(ChatError) -> (count: Int, isExact: Bool) {
         if scope.only != .all, scope.isWhole {
-            let count = try await queue.count(scope.query(in: app, limit: 1), most: Self.mostCounted)
+            let count = try await queue.counts([scope.query(in: app, limit: 1)], most: Self.mostCounted)[0]
             return (count, count < Self.mostCounted)
         }
         var (count, examined) = (0, 0)

@@ -57,12 +57,23 @@ public final class Subscriptions: Sendable {
     }
 
     private func withBacklog(_ subscription: Subscription) async throws(ChatError) -> Subscription {
-        var query = DeliveryQuery(app: subscription.app, limit: 1)
-        query.subscriber = subscription.id
-        query.statuses = [.pending, .failed]
-        var subscription = subscription
-        subscription.backlog = try await queue.count(query, most: Subscription.mostBacklog)
-        return subscription
+        try await withBacklogs([subscription])[0]
+    }
+
+    /// The subscriptions with their backlogs, counted in one read.
+    private func withBacklogs(_ subscriptions: [Subscription]) async throws(ChatError) -> [Subscription] {
+        let queries = subscriptions.map { subscription in
+            var query = DeliveryQuery(app: subscription.app, limit: 1)
+            query.subscriber = subscription.id
+            query.statuses = [.pending, .failed]
+            return query
+        }
+        let counts = try await queue.counts(queries, most: Subscription.mostBacklog)
+        return zip(subscriptions, counts).map { subscription, count in
+            var subscription = subscription
+            subscription.backlog = count
+            return subscription
+        }
     }
 
     /// The app's subscriptions in the order of their ids unless the list asks for another order.
@@ -78,7 +89,7 @@ public final class Subscriptions: Sendable {
                 Subscription(record, compilesFilter: false).flatMap { $0.isDeleted ? nil : $0 }
             }
         }
-        for index in page.items.indices { page.items[index] = try await withBacklog(page.items[index]) }
+        page.items = try await withBacklogs(page.items)
         return page
     }
 

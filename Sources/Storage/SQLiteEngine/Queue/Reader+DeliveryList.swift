@@ -69,15 +69,22 @@ extension Reader {
         }
     }
 
-    func count(_ listing: DeliveryListing, most: Int) throws(SQLiteFailure) -> Int {
+    /// The number of deliveries of each listing, all in one snapshot.
+    func counts(_ listings: [DeliveryListing], most: Int) throws(SQLiteFailure) -> [Int] {
         try inSnapshot { () throws(SQLiteFailure) in
-            var count = 0
-            for part in try parts(listing.query) where count < most {
-                let (after, before) = listing.bounds(part.subscriber)
-                count += try statements.deliveryWalk.count(part, after: after, before: before, most: most - count)
-            }
-            return count
+            var counts: [Int] = []
+            for listing in listings { counts.append(try count(listing, most: most)) }
+            return counts
         }
+    }
+
+    private func count(_ listing: DeliveryListing, most: Int) throws(SQLiteFailure) -> Int {
+        var count = 0
+        for part in try parts(listing.query) where count < most {
+            let (after, before) = listing.bounds(part.subscriber)
+            count += try statements.deliveryWalk.count(part, after: after, before: before, most: most - count)
+        }
+        return count
     }
 
     /// The rows of the page, and one more when it exists. Each part is read only as far as it can still contribute to

@@ -132,9 +132,12 @@ struct SQLiteDeliveries: DeliveryQueue {
         return try await readers.run { (reader) throws(SQLiteFailure) in try reader.list(listing) }
     }
 
-    func count(_ query: DeliveryQuery, most: Int) async throws(ChatError) -> Int {
-        let listing = try DeliveryListing(query)
-        return try await readers.run { (reader) throws(SQLiteFailure) in try reader.count(listing, most: most) }
+    func counts(_ queries: [DeliveryQuery], most: Int) async throws(ChatError) -> [Int] {
+        var listings: [DeliveryListing] = []
+        for query in queries { listings.append(try DeliveryListing(query)) }
+        return try await readers.run { [listings] (reader) throws(SQLiteFailure) in
+            try reader.counts(listings, most: most)
+        }
     }
 
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
