@@ -35,7 +35,9 @@ import Testing
         Case(target: "/v1/channels/a%2Cb/events", parameter: "channel", keyword: "bad_parameter"),
         Case(method: .delete, target: "/v1/channels/a/events", parameter: "all", keyword: "required"),
         Case(method: .delete, target: "/v1/users/ana?by=a,b", parameter: "by", keyword: "format"),
-        Case(target: "/v1/users?api_key=x", code: "credential_in_url", parameter: "api_key", keyword: "credential_in_url"),
+        Case(
+            target: "/v1/users?api_key=x", code: "credential_in_url", parameter: "api_key",
+            keyword: "credential_in_url"),
         Case(
             method: .put, target: "/v1/users/ana", headers: ["X-Device-Id": String(repeating: "x", count: 200)],
             parameter: "X-Device-Id", keyword: "bad_parameter"),

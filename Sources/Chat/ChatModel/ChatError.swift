@@ -125,7 +125,7 @@ extension ChatError.FieldError {
     /// Reads the output of ``print(to:)``. A missing member is read as empty.
     public init(_ value: JSONValue) {
         self.init(
-            at: value["parameter"]?.string.map { .parameter($0) } ?? .pointer(value["pointer"]?.string ?? "#"),
+            at: value["parameter"]?.string.map(Location.parameter) ?? .pointer(value["pointer"]?.string ?? "#"),
             keyword: value["keyword"]?.string ?? "", detail: value["detail"]?.string ?? "",
             expected: value["expected"]?.string, schema: value["schema"]?.string)
     }

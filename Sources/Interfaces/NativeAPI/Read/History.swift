@@ -80,7 +80,8 @@ extension NativeAPI {
         guard let asked else { return cursor?.order ?? .oldestFirst }
         let order: HistoryRequest.Order = asked == .ascending ? .oldestFirst : .newestFirst
         guard cursor.map({ $0.order == order }) ?? true else {
-            throw ChatError(.malformed, "the page cursor belongs to a list in the other order", slug: "bad_cursor",
+            throw ChatError(
+                .malformed, "the page cursor belongs to a list in the other order", slug: "bad_cursor",
                 field: "cursor")
         }
         return order

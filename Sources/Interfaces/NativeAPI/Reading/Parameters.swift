@@ -13,7 +13,7 @@ struct Parameters {
     init(_ query: Query, known: [String]) throws(ChatError) {
         self.query = query
         guard !query.isEmpty else { return }
-        let unknown = query.items.lazy.map(\.name).filter { !known.contains($0) }
+        let unknown = query.items.map { $0.name }.filter { !known.contains($0) }
         guard let first = unknown.first else { return }
         func nearest(_ name: String) -> String {
             NameSuggester(known).nearest(to: name).map { "; did you mean '\($0)'?" } ?? ""
