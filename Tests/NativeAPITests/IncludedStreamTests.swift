@@ -167,6 +167,36 @@ extension StreamHarness {
         }
     }
 
+    @Test("that cannot be read end the streams that follow them at the time, and no others")
+    func failureAfterMoves() async throws {
+        let reads = WatchedReads()
+        try await StreamHarness.run(through: { WatchedEngine(real: $0, reads: reads, kind: .user) }) { gateway in
+            try await gateway.makeCrew()
+            let query = "\(Self.messages)&include=user"
+            let elsewhere = "channel=other&type=message.created&include=user"
+            let (stayed, _, _) = try await gateway.openReady(query)
+            let (left, leftID, _) = try await gateway.openReady(query)
+            let (came, cameID, _) = try await gateway.openReady(elsewhere)
+            for (reader, id, channel) in [(left, leftID, "other"), (came, cameID, "crew")] {
+                let moved = try await gateway.call("PATCH", "/v1/streams/\(id)", #"{"channels":["\#(channel)"]}"#)
+                #expect(moved.status == 200)
+                #expect(await reader.next()?.type == "stream.changed")
+            }
+            reads.refuse(true)
+            try await gateway.say("one")
+            for reader in [stayed, came] {
+                #expect(await reader.next()?.type == "stream.closing")
+                #expect(await reader.next() == nil)
+            }
+            reads.refuse(false)
+            let sent = try await gateway.call(
+                "POST", "/v1/channels/other/messages", #"{"user":"ana","text":"two"}"#)
+            #expect(sent.status == 201)
+            let received = try #require(await left.next())
+            #expect(received.json?["data"]?["text"]?.string == "two" && received.userName == "Ana")
+        }
+    }
+
     @Test("show each reader what it may see")
     func rights() async throws {
         try await StreamHarness.run { gateway in

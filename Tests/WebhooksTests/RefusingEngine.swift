@@ -21,6 +21,10 @@ final class Refusals: Sendable {
     private let step = Lock<StepLog.Step?>(nil)
     private let afterRead = Lock<(isMeant: @Sendable (Record) -> Bool, step: StepLog.Step)?>(nil)
     private let lists = Lock<(refused: Set<RecordKind>, count: Int)>(([], 0))
+    private let countReads = Lock(0)
+    /// The number of reads that counted deliveries.
+    var countingReads: Int { countReads.withLock { $0 } }
+    fileprivate func noteCounting() { countReads.withLock { $0 += 1 } }
 
     /// Runs `step` once when a matching record has been read, before the reader receives it.
     func afterRead(of isMeant: @escaping @Sendable (Record) -> Bool, _ step: @escaping StepLog.Step) {
@@ -165,7 +169,8 @@ struct RefusingQueue: DeliveryQueue {
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { try await real.list(query) }
 
     func counts(_ queries: [DeliveryQuery], most: Int) async throws(ChatError) -> [Int] {
-        try await real.counts(queries, most: most)
+        refusals.noteCounting()
+        return try await real.counts(queries, most: most)
     }
 
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {

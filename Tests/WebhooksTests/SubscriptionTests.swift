@@ -74,6 +74,21 @@ import Testing
         }
     }
 
+    @Test("of a page are counted in one read, each its own")
+    func backlogsOfPage() async throws {
+        try await WebhookFixture.with { fixture in
+            let first = try await Self.withBacklog(fixture).id
+            let second = try await Self.withBacklog(fixture).id
+            let before = fixture.refusals.countingReads
+            let page = try await fixture.webhooks.subscriptions.list(
+                RecordList(limit: 10), by: WebhookFixture.owner)
+            #expect(fixture.refusals.countingReads == before + 1)
+            // The first has received the events of the second as well.
+            let backlogs = Dictionary(uniqueKeysWithValues: page.items.map { ($0.id, $0.backlog) })
+            #expect(backlogs == [first: 6, second: 3])
+        }
+    }
+
     @Test("shows how many deliveries wait, until they are acknowledged")
     func backlog() async throws {
         try await WebhookFixture.with { fixture in

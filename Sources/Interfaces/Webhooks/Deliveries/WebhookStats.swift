@@ -84,7 +84,8 @@ extension Deliveries {
         query.order = .oldestFirst
         let now = registry.service.clock.now
         return WebhookStats(
-            webhook: id, counts: Array(zip(DeliveryStatus.allCases, counts)), oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
+            webhook: id, counts: Array(zip(DeliveryStatus.allCases, counts)),
+            oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
             circuit: registry.circuits.state(of: webhook.subscriber, at: now),
             statistics: registry.counters.statistics(of: webhook.subscriber), now: now)
     }
