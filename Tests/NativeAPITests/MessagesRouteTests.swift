@@ -207,3 +207,17 @@ extension APIFixture {
         }
     }
 }
+
+extension MessagesRouteTests {
+    @Test("cannot be given to another user, and the refusal names the member for the acting user")
+    func actingUser() async throws {
+        try await APIFixture.run { api in
+            let sent = await api.call(.post, "/v1/channels/room/messages", #"{"text":"hi","user":"ana"}"#)
+            let address = "/v1/channels/room/messages/\(try #require(sent["timetoken"]?.string))"
+            let refused = await api.call(.patch, address, #"{"text":"ho","user":"ben"}"#)
+            #expect(refused.status == 400 && refused["errors"]?[0]?["pointer"]?.string == "#/user")
+            #expect(refused["detail"]?.string?.hasSuffix("The user who acts is 'by'") == true, "\(refused.text)")
+            #expect(await api.call(.patch, address, #"{"text":"ho","user":"ana","by":"ana"}"#).status == 200)
+        }
+    }
+}

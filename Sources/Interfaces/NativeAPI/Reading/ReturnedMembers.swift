@@ -61,7 +61,9 @@ extension NativeAPI {
                 faults.append(
                     ChatError.FieldError(
                         pointer: "#/\(member.name)", keyword: "readOnly",
-                        detail: "is read-only and differs from the present value; leave it out"))
+                        detail: "is read-only and differs from the present value; leave it out"
+                            + (member.name == "user" && writable.contains(ActorName.parameter)
+                                ? ". The user who acts is '\(ActorName.parameter)'" : "")))
             }
             guard faults.isEmpty else {
                 var error = ChatError(
