@@ -28,6 +28,26 @@ import Testing
         #expect(try json(original).merging(json(patch)) == json(result))
     }
 
+    @Test(
+        "returns the same bytes when it changes nothing, whatever white space the patch has",
+        arguments: [
+            "{}", #"{"a" : [1, 2], "c": {"d":"x \" y"}}"#, #"{"a":[1,2],"none":null}"#, #"{ "c" : { } }"#,
+            "{\"c\":\n{\t\"d\":\"x \\\" y\"}}",
+        ])
+    func unchanged(_ patch: String) throws {
+        let original = try json(#"{ "a": [1 ,2], "b":1.50,"c": {"d" : "x \" y"} }"#)
+        #expect(try original.merging(json(patch)).description == original.description)
+    }
+
+    @Test("takes white space in texts and other spellings for changes")
+    func spelling() throws {
+        let original = try json(#"{"a":"x  y","b":[1.0]}"#)
+        #expect(try original.merging(json(#"{"a":"x y"}"#)).description == #"{"a":"x y","b":[1.0]}"#)
+        #expect(try original.merging(json(#"{"b":[1]}"#)).description == #"{"a":"x  y","b":[1]}"#)
+        #expect(try json("[1, 2]").replaced(by: json("[1,2]")).description == "[1, 2]")
+        #expect(try json("[1, 2]").replaced(by: json("[12]")).description == "[12]")
+    }
+
     @Test("keeps the bytes of members that the patch does not name")
     func bytes() throws {
         let merged = try json(#"{"a":1.50, "b" : {"c":1e2,"d":"\u00e9"}}"#).merging(json(#"{"b":{"c":null}}"#))

@@ -362,6 +362,35 @@ import YAML
         }
     }
 
+    @Test(
+        "take what GET returned with other white space for no change",
+        arguments: [
+            ("/v1/users/eve", #"{"custom":{"a": [1, 2]}}"#, "eve"),
+            ("/v1/channels/hall", #"{"kind":"group","custom":{"a": [1, 2]},"data":{ "b":"x  y" }}"#, "hall"),
+            ("/v1/channels/crew/members/eve", #"{"custom":{ "a":[1,2] },"status":"new"}"#, "crew"),
+        ])
+    func whitespace(_ address: String, _ body: String, _ channel: String) async throws {
+        try await APIFixture.run { api in
+            _ = await api.call(.put, "/v1/channels/crew", #"{"kind":"group"}"#)
+            let made = await api.call(.put, address, body)
+            #expect(made.status == 201, "\(made.text)")
+            let events = await api.types(on: channel)
+            let read = await api.call(.get, address)
+            let custom = try #require(read.shown("custom"))
+            let spaced = custom.replacing(" ", with: "").replacing(":", with: " :\n")
+            let formatted = read.text.replacing(custom, with: spaced)
+            #expect(formatted != read.text)
+            for method in [HTTPMethod.put, .patch] {
+                let written = await api.call(method, address, formatted)
+                #expect(written.status == 200, "\(method) \(written.text)")
+                #expect(written["etag"]?.string == read["etag"]?.string, "\(method)")
+                let again = await api.call(.get, address)
+                #expect(again.shown("custom") == custom && again["updated_at"]?.string == read["updated_at"]?.string)
+            }
+            #expect(await api.types(on: channel) == events)
+        }
+    }
+
     @Test("let one of many writers through who send back the same version")
     func writers() async throws {
         try await APIFixture.run { api in

@@ -33,30 +33,46 @@ extension JSONText: CustomStringConvertible {
 }
 
 extension JSONText {
+    /// True when both texts have the same tokens, so that they differ in white space at most. Both are valid JSON.
+    public func hasTokens(of other: JSONText) -> Bool {
+        bytes == other.bytes || TokenBytes(bytes).elementsEqual(TokenBytes(other.bytes))
+    }
+
+    /// Returns `value`, or this text if they differ in white space alone.
+    public func replaced(by value: JSONText) -> JSONText { hasTokens(of: value) ? self : value }
+
     /// Returns this value after a merge patch (RFC 7396): objects are merged member by member at every depth, `null`
-    /// removes a member, and any other value replaces what is there. Members that the patch does not name keep their
-    /// bytes and their position.
+    /// removes a member, and any other value replaces what is there. Members that the patch does not name, and those
+    /// whose value it repeats with other white space, keep their bytes and their position. A patch that changes nothing
+    /// returns this text.
     ///
     /// Takes time proportional to the size of both values. Recursion is as deep as the patch, which the parser has
     /// limited.
     public func merging(_ patch: JSONText) -> JSONText {
-        guard let changes = patch.rawMembers() else { return patch }
-        var members: [(name: String, value: JSONText)?] = rawMembers() ?? []
+        guard let changes = patch.rawMembers() else { return replaced(by: patch) }
+        let present = rawMembers()
+        var members: [(name: String, value: JSONText)?] = present ?? []
+        var isChanged = present == nil
         // Keyed by bytes: strings that are canonically equivalent are different names.
         var places: [[UInt8]: Int] = [:]
         for (index, member) in members.enumerated() { if let member { places[Array(member.name.utf8)] = index } }
         for change in changes {
             let name = Array(change.name.utf8)
             if change.value == .null {
-                if let index = places.removeValue(forKey: name) { members[index] = nil }
+                guard let index = places.removeValue(forKey: name) else { continue }
+                isChanged = true
+                members[index] = nil
             } else if let index = places[name], let member = members[index] {
-                members[index] = (member.name, member.value.merging(change.value))
+                let value = member.value.merging(change.value)
+                isChanged = isChanged || value != member.value
+                members[index] = (member.name, value)
             } else {
+                isChanged = true
                 places[name] = members.count
                 members.append((change.name, JSONText.null.merging(change.value)))
             }
         }
-        return JSONText(members: members.compactMap(\.self))
+        return isChanged ? JSONText(members: members.compactMap(\.self)) : self
     }
 
     /// Returns the merge patch (RFC 7396) that turns this value into the wanted one. A member of the wanted value that
@@ -90,5 +106,32 @@ extension JSONText {
             }
             writer.endObject()
         }
+    }
+}
+
+/// The bytes of a valid JSON text without the white space between its tokens.
+private struct TokenBytes: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<UInt8>
+    private var isInString = false
+    private var isEscaped = false
+
+    init(_ bytes: [UInt8]) { rest = bytes[...] }
+
+    mutating func next() -> UInt8? {
+        while let byte = rest.popFirst() {
+            if isInString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString = false
+                }
+                return byte
+            }
+            if byte == UInt8(ascii: "\"") { isInString = true }
+            if byte != 0x20, byte != 0x0A, byte != 0x0D, byte != 0x09 { return byte }
+        }
+        return nil
     }
 }

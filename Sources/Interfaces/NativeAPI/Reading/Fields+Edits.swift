@@ -12,14 +12,16 @@ extension Fields {
         has(name) ? FieldEdit(try boolean(name)) : .keep
     }
 
-    /// Any JSON, byte for byte.
+    /// Any JSON, byte for byte. A value that differs from the present one in white space alone changes nothing.
     ///
     /// - Parameter merging: true when an object changes the present one as a merge patch (RFC 7396) instead of
     ///   replacing it.
     func edit(value name: String, merging: Bool = false) -> FieldEdit<JSONText> {
         guard let value = raw(name) else { return .keep }
         guard member(name) != nil else { return .clear }
-        return merging ? .change { ($0 ?? .null).merging(value) } : .set(value)
+        return .change { present in
+            merging ? (present ?? .null).merging(value) : present?.replaced(by: value) ?? value
+        }
     }
 
     /// An object with the client's own members, byte for byte.
