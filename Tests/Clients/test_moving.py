@@ -102,7 +102,8 @@ def fill(source):
     source.publish(thread, {"type": "text", "text": "reply"})
     source.act("room.1", texts[3], "reactions", "+1", "bob")
     source.act("room.1", texts[3], "reactions", "+1", "ana")
-    source.act("room.1", texts[4], "edited", "newer text", "ana")
+    for text in ("new text", "newer text", "newest text"):
+        source.act("room.1", texts[4], "edited", text, "ana")
     source.act("room.1", texts[6], "deleted", "deleted", "ana")
     source.act("room.1", texts[8], "starred", "yes", "ana")
     source.ask("PATCH", "/v2/objects/demo/uuids/ana", {"name": "Ana", "email": "a@b.c", "custom": {"level": 2}})

@@ -155,6 +155,52 @@ import Testing
         }
     }
 
+    private func imported(
+        _ edits: [(second: Int, text: String)], _ gateway: PubNubHarness
+    ) async throws -> (place: Timetoken, attached: Int) {
+        let start = Timetoken(17_323_000_000_000_000)
+        let actions = edits.map {
+            ImportMessage.Action(
+                type: "edited", value: $0.text, user: "ana", at: start.adding(.seconds($0.second)))
+        }
+        let text = JSONText(trusted: Array(#"{"type":"text","text":"zero"}"#.utf8))
+        let message = ImportMessage(
+            .message(channel: "room", data: text, user: "ana", meta: nil), at: start, actions: actions)
+        let result = try #require(try await gateway.chat.move([message]).first).get()
+        return (result.place ?? .zero, result.attached)
+    }
+
+    @Test("imported edits take their places among the known ones, each once, and the newest is the text")
+    func importedEdits() async throws {
+        try await PubNubHarness.run { gateway in
+            let (place, attached) = try await imported([(3, "three"), (1, "one")], gateway)
+            #expect(attached == 2)
+            #expect(try await text(of: place.description, gateway) == "three")
+            _ = try await gateway.chat.edit(place, in: "room", to: .text(JSONText(string: "five")), by: "ana")
+            #expect(try await imported([(4, "four"), (1, "one"), (2, "two"), (3, "three")], gateway).attached == 2)
+            #expect(try await edits(place.description, gateway) == ["one", "two", "three", "four", "five"])
+            #expect(try await text(of: place.description, gateway) == "five")
+            let newest = try await gateway.chat.message(place, in: "room").record.edit?.at ?? .zero
+            let undone = try await gateway.chat.undo(newest, to: place, in: "room", by: "ana")
+            #expect(undone.text == "four")
+        }
+    }
+
+    @Test("of more imported edits than are kept, the newest are kept")
+    func manyImportedEdits() async throws {
+        try await PubNubHarness.run { gateway in
+            let all = (1...250).map { (second: $0, text: "edit \($0)") }
+            let (place, _) = try await imported(all, gateway)
+            #expect(try await edits(place.description, gateway) == all.suffix(100).map(\.text))
+            #expect(try await imported(all, gateway).attached == 0)
+            #expect(try await edits(place.description, gateway) == all.suffix(100).map(\.text))
+            try await gateway.chat.delete(place, in: "room", isHard: true, by: "ana")
+            var query = RecordQuery(.messageAction, in: PubNubHarness.app, limit: 10)
+            query.idPrefix = MessageActionRecord.prefix("room", place)
+            #expect(try await gateway.service.engine.directory.list(query).items.isEmpty)
+        }
+    }
+
     @Test("an edited message that is deleted for good leaves no edit behind")
     func editsGone() async throws {
         try await PubNubHarness.run { gateway in

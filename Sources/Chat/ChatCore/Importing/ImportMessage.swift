@@ -159,46 +159,43 @@ extension ChatAccess {
                 snapshot[key].flatMap { MessageRecord($0) }
                 ?? MessageRecord(channel: channel, timetoken: event.timetoken)
             var changes: [RecordChange] = []
+            var edits: [RecordKey: RecordChange] = [:]
             var taken: Set<RecordKey> = []
             var attached = 0
             for record in records {
                 let recordKey = record.key(in: self.app)
-                if BuiltInAction(rawValue: record.type)?.isDeed ?? false {
-                    if message.take(deed: record, on: event) { attached += 1 }
-                } else if snapshot[recordKey] == nil, taken.insert(recordKey).inserted {
+                switch BuiltInAction(rawValue: record.type) {
+                case .deleted:
+                    guard message.deletion == nil else { continue }
+                    message.deletion = .init(at: record.timetoken, by: record.user, isHard: false)
+                    attached += 1
+                case .edited:
+                    guard let earlier = message.take(edit: record, of: event, in: self.app) else { continue }
+                    // An edit may be recorded and forgotten again, when a message has many.
+                    for change in earlier { edits[change.key] = change }
+                    attached += 1
+                case .reactions, .threadRootId, nil:
+                    guard snapshot[recordKey] == nil, taken.insert(recordKey).inserted else { continue }
                     try message.take(record, within: limits)
                     changes.append(RecordChange(recordKey, body: record.body))
                     attached += 1
                 }
             }
             guard attached > 0 else { return Decision(0) }
-            return Decision(attached, changes: changes + [message.change(in: self.app)])
+            return Decision(attached, changes: changes + edits.values + [message.change(in: self.app)])
         }.value
     }
 }
 
-extension BuiltInAction {
-    /// True for an action that changes the message itself instead of being attached to it.
-    fileprivate var isDeed: Bool {
-        switch self {
-        case .edited, .deleted: true
-        case .reactions, .threadRootId: false
-        }
-    }
-}
-
 extension MessageRecord {
-    /// Applies an edit or a deletion. An edit counts if it is the newest, and a deletion if it is the first.
+    /// Adds an imported edit to the message's other edits, in the order of their timetokens.
     ///
-    /// - Returns: true when it changes anything.
-    fileprivate mutating func take(deed: MessageActionRecord, on event: Event) -> Bool {
-        if deed.type == BuiltInAction.deleted.rawValue {
-            guard deletion == nil else { return false }
-            deletion = Deletion(at: deed.timetoken, by: deed.user, isHard: false)
-            return true
-        }
-        guard deletion?.isHard != true, (edit?.at ?? .zero) < deed.timetoken else { return false }
-        edit = Edit(data: event.data.saying(JSONText(string: deed.value)), at: deed.timetoken, by: deed.user)
-        return true
+    /// - Returns: as ``MessageRecord/insert(_:value:in:)``; nil for a removed message.
+    fileprivate mutating func take(
+        edit action: MessageActionRecord, of event: Event, in app: AppID
+    ) -> [RecordChange]? {
+        guard deletion?.isHard != true else { return nil }
+        let data = event.data.saying(JSONText(string: action.value))
+        return insert(Edit(data: data, at: action.timetoken, by: action.user), value: \.text, in: app)
     }
 }

@@ -117,19 +117,37 @@ public struct MessageRecord: Sendable, Equatable {
     public mutating func follow(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange] {
         defer { self.edit = edit }
         guard let before = self.edit else { return [] }
+        return keep(before, at: earlierEdits.endIndex, value: value(before), in: app)
+    }
+
+    /// Adds an edit that was made in the past, at its place in the order of timetokens: as the newest, or among the
+    /// earlier ones.
+    ///
+    /// - Parameter value: the text of an edit, as the value of an action.
+    /// - Returns: the changes of the records of earlier edits; nil when the edit is recorded already, or when it is
+    ///   older than all recorded ones and there is no place for more.
+    public mutating func insert(_ edit: Edit, value: (Edit) -> String, in app: AppID) -> [RecordChange]? {
+        guard let newest = self.edit, edit.at <= newest.at else { return follow(edit, value: value, in: app) }
+        guard edit.at != newest.at, !earlierEdits.contains(edit.at) else { return nil }
+        let index = earlierEdits.firstIndex { $0 > edit.at } ?? earlierEdits.endIndex
+        guard index > 0 || earlierEdits.count < Self.earlierEditsMost else { return nil }
+        return keep(edit, at: index, value: value(edit), in: app)
+    }
+
+    /// Records an earlier edit, and forgets the oldest one when there are too many.
+    private mutating func keep(_ edit: Edit, at index: Int, value: String, in app: AppID) -> [RecordChange] {
         var action = MessageActionRecord(
-            channel: channel, message: timetoken, type: MessageActionRecord.edit, value: value(before),
-            user: before.by ?? "")
-        action.timetoken = before.at
+            channel: channel, message: timetoken, type: MessageActionRecord.edit, value: value, user: edit.by ?? "")
+        action.timetoken = edit.at
         let body = JSONText { writer in
             writer.beginObject()
             action.printMembers(to: &writer)
-            writer.nullable("by", before.by)
-            writer.member("data", before.data)
+            writer.nullable("by", edit.by)
+            writer.member("data", edit.data)
             writer.endObject()
         }
-        earlierEdits.append(before.at)
-        var changes = [RecordChange(key(ofEdit: before.at, in: app), body: body)]
+        earlierEdits.insert(edit.at, at: index)
+        var changes = [RecordChange(key(ofEdit: edit.at, in: app), body: body)]
         if earlierEdits.count > Self.earlierEditsMost {
             changes.append(RecordChange(key(ofEdit: earlierEdits.removeFirst(), in: app), body: nil))
         }
