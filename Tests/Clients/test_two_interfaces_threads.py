@@ -70,6 +70,15 @@ def test_edits_of_both_sides_are_listed_in_order(gateway, ana):
     assert gateway.call("GET", f"/v1/channels/room/messages/{place}").json()["data"]["text"] == "four"
 
 
+def test_a_native_report_names_the_rule(gateway, bob):
+    listener = listen(bob, ["PUBNUB_INTERNAL_MODERATION_room"])
+    place = gateway.call("POST", "/v1/channels/room/messages", {"text": "buy", "user": "ana"}).json()["timetoken"]
+    report = {"reason": "advertising", "auto_moderation_id": "links"}
+    assert gateway.call("POST", f"/v1/channels/room/messages/{place}/report", report).status_code == 201
+    told = listener.messages.get(timeout=20).message
+    assert (told["reportedMessageTimetoken"], told["autoModerationId"]) == (place, "links")
+
+
 def thread_of(root):
     return f"PUBNUB_INTERNAL_THREAD_room_{root}"
 

@@ -105,9 +105,13 @@ extension APIFixture {
             let forward = await api.call(.post, path + "/forward", #"{"channel":"b","by":"ben"}"#)
             #expect(forward.status == 201 && forward["channel"]?.string == "b")
             #expect(await api.history("b")[0]["meta"]?["originalChannelId"]?.string == "room")
-            #expect(await api.call(.post, path + "/report", #"{"reason":"rude","by":"ben"}"#).status == 201)
+            let report = #"{"reason":"rude","auto_moderation_id":"words","by":"ben"}"#
+            #expect(await api.call(.post, path + "/report", report).status == 201)
+            let unruly = #"{"reason":"rude","auto_moderation_id":""}"#
+            #expect(await api.call(.post, path + "/report", unruly).status == 400)
             let reports = await api.call(.get, "/v1/channels/room/reports")
             #expect(reports["data"]?[0]?["data"]?["reason"]?.string == "rude")
+            #expect(reports["data"]?[0]?["data"]?["auto_moderation_id"]?.string == "words")
             let emit = try await api.key([.emit, .read])
             #expect(await api.call(.get, "/v1/channels/room/reports?by=ben", key: emit).code == "not_operator")
             #expect(await api.call(.put, path + "/pin").status == 404, "the channel has no record")

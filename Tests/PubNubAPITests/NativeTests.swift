@@ -35,11 +35,11 @@ import Testing
             let invitation = try await seen(on: "bob", gateway) { _ = try await chat.invite(["bob"], to: "room") }
             #expect(invitation.first == #"{"type":"invite","channelType":"public","channelId":"room"}"#)
             let report = try await seen(on: "PUBNUB_INTERNAL_MODERATION_room", gateway) {
-                _ = try await chat.report(message, in: "room", for: "offensive", by: "bob")
+                _ = try await chat.report(message, in: "room", for: "offensive", rule: "words", by: "bob")
             }
             #expect(
                 report.first?.hasPrefix(
-                    #"{"type":"report","text":"hi","reason":"offensive","reportedMessageTimetoken":"<tt>","reportedMessageChannelId":"room","reportedUserId":"ana""#
+                    #"{"type":"report","text":"hi","reason":"offensive","reportedMessageTimetoken":"<tt>","reportedMessageChannelId":"room","reportedUserId":"ana","autoModerationId":"words""#
                 ) == true)
         }
     }

@@ -20,13 +20,15 @@ extension ChatAccess {
     /// Reports a message to the channel's moderators. Repeated reports of a message by one user within a day count
     /// once.
     ///
+    /// - Parameter rule: the id of the automatic moderation that reports, 1 to 255 characters; nil when a user does.
     /// - Throws: `.notFound`, `.malformed`; `.gone` when the message is deleted.
     public func report(
-        _ timetoken: Timetoken, in channel: String, for reason: String, by named: String?
+        _ timetoken: Timetoken, in channel: String, for reason: String, rule: String? = nil, by named: String?
     ) async throws(ChatError) -> Event {
         guard (1...1000).contains(reason.utf8.count) else {
             throw ChatError(.malformed, "reason must be 1 to 1000 bytes long", field: "reason")
         }
+        if let rule { try Self.check(rule, "auto_moderation_id", 1...255, field: "auto_moderation_id") }
         let scene = try await scene(timetoken, in: channel, for: "report.created", by: named, .audienceSnapshot)
         let key = reportsKey(timetoken, channel)
         let users = [scene.event.user, scene.actor.user].compactMap(\.self).map { UserRecord.key($0, in: app) }
@@ -39,7 +41,7 @@ extension ChatAccess {
                     channel: Self.moderationChannel(of: channel), timetoken: timetoken)
             let isNoted = reports.copies.count < MessageRecord.copiesMost
             if isNoted { _ = reports.noteCopy(at: snapshot.next) }
-            var report = self.report(of: scene, record, isNoted: isNoted, for: reason, snapshot)
+            var report = self.report(of: scene, record, isNoted: isNoted, for: (reason, rule), snapshot)
             report.deduplicationKey = "report/\(timetoken)/\(scene.actor.user ?? "")"
             return Decision((), changes: [reports.change(in: self.app)], events: [report])
         }
@@ -70,13 +72,15 @@ extension ChatAccess {
     /// - Parameter isNoted: true when the report is removed with the message; otherwise it contains none of the
     ///   message's text.
     private func report(
-        of scene: MessageContext, _ record: MessageRecord, isNoted: Bool, for reason: String, _ snapshot: RecordSnapshot
+        of scene: MessageContext, _ record: MessageRecord, isNoted: Bool, for cause: (reason: String, rule: String?),
+        _ snapshot: RecordSnapshot
     ) -> EventDraft {
         let message = Message(scene.event, record)
         var report = draft(
             "report.created", on: Self.moderationChannel(of: scene.channel), by: scene.actor.user
         ) { writer in
-            writer.member("reason", reason)
+            writer.member("reason", cause.reason)
+            if let rule = cause.rule { writer.member("auto_moderation_id", rule) }
             writer.key("message")
             if isNoted { message.print(to: &writer) } else { message.printReference(to: &writer) }
             if let author = scene.event.user {

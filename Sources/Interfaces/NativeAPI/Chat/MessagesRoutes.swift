@@ -116,10 +116,11 @@ extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages/{timetoken}/report`
     func reportMessage(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
-        let fields = try Fields(request.body.bytes, limits: limits, known: ["reason", "by"])
+        let fields = try Fields(request.body.bytes, limits: limits, known: ["reason", "auto_moderation_id", "by"])
         let event = try await chat(for: caller, request).report(
             request.messageTimetoken(), in: request.name("channel"),
-            for: try fields.required("reason", try fields.string("reason")), by: try fields.actor())
+            for: try fields.required("reason", try fields.string("reason")),
+            rule: try fields.string("auto_moderation_id"), by: try fields.actor())
         return Self.placed(AppendOutcome(events: [Appended(event: event, isDuplicate: false)]))
     }
 

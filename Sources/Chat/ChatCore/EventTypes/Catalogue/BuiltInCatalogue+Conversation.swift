@@ -40,7 +40,7 @@ extension BuiltInCatalogue {
                   "author": {"$ref": "#/$defs/user", "description": "The user who wrote the message; absent for a program."},
                   "user": {"$ref": "#/$defs/user", "description": "The user who made the report; absent for an operator of the app."},
                   "auto_moderation_id": {
-                    "type": "string", "description": "The rule that made the report, if a PubNub SDK names one."
+                    "type": "string", "description": "The rule or program that made the report automatically."
                   },
                   "channel": {"$ref": "#/$defs/channel", "description": "The message's channel."}
                 }
