@@ -32,6 +32,18 @@ import Testing
         }
     }
 
+    @Test("are not followed by PubNub's name for a channel's presence", arguments: ["stream", "poll"])
+    func wireName(way: String) async throws {
+        try await APIFixture.run { api in
+            let answer = await api.call(.get, "/v1/\(way)?channel=room&channel=room-pnpres")
+            #expect(answer.status == 400)
+            #expect(
+                answer["detail"]?.string
+                    == "'room-pnpres' has no events: presence is reported on the channel itself; follow channel 'room' with the type 'presence.*'"
+            )
+        }
+    }
+
     @Test("show a state in place of the one before")
     func state() async throws {
         try await APIFixture.run { api in

@@ -27,6 +27,18 @@ public enum Names {
     /// Checks the name of a channel group: 1..92 characters.
     public static func check(group name: String) throws(ChatError) { try check(name, "group", 1...92) }
 
+    /// Checks the name of a channel to follow: PubNub's name for the presence of a channel, `NAME-pnpres`, has no
+    /// events of its own.
+    public static func check(followed name: String) throws(ChatError) {
+        let suffix = "-pnpres"
+        guard name.hasSuffix(suffix), name.utf8.count > suffix.utf8.count else { return }
+        let channel = name.dropLast(suffix.count)
+        throw ChatError(
+            .malformed,
+            "'\(name)' has no events: presence is reported on the channel itself; follow channel '\(channel)' with the "
+                + "type 'presence.*'", field: "channel")
+    }
+
     /// Checks the name of a user's device: 1..128 characters.
     public static func check(device name: String) throws(ChatError) { try check(name, "device", 1...128) }
 

@@ -213,7 +213,10 @@ extension ChatAccess {
         // `$system` alone must not widen to everything the caller reaches, and everything does not include it.
         guard !others.isEmpty || patterns.isEmpty else { return patterns }
         let narrowed = try Selection.narrow(
-            try Self.patterns(others, "channel") { name throws(ChatError) in try Names.check(channel: name) },
+            try Self.patterns(others, "channel") { name throws(ChatError) in
+                try Names.check(channel: name)
+                try Names.check(followed: name)
+            },
             to: reach.filter { $0 != .exact(ChannelID.systemName) }, what: "channel")
         return patterns + (narrowed.isEmpty ? [.all] : narrowed)
     }
