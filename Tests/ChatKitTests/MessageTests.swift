@@ -46,6 +46,16 @@ import Testing
         }
     }
 
+    @Test("have no expiry of their own with 0 hours", arguments: MatchStrategy.allCases)
+    func noExpiry(way: MatchStrategy) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            try await channel.publish("kept", storeTTL: 0)
+            _ = try await channel.sendText("kept too", ttlHours: 0)
+            #expect(try await channel.getHistory().messages.count == 2)
+        }
+    }
+
     @Test("are removed by a hard deletion", arguments: MatchStrategy.allCases)
     func hardDeletion(way: MatchStrategy) async throws {
         try await way.withChat { chat in

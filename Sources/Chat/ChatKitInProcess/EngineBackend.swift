@@ -75,7 +75,7 @@ extension EngineBackend {
         }
         emission.customType = posting.customType
         if !posting.isStored { emission.retention = .passing }
-        if let hours = posting.hours { emission.timeToLive = .seconds(hours * 3600) }
+        if let hours = posting.hours, hours > 0 { emission.timeToLive = .seconds(hours * 3600) }
         return emission
     }
 

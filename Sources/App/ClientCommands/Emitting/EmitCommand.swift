@@ -35,7 +35,8 @@ struct EmitCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("ttl-hours"),
-        help: ArgumentHelp("Hours for which the event is kept in history.", valueName: "hours"))
+        help: ArgumentHelp("Hours for which the event is kept in history; 0 for as long as others.", valueName: "hours")
+    )
     var ttlHours: Int?
 
     @Flag(help: "Send the event to current listeners only; it is not kept in history.")
@@ -55,7 +56,7 @@ struct EmitCommand: AsyncParsableCommand {
     func validate() throws {
         guard !channel.isEmpty else { throw ValidationError("The channel must not be empty.") }
         guard (1...32).contains(parallel) else { throw ValidationError("--parallel must be from 1 to 32.") }
-        if let ttlHours, ttlHours < 1 { throw ValidationError("--ttl-hours must be at least 1.") }
+        if let ttlHours, ttlHours < 0 { throw ValidationError("--ttl-hours must be at least 0.") }
         if envelopes, json != "-" { throw ValidationError("--envelopes reads lines of the standard input; give '-'.") }
     }
 

@@ -123,7 +123,8 @@ public struct OutgoingMessage: Sendable {
     public var customType: String?
     /// True when history stores the event. Signals and fires are never stored.
     public var isStored = true
-    /// The number of hours for which the event is stored, when shorter than the app's retention.
+    /// The number of hours for which the event is stored, when shorter than the app's retention; 0 means no limit of
+    /// its own.
     public var hours: Int?
 
     public init(_ form: Form, on channel: String, data: JSONText) {

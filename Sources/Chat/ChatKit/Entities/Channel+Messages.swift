@@ -9,7 +9,7 @@ extension Channel {
     ///   - mentionsEverybody: true mentions every user of the channel instead of single users.
     ///   - quoting: the message to quote.
     ///   - storeInHistory: true when history stores the message.
-    ///   - ttlHours: the number of hours for which it is stored; nil selects the app's retention.
+    ///   - ttlHours: the number of hours for which it is stored; nil or 0 selects the app's retention.
     @discardableResult
     public func sendText(
         _ text: String, meta: [String: any JSONCodable]? = nil, usersToMention: [String] = [],

@@ -120,7 +120,8 @@ extension Channel {
     ///   - meta: metadata of the message that filters can read.
     ///   - customMessageType: a label of 1 to 64 bytes.
     ///   - shouldStore: true when history stores the message.
-    ///   - storeTTL: the number of hours for which it is stored; nil selects the app's retention.
+    ///   - storeTTL: the number of hours for which it is stored; nil or 0 selects the app's retention.
+    /// - Throws: `.malformed` for another label.
     @discardableResult
     public func publish(
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil, customMessageType: String? = nil,

@@ -13,9 +13,9 @@ enum EmissionParser {
     static let eventMembers = ["type", "data", "user", "meta", "store", "ttl_hours"]
     static let fireMembers = ["type", "data", "user", "meta"]
 
-    /// The bounds of a lifetime in hours. The maximum is a century: far beyond any retention, and far from overflowing
+    /// The bounds of a lifetime in hours; 0 gives the event no lifetime of its own. The maximum is a century: far beyond any retention, and far from overflowing
     /// a timetoken.
-    private static let ttlHours = 1...876_000
+    private static let ttlHours = 0...876_000
 
     static func message(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
         var emission = Emission.message(
@@ -107,7 +107,7 @@ enum EmissionParser {
 
     private static func readKeeping(_ fields: Fields, into emission: inout Emission) throws(ChatError) {
         if try fields.boolean("store") == false { emission.retention = .passing }
-        if let hours = try fields.integer("ttl_hours", in: ttlHours) {
+        if let hours = try fields.integer("ttl_hours", in: ttlHours), hours > 0 {
             emission.timeToLive = .seconds(hours * 3600)
         }
     }
