@@ -151,6 +151,20 @@ def test_signals_fires_and_labels(gateway, subscriber):
     assert [item.message for item in fetch(client, "a")["a"]] == [{"total": 7}]
 
 
+def test_an_app_may_store_on_request_alone(gateway):
+    client = PubNub(settings(gateway, "ana"))
+    app = gateway.call("PATCH", "/v1/apps/demo", {"store_by_default": False}).json()
+    assert app["store_by_default"] is False
+    publish(client, "a", "passes")
+    publish(client, "a", "stays", should_store=True)
+    assert [item.message for item in fetch(client, "a")["a"]] == ["stays"]
+    gateway.call("POST", "/v1/channels/a/messages", {"text": "native"})
+    assert len(fetch(client, "a")["a"]) == 2
+    gateway.call("PATCH", "/v1/apps/demo", {"store_by_default": True})
+    publish(client, "a", "stays too")
+    assert len(fetch(client, "a")["a"]) == 3
+
+
 def test_filters_select(gateway):
     client = PubNub(settings(gateway, "bob", filter_expression="lang == 'fr'"))
     try:

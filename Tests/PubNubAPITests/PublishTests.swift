@@ -119,6 +119,21 @@ import Testing
         }
     }
 
+    @Test("is stored only on request in an app that does not store by default")
+    func storing() async throws {
+        try await PubNubHarness.run { gateway in
+            let admin = Caller(app: PubNubHarness.app, credential: "test", scopes: [.admin])
+            try await gateway.service.change(admin.app, AppChange(storesByDefault: false), by: admin)
+            for (number, query) in ["", "&ttl=5", "&store=0", "&store=1", "&store=1&ttl=0"].enumerated() {
+                #expect(try await gateway.publish("a", "\(number)", query).status == 200)
+            }
+            #expect(try await gateway.events("a").map(\.data.description) == ["3", "4"])
+            try await gateway.service.change(admin.app, AppChange(storesByDefault: true), by: admin)
+            try await gateway.publish("a", "5")
+            #expect(try await gateway.events("a").map(\.data.description) == ["3", "4", "5"])
+        }
+    }
+
     @Test("that is fired reaches webhooks only", arguments: ["&norep=1", "&norep=true", "&store=0&ttl=0"])
     func fired(query: String) async throws {
         try await PubNubHarness.run { gateway in

@@ -5,6 +5,7 @@ public struct AppChange: Sendable {
     public var name: String?
     public var requiresDeclaredTypes: Bool?
     public var demandsTokens: Bool?
+    public var storesByDefault: Bool?
     public var publicUserFields: PublicUserFields?
     public var retention: Retention?
 
@@ -12,11 +13,12 @@ public struct AppChange: Sendable {
     public enum Retention: Sendable, Equatable { case forever, lasting(Duration) }
 
     public init(
-        requiresDeclaredTypes: Bool? = nil, demandsTokens: Bool? = nil, publicUserFields: PublicUserFields? = nil,
-        retention: Retention? = nil
+        requiresDeclaredTypes: Bool? = nil, demandsTokens: Bool? = nil, storesByDefault: Bool? = nil,
+        publicUserFields: PublicUserFields? = nil, retention: Retention? = nil
     ) {
         self.requiresDeclaredTypes = requiresDeclaredTypes
         self.demandsTokens = demandsTokens
+        self.storesByDefault = storesByDefault
         self.publicUserFields = publicUserFields
         self.retention = retention
     }
@@ -25,6 +27,7 @@ public struct AppChange: Sendable {
         if let name { app.name = name }
         if let requiresDeclaredTypes { app.requiresDeclaredTypes = requiresDeclaredTypes }
         if let demandsTokens { app.demandsTokens = demandsTokens }
+        if let storesByDefault { app.storesByDefault = storesByDefault }
         if let publicUserFields { app.publicUserFields = publicUserFields }
         if let retention { app.retention = retention.age }
     }
@@ -49,7 +52,7 @@ extension ChatService {
     ///
     /// - Throws: `.notFound` for another app, unless the caller is an operator; `.forbidden` for a caller that does not
     ///   reach the whole app; `.forbidden` for rates unless the caller is an operator, because the app's admins would
-    ///   lift them; `.forbidden` for types, tokens and users' fields unless the caller is one of the app's own admins;
+    ///   lift them; `.forbidden` for types, tokens, storing and users' fields unless the caller is one of the app's own admins;
     ///   `.stale` when the app is at another version than `etag`.
     @discardableResult public func change(
         _ app: AppID, _ change: AppChange = AppChange(), rates: RatesEdit? = nil, ifMatch etag: String? = nil,
@@ -60,7 +63,8 @@ extension ChatService {
         if let name = change.name { try Keyring.check(appName: name) }
         if rates != nil { try Keyring.demandOperator(caller) }
         let concernsOwnAdmins =
-            change.requiresDeclaredTypes != nil || change.demandsTokens != nil || change.publicUserFields != nil
+            change.requiresDeclaredTypes != nil || change.demandsTokens != nil || change.storesByDefault != nil
+            || change.publicUserFields != nil
         if concernsOwnAdmins, app != caller.app {
             throw ChatError(
                 .forbidden, "only an admin key of the app itself may change its types, tokens and users' fields")

@@ -7,8 +7,10 @@ extension NativeAPI {
     private static let retentionHours = 1...876_000
     /// The writable members of `PATCH /v1/apps/{id}`.
     static let appMembers =
-        ["name", "require_declared_types", "demand_tokens", "public_user_fields", "retention_hours"]
-        + RatePolicies.memberNames
+        [
+            "name", "require_declared_types", "demand_tokens", "store_by_default", "public_user_fields",
+            "retention_hours",
+        ] + RatePolicies.memberNames
 
     /// `GET /v1/apps`: for operators. The response does not contain the apps' keys.
     func getApps(_ request: Request, _ caller: Caller) async throws -> Response {
@@ -78,7 +80,9 @@ extension NativeAPI {
         let fields = try requiredFields(request, known: Self.appMembers)
         var change = AppChange(
             requiresDeclaredTypes: try fields.boolean("require_declared_types"),
-            demandsTokens: try fields.boolean("demand_tokens"), publicUserFields: try Self.publicUserFields(fields))
+            demandsTokens: try fields.boolean("demand_tokens"),
+            storesByDefault: try fields.boolean("store_by_default"),
+            publicUserFields: try Self.publicUserFields(fields))
         if fields.has("name") { change.name = try fields.required("name", try fields.string("name")) }
         if fields.has("retention_hours") {
             let hours = try fields.integer("retention_hours", in: Self.retentionHours)
@@ -87,6 +91,7 @@ extension NativeAPI {
         // Writing a value back unchanged requires no right to change it.
         if change.requiresDeclaredTypes == former.requiresDeclaredTypes { change.requiresDeclaredTypes = nil }
         if change.demandsTokens == former.demandsTokens { change.demandsTokens = nil }
+        if change.storesByDefault == former.storesByDefault { change.storesByDefault = nil }
         if change.publicUserFields == former.publicUserFields { change.publicUserFields = nil }
         let rates: ChatService.RatesEdit = { former throws(ChatError) in try RatePolicies(fields, former: former) }
         let hasRates = try rates(former.rates) != former.rates
@@ -161,6 +166,7 @@ extension AppRecord {
         }
         writer.member("require_declared_types", requiresDeclaredTypes)
         writer.member("demand_tokens", demandsTokens)
+        writer.member("store_by_default", storesByDefault)
         writer.member("public_user_fields", publicUserFields.names)
         rates.print(to: &writer)
         writer.member("created_at", created.timestamp)

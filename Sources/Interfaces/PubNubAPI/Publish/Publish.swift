@@ -26,7 +26,7 @@ extension PubNubAPI {
         emission.value = payload.value
         emission.customType = try label(request)
         emission.kind = .file
-        store(&emission, as: request)
+        store(&emission, as: request, keyset)
         return try await sent(emission, keyset, request)
     }
 
@@ -47,7 +47,7 @@ extension PubNubAPI {
         var typing = WireEventMapper(channel: channel, payload, user: try request.user(), label: try label(request))
         typing.meta = try meta(request)
         var emission = typing.publish()
-        store(&emission, as: request)
+        store(&emission, as: request, keyset)
         if let thread = MappedThread(channel), emission.isReply,
             let answer = try await sent(emission, in: thread, keyset, request)
         {
@@ -115,11 +115,11 @@ extension PubNubAPI {
     }
 
     /// Sets whether and how long the event is stored, and whether only webhooks receive it.
-    private func store(_ emission: inout Emission, as request: WireRequest) {
+    private func store(_ emission: inout Emission, as request: WireRequest, _ keyset: Keyset) {
         // One SDK fires events with this pair of parameters and without `norep`. No other call sends the pair.
         let isFired = request.flag("norep") || request["store"] == "0" && request["ttl"] == "0"
         if isFired { emission.audience = .webhooks }
-        if isFired || !request.flag("store", default: true) { emission.retention = .passing }
+        if isFired || !request.flag("store", default: keyset.record.storesByDefault) { emission.retention = .passing }
         if let hours = request["ttl"].flatMap(Double.init), hours > 0, hours < 876_000 {
             emission.timeToLive = .milliseconds(Int64(hours * 3_600_000))
         }

@@ -124,12 +124,14 @@ function settings(app) {
     form([
       check("require_declared_types", "Refuse events of types that are not declared"),
       check("demand_tokens", "Have PubNub's clients show an access token"),
+      check("store_by_default", "Store what PubNub's clients publish without saying whether to store it"),
     ], {
       submit: "Save",
       action: async (values) => {
         await patch(path`/v1/apps/${app.id}`, {
           require_declared_types: "require_declared_types" in values,
           demand_tokens: "demand_tokens" in values,
+          store_by_default: "store_by_default" in values,
         });
         notice("Saved.");
       },
