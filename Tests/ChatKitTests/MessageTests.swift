@@ -46,6 +46,22 @@ import Testing
         }
     }
 
+    @Test(
+        "have labels of PubNub's form, and others are refused before anything is sent",
+        arguments: MatchStrategy.allCases)
+    func labels(way: MatchStrategy) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            for label in ["ab", "a b", "pn_x", "pn-x", "_abc", "order.paid", String(repeating: "a", count: 51)] {
+                await #expect(throws: ChatError.self) { try await channel.publish(1, customMessageType: label) }
+                await #expect(throws: ChatError.self) { try await channel.signal(1, customMessageType: label) }
+            }
+            #expect(try await channel.getHistory().messages.isEmpty)
+            try await channel.publish("hi", customMessageType: "abc_1-")
+            #expect(try await channel.getHistory().messages.map(\.customMessageType) == ["abc_1-"])
+        }
+    }
+
     @Test("have no expiry of their own with 0 hours", arguments: MatchStrategy.allCases)
     func noExpiry(way: MatchStrategy) async throws {
         try await way.withChat { chat in

@@ -151,6 +151,14 @@ def test_signals_fires_and_labels(gateway, subscriber):
     assert [item.message for item in fetch(client, "a")["a"]] == [{"total": 7}]
 
 
+def test_a_native_type_is_the_label(gateway, subscriber):
+    listener = listen(subscriber, ["a"])
+    gateway.emit("a", {"total": 7}, type="order.paid")
+    gateway.call("POST", "/v1/channels/a/messages", {"data": {"n": 1}, "custom_type": "a b!"})
+    labels = [listener.messages.get(timeout=20).custom_message_type for _ in range(2)]
+    assert labels == ["order.paid", "a b!"]
+
+
 def test_an_app_may_store_on_request_alone(gateway):
     client = PubNub(settings(gateway, "ana"))
     app = gateway.call("PATCH", "/v1/apps/demo", {"store_by_default": False}).json()

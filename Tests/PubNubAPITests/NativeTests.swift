@@ -69,4 +69,29 @@ import Testing
             #expect(batch.items[2]["d"]?["data"]?["name"]?.string == "Ana")
         }
     }
+    @Test(
+        "keeps its type or label as the label, although a publish could not have it", arguments: ["order.paid", "ab"])
+    func labels(label: String) async throws {
+        try await PubNubHarness.run { gateway in
+            let poller = try WirePoller(gateway)
+            let start = try await poller.batch("room", "0").cursor
+            let data = JSONText(trusted: Array(#"{"n":1}"#.utf8))
+            _ = try await gateway.chat.emit(Emission(channel: "room", type: label, data: data))
+            var message = Emission.message(channel: "room", data: data, user: "ana", meta: nil)
+            message.customType = label
+            _ = try await gateway.chat.emit(message)
+            var items: [JSONValue] = []
+            var cursor = start
+            while items.count < 2 {
+                let batch = try await poller.batch("room", cursor)
+                items += batch.items
+                cursor = batch.cursor
+            }
+            #expect(items.map { $0["cmt"]?.string } == [label, label])
+            let history = try await gateway.history("room", "&include_custom_message_type=true")
+            let shown = history["channels"]?["room"]?.elements ?? []
+            #expect(shown.map { $0["custom_message_type"]?.string } == [label, label])
+            #expect(try await gateway.publish("room", "1", "&custom_message_type=\(label)").status == 400)
+        }
+    }
 }

@@ -39,6 +39,26 @@ public enum Names {
                 + "type 'presence.*'", field: "channel")
     }
 
+    /// True for a label that PubNub accepts: 3 to 50 letters, digits, `-` and `_`, beginning with a letter or a digit,
+    /// but not with `pn_` or `pn-`.
+    public static func isLabel(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard (3...50).contains(bytes.count), let first = bytes.first, first.isASCIIAlphanumeric,
+            !text.hasPrefix("pn_"), !text.hasPrefix("pn-")
+        else { return false }
+        return bytes.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+    }
+
+    /// Checks a label for a message; see `isLabel`.
+    public static func check(label: String) throws(ChatError) {
+        guard isLabel(label) else {
+            throw ChatError(
+                .malformed,
+                "a label must be 3 to 50 of A-Z a-z 0-9 _ -, begin with a letter or a digit, and not begin with pn_ or pn-; "
+                    + "got '\(label)'", field: "custom_type")
+        }
+    }
+
     /// Checks the name of a user's device: 1..128 characters.
     public static func check(device name: String) throws(ChatError) { try check(name, "device", 1...128) }
 

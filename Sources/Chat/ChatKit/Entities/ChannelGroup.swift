@@ -118,7 +118,7 @@ extension Channel {
     ///
     /// - Parameters:
     ///   - meta: metadata of the message that filters can read.
-    ///   - customMessageType: a label of 1 to 64 bytes.
+    ///   - customMessageType: a label of 3 to 50 letters, digits, `-` and `_`, which does not begin with `pn_` or `pn-`.
     ///   - shouldStore: true when history stores the message.
     ///   - storeTTL: the number of hours for which it is stored; nil or 0 selects the app's retention.
     /// - Throws: `.malformed` for another label.
@@ -127,6 +127,7 @@ extension Channel {
         _ message: any JSONCodable, meta: [String: any JSONCodable]? = nil, customMessageType: String? = nil,
         shouldStore: Bool = true, storeTTL: Int? = nil
     ) async throws(ChatError) -> Timetoken {
+        if let customMessageType { try Names.check(label: customMessageType) }
         var posting = OutgoingMessage(.message, on: id, data: message.json.text)
         posting.meta = meta?.object.text
         posting.customType = customMessageType
@@ -136,10 +137,13 @@ extension Channel {
     }
 
     /// Sends a small event (64 bytes of JSON by default) that is not stored.
+    ///
+    /// - Parameter customMessageType: a label, as for a message.
     @discardableResult
     public func signal(
         _ message: any JSONCodable, customMessageType: String? = nil
     ) async throws(ChatError) -> Timetoken {
+        if let customMessageType { try Names.check(label: customMessageType) }
         var posting = OutgoingMessage(.signal, on: id, data: message.json.text)
         posting.customType = customMessageType
         return try await chat.backend.post(posting)

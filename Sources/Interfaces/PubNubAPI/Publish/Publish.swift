@@ -103,7 +103,7 @@ extension PubNubAPI {
 
     private func label(_ request: WireRequest) throws(WireError) -> String? {
         guard let label = request["custom_message_type"] else { return nil }
-        guard Label.isLabel(label) else { throw .invalidLabel }
+        guard Names.isLabel(label) else { throw .invalidLabel }
         return label
     }
 

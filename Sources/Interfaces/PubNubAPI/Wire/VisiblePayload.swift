@@ -34,7 +34,7 @@ struct VisiblePayload {
         } else if event.type == BuiltInTypes.messageCreated {
             payload = Self.isNativeText(event.data) ? Self.textPayload(event.data) : event.data
             kind = event.kind == .file ? Self.file : nil
-            label = event.customType.flatMap { Label.isLabel($0) ? $0 : nil }
+            label = event.customType
         } else if event.type == BuiltInTypes.signalSent || !BuiltInTypes.isReserved(event.type) {
             payload = event.data
             kind = event.kind == .signal ? Self.signal : nil
@@ -90,11 +90,11 @@ struct VisiblePayload {
     static let action = 3
     static let file = 4
 
-    /// The label of an event. An app's own event type is shown as the label, if it is a valid one.
+    /// The label of an event: the app's own event type, or a label beside a built-in type. A native one may have a form
+    /// that a publish may not have (`Names.isLabel`); SDKs compare it as it is.
     private static func label(of event: Event) -> String? {
         let isOwn = !BuiltInTypes.isReserved(event.type) && event.type != BuiltInTypes.custom
-        let label = isOwn ? event.type : event.customType
-        return label.flatMap { Label.isLabel($0) ? $0 : nil }
+        return isOwn ? event.type : event.customType
     }
 
     // MARK: Messages
@@ -227,22 +227,6 @@ extension JSONText {
             }
             writer.endObject()
         }
-    }
-}
-
-/// A `custom_message_type`: 3 to 50 letters, digits, `-` and `_`, starting with a letter or a digit. The prefixes `pn_`
-/// and `pn-` are reserved for the service.
-enum Label {
-    static func isLabel(_ text: String) -> Bool {
-        let bytes = text.utf8
-        guard (3...50).contains(bytes.count), let first = bytes.first, isAlphanumeric(first),
-            !text.hasPrefix("pn_"), !text.hasPrefix("pn-")
-        else { return false }
-        return bytes.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
     }
 }
 
