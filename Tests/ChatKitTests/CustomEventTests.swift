@@ -23,6 +23,27 @@ import Testing
         }
     }
 
+    @Test(
+        "of the older generation are sent with the member that older listeners expect",
+        arguments: MatchStrategy.allCases)
+    func older(way: MatchStrategy) async throws {
+        try await way.withChat { chat in
+            let channel = chat.channel("room.1")
+            let heard = Heard<[String: AnyJSON]>()
+            let calls: any OlderCalls = OlderGeneration()
+            for isSignal in [false, true] {
+                let listener = calls.listen(chat, to: "room.1", isSignal: isSignal) { heard($0) }
+                try await listener.ready()
+                try await calls.emit(chat, on: "room.1", ["stars": 5], isSignal: isSignal)
+                #expect(await heard.next().first == ["stars": 5])
+                listener.close()
+            }
+            let event = try #require(try await chat.getEventsHistory(channelId: channel.id).events.first)
+            let custom = try #require(event.event.payload as? CustomEvent)
+            #expect(custom.payload["type"]?.json == "custom")
+        }
+    }
+
     @Test("are called custom when they are sent without a type", arguments: MatchStrategy.allCases)
     func withoutType(way: MatchStrategy) async throws {
         try await way.withChat { chat in
@@ -62,6 +83,31 @@ import Testing
             }
             #expect(error?.code == .malformed)
             #expect(error?.slug == "type_reserved")
+        }
+    }
+}
+
+/// The deprecated calls, which a test reaches without a warning.
+private protocol OlderCalls {
+    func emit(_ chat: Chat, on channel: String, _ data: [String: any JSONCodable], isSignal: Bool) async throws
+    func listen(
+        _ chat: Chat, to channel: String, isSignal: Bool, _ callback: @escaping @Sendable ([String: AnyJSON]) -> Void
+    ) -> AutoCloseable
+}
+
+private struct OlderGeneration: OlderCalls {
+    @available(*, deprecated)
+    func emit(_ chat: Chat, on channel: String, _ data: [String: any JSONCodable], isSignal: Bool) async throws {
+        _ = try await chat.emitEvent(
+            channelId: channel, payload: Custom(data: data, method: isSignal ? .signal : .publish))
+    }
+
+    @available(*, deprecated)
+    func listen(
+        _ chat: Chat, to channel: String, isSignal: Bool, _ callback: @escaping @Sendable ([String: AnyJSON]) -> Void
+    ) -> AutoCloseable {
+        chat.listenForEvents(type: Custom.self, channelId: channel, customMethod: isSignal ? .signal : .publish) {
+            callback($0.event.payload.data.mapValues(\.json))
         }
     }
 }

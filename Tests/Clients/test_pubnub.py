@@ -151,6 +151,13 @@ def test_signals_fires_and_labels(gateway, subscriber):
     assert [item.message for item in fetch(client, "a")["a"]] == [{"total": 7}]
 
 
+def test_a_signal_of_a_chat_sdk_is_a_signal_natively(gateway):
+    cursor = gateway.call("GET", "/v1/poll?channel=a").json()["cursor"]
+    PubNub(settings(gateway, "ana")).signal().channel("a").message({"type": "custom", "n": 1}).sync()
+    (event,) = gateway.call("GET", f"/v1/poll?channel=a&type=signal.sent&cursor={cursor}").json()["data"]
+    assert (event["type"], event["ephemeral"], event["data"]) == ("signal.sent", True, {"type": "custom", "n": 1})
+
+
 def test_a_native_type_is_the_label(gateway, subscriber):
     listener = listen(subscriber, ["a"])
     gateway.emit("a", {"total": 7}, type="order.paid")

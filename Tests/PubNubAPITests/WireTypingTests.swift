@@ -74,7 +74,7 @@ import Testing
         Example(
             json: #"{"type":"receipt","messageTimetoken":"17324123456799999"}"#, type: "receipt.read",
             data: #"{"user":{"id":"ana"},"read_timetoken":"17324123456799999"}"#),
-        Example(json: #"{"type":"custom","a":1}"#, type: "custom"),
+        Example(json: #"{"type":"custom","a":1}"#, type: "signal.sent"),
         Example(json: #"{"x":1}"#, label: "cursor", type: "signal.sent", customType: "cursor"),
         Example(json: #"{"type":"typing","value":"x"}"#, type: "signal.sent"),
         Example(json: #"{"type":"receipt","messageTimetoken":1}"#, type: "signal.sent"),

@@ -45,7 +45,8 @@ extension Chat {
     public func emitEvent(
         channelId: String, payload: Custom, mergePayloadWith: [String: any JSONCodable]? = nil
     ) async throws(ChatError) -> Timetoken {
-        let members = payload.data.merging(mergePayloadWith ?? [:]) { $1 }
+        // Listeners of PubNub's older Chat SDKs recognize a custom event by this member.
+        let members = payload.data.merging(mergePayloadWith ?? [:]) { $1 }.merging(["type": "custom"]) { own, _ in own }
         switch payload.method {
         case .publish: return try await channel(channelId).emitCustomEvent(payload: members)
         case .signal: return try await channel(channelId).signal(members.object)
@@ -70,10 +71,17 @@ extension Event {
     @available(*, deprecated)
     fileprivate func olderContent(_ method: EmitEventMethod) -> (any EventContent)? {
         switch method {
-        case .publish where type == BuiltInTypes.custom: Custom(data: CustomEvent(self).payload)
-        case .signal where type == BuiltInTypes.signalSent: Custom(data: CustomEvent(self).payload, method: .signal)
+        case .publish where type == BuiltInTypes.custom: Custom(data: olderPayload)
+        case .signal where type == BuiltInTypes.signalSent: Custom(data: olderPayload, method: .signal)
         case .publish, .signal: content
         }
+    }
+
+    /// The payload without the member by which the older generation recognizes a custom event.
+    private var olderPayload: [String: any JSONCodable] {
+        var payload = CustomEvent(self).payload
+        if payload["type"]?.json == "custom" { payload["type"] = nil }
+        return payload
     }
 }
 

@@ -45,11 +45,6 @@ struct WireEventMapper {
 
     func signal() -> Emission {
         if let event = typedSignal { return typed(event, .signal, .passing) }
-        if claimed == "custom" {
-            var emission = custom(BuiltInTypes.custom, .signal)
-            emission.retention = .passing
-            return emission
-        }
         var emission = Emission.signal(channel: channel, data: payload.text, user: user)
         emission.value = payload.value
         emission.customType = label
