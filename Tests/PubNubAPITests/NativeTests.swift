@@ -94,4 +94,23 @@ import Testing
             #expect(try await gateway.publish("room", "1", "&custom_message_type=\(label)").status == 400)
         }
     }
+
+    @Test("that mentions many users reaches all of them, when the limit is raised")
+    func manyMentioned() async throws {
+        var limits = Limits()
+        limits.mentionsTold = 100
+        try await PubNubHarness.run(limits: limits) { gateway in
+            let users = (1...12).map { "user-\($0)" }
+            let text = JSONText(trusted: Array(#"{"text":"all of you"}"#.utf8))
+            let sent = try await gateway.chat.post(
+                .message(channel: "room", data: text, user: "ana", meta: nil), MessageLinks(mentions: .users(users)))
+            let place = sent.events[0].event.timetoken.description
+            for user in users {
+                let mentions = try await gateway.events(user).compactMap { VisiblePayload($0)?.payload }
+                let payload =
+                    #"{"type":"mention","messageTimetoken":"\#(place)","channel":"room","parentChannel":null}"#
+                #expect(mentions.map(\.description) == [payload], "\(user)")
+            }
+        }
+    }
 }
