@@ -107,6 +107,13 @@ extension Caller {
         return channels.match(channel)
     }
 
+    /// True when the credential reaches every channel that the pattern can match. `$system`, which no other pattern
+    /// matches, requires `admin`.
+    public func reaches(channels pattern: NamePattern) -> Bool {
+        if case .exact(let name) = pattern { return reaches(channel: name) }
+        return channels.covers(pattern)
+    }
+
     /// True when the credential may read the channel: it reaches the channel, or the channel is its user's own.
     public func reads(channel: String) -> Bool { reaches(channel: channel) || isOwn(channel) }
 

@@ -118,6 +118,12 @@ extension NamePattern: CustomStringConvertible {
 extension Sequence<NamePattern> {
     /// True when any of the patterns matches.
     public func match(_ name: String) -> Bool { contains { $0.matches(name) } }
+
+    /// True when one of the patterns alone covers the other pattern.
+    public func covers(_ other: NamePattern) -> Bool { contains { $0.covers(other) } }
+
+    /// True when the patterns cover each of the others. True for no others.
+    public func coversAll(_ others: some Sequence<NamePattern>) -> Bool { others.allSatisfy { covers($0) } }
 }
 
 extension NamePattern {

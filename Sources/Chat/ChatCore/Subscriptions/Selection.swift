@@ -142,11 +142,7 @@ extension Selection {
     /// True when the caller may (still) follow the whole selection.
     public func isPermitted(to caller: Caller) -> Bool {
         guard caller.app == channels.app, caller.scopes.allow(.read) else { return false }
-        return types.allSatisfy { type in caller.types.contains { $0.covers(type) } }
-            && channelPatterns.allSatisfy { pattern in
-                if pattern == .exact(ChannelID.systemName) { return caller.reaches(channel: ChannelID.systemName) }
-                return caller.channels.contains { $0.covers(pattern) }
-            }
+        return caller.types.coversAll(types) && channelPatterns.allSatisfy { caller.reaches(channels: $0) }
     }
 
     /// The requested patterns, checked against the caller's; an empty request gives all of the caller's patterns.
@@ -158,7 +154,7 @@ extension Selection {
         // An empty list means everything in later steps, so it must never result from a caller without rights.
         guard !allowed.isEmpty else { throw ChatError(.forbidden, "this credential reaches no \(what)") }
         guard !asked.isEmpty else { return allowed.contains(.all) ? [] : allowed }
-        for pattern in asked where !allowed.contains(where: { $0.covers(pattern) }) {
+        for pattern in asked where !allowed.covers(pattern) {
             throw ChatError(.forbidden, "this credential does not reach \(what) '\(pattern)'")
         }
         return asked

@@ -16,7 +16,7 @@ struct ListenerSelection: Sendable {
 
     /// Returns true when the followed patterns cover every selected channel.
     func isCovered(by followed: [NamePattern]) -> Bool {
-        (channels ?? []).allSatisfy { wanted in followed.contains { $0.covers(wanted) } }
+        followed.coversAll(channels ?? [])
     }
 
     func admits(_ event: Event) -> Bool {

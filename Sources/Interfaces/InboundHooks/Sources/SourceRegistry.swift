@@ -147,8 +147,8 @@ extension SourceRegistry {
     ///
     /// - Throws: `.forbidden`.
     static func demandReach(of source: Source, by caller: Caller) throws(ChatError) {
-        let hasChannels = source.channels.allSatisfy { pattern in caller.channels.contains { $0.covers(pattern) } }
-        let hasTypes = source.types.allSatisfy { pattern in caller.types.contains { $0.covers(pattern) } }
+        let hasChannels = caller.channels.coversAll(source.channels)
+        let hasTypes = caller.types.coversAll(source.types)
         guard hasChannels, hasTypes else {
             throw ChatError(.forbidden, "this credential does not reach all that the source may emit")
         }

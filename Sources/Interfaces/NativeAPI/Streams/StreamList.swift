@@ -66,8 +66,7 @@ extension LiveStreams {
     private func follows(_ stream: LiveStream, within caller: Caller) -> Bool {
         let selection = stream.feed.selection
         return selection.viewer == nil
-            && selection.channelPatterns.allSatisfy { pattern in caller.channels.contains { $0.covers(pattern) } }
-            && selection.types.allSatisfy { pattern in caller.types.contains { $0.covers(pattern) } }
+            && caller.channels.coversAll(selection.channelPatterns) && caller.types.coversAll(selection.types)
     }
 
     /// The streams after a number, in the order of opening unless the list asks for another, and the last number

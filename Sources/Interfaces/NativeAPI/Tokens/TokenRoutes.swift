@@ -46,7 +46,7 @@ extension NativeAPI {
     private static func reached(
         _ patterns: [NamePattern]?, _ name: String, _ own: [NamePattern]
     ) throws(ChatError) -> [NamePattern]? {
-        for pattern in patterns ?? [] where !own.contains(where: { $0.covers(pattern) }) {
+        for pattern in patterns ?? [] where !own.covers(pattern) {
             throw ChatError(.forbidden, "this credential does not reach \(name) '\(pattern)'")
         }
         return patterns

@@ -39,17 +39,15 @@ struct UserToken: Sendable, Equatable {
     /// names.
     func caller(of key: Caller) -> Caller? {
         let words = Scopes.words.map(\.scope).filter { scopes.contains($0) && key.scopes.allow($0) }
-        guard !words.isEmpty, Self.isWithin(channels, key.channels), Self.isWithin(types, key.types) else { return nil }
+        guard !words.isEmpty, key.channels.coversAll(channels ?? []), key.types.coversAll(types ?? []) else {
+            return nil
+        }
         var caller = Caller(
             app: key.app, credential: key.credential, scopes: Scopes(words), channels: channels ?? key.channels,
             types: types ?? key.types, user: user,
             expires: min(end, key.expires ?? .distantFuture))
         caller.meters = key.meters
         return caller.readingOwnChannel(within: key)
-    }
-
-    private static func isWithin(_ patterns: [NamePattern]?, _ own: [NamePattern]) -> Bool {
-        (patterns ?? []).allSatisfy { pattern in own.contains { $0.covers(pattern) } }
     }
 }
 

@@ -243,15 +243,10 @@ extension WebhookRegistry {
     /// the webhook. Objects included beside events require the scope `read`.
     func requireReach(of settings: WebhookSettings, by caller: Caller) throws(ChatError) {
         if !settings.included.isEmpty { try caller.demand(.read) }
-        for pattern in settings.channels {
-            let isCovered =
-                pattern == .exact(ChannelID.systemName)
-                ? caller.reaches(channel: ChannelID.systemName) : caller.channels.contains { $0.covers(pattern) }
-            guard isCovered else {
-                throw ChatError(.forbidden, "this credential does not reach the channels '\(pattern)'")
-            }
+        for pattern in settings.channels where !caller.reaches(channels: pattern) {
+            throw ChatError(.forbidden, "this credential does not reach the channels '\(pattern)'")
         }
-        for pattern in settings.types where !caller.types.contains(where: { $0.covers(pattern) }) {
+        for pattern in settings.types where !caller.types.covers(pattern) {
             throw ChatError(.forbidden, "this credential does not reach the types '\(pattern)'")
         }
     }
