@@ -36,7 +36,7 @@ public struct EngineStatistics: Sendable {
         }
     }
 
-    /// The size of the store on disk, or in memory.
+    /// The size of the store on disk, or in memory, in bytes.
     public var bytes: Int?
     /// The part of `bytes` that is not yet in the main file: SQLite's write-ahead log.
     public var walBytes: Int?

@@ -33,7 +33,7 @@ public struct InboundRequest: Sendable {
     public var query: [InboundPost.Field]
     /// The body: complete for a verified post that was not accepted, otherwise its first 16 KiB.
     public var body: [UInt8]
-    /// The length of the whole body.
+    /// The length of the whole body, in bytes.
     public var bodyBytes: Int
     /// True when only a part of the body is kept.
     public var isTruncated: Bool { body.count < bodyBytes }
