@@ -75,6 +75,7 @@ sanitize: dependencies
 
 ## What the continuous build runs.
 check: lint dependencies
+	@scripts/check-doc-comments
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build $(STRICT) --filter HTTPServerTests
 	$(SWIFT) test --skip-build $(STRICT) --skip HTTPServerTests
