@@ -26,7 +26,7 @@ public final class ChatService: Sendable {
     /// The event types of all apps, with the validators of their payloads.
     public let eventTypes: EventTypes
     /// The restrictions on writing and reading, readable without waiting.
-    public let accessCache: ChannelAccessCache
+    let accessCache: ChannelAccessCache
     /// Presence, participants of open channels, and typing users.
     public let presence: PresenceTracker
     /// The log of administrative operations.

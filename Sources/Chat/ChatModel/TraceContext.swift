@@ -22,7 +22,7 @@ public final class TraceContext: Sendable {
     }
 
     /// The maximum size of `tracestate` that is passed on. Longer values are dropped, as the specification allows.
-    public static let stateBytes = 512
+    static let stateBytes = 512
 
     /// Reads the headers of a request; nil for an invalid context, which counts as none.
     ///

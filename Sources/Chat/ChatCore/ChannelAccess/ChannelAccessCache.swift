@@ -10,7 +10,7 @@ import Locking
 ///
 /// Every answer has a revision of the directory. When the log commits an event, it checks whether the records behind
 /// the answer have changed since.
-public final class ChannelAccessCache: Sendable {
+final class ChannelAccessCache: Sendable {
     private struct State: Sendable {
         /// The apps that have channel records or restrictions, or had some since the start.
         var apps: Set<AppID> = []

@@ -1,4 +1,4 @@
-public import ChatModel
+import ChatModel
 
 /// A permission for a channel, in ascending order: each includes the requirements of those before it.
 enum ChannelPermission: Comparable, Sendable {
@@ -129,7 +129,7 @@ extension ChatError {
 extension ChatAccess {
     /// The rules of a channel, without a check of rights: its kind, whether it is frozen, and its operators. Nearly
     /// always from memory.
-    public func standing(of name: String) async throws(ChatError) -> ChannelRules {
+    func standing(of name: String) async throws(ChatError) -> ChannelRules {
         try await service.accessCache.channelAccess(of: nil, in: channel(name)).channel
     }
 }

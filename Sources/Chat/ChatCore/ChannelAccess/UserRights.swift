@@ -1,15 +1,15 @@
-public import ChatModel
+import ChatModel
 
 /// The rules of a channel's record for writing and receiving.
-public struct ChannelRules: Sendable, Equatable {
+struct ChannelRules: Sendable, Equatable {
     /// The kind; nil for a channel without a record.
-    public var kind: ChannelKind?
-    public var customType: String?
-    public var isFrozen = false
+    var kind: ChannelKind?
+    var customType: String?
+    var isFrozen = false
     private var operators: Set<ExactText> = []
 
     /// The rules of a channel without a record, which restrict nobody.
-    public init() {}
+    init() {}
 
     init(_ record: ChannelRecord) {
         kind = record.kind
@@ -19,9 +19,9 @@ public struct ChannelRules: Sendable, Equatable {
     }
 
     /// True when the user moderates the channel.
-    public func isOperator(_ user: String) -> Bool { operators.contains(ExactText(user)) }
+    func isOperator(_ user: String) -> Bool { operators.contains(ExactText(user)) }
     /// True when only members receive its events on their devices.
-    public var isPrivate: Bool { kind?.isPrivate ?? false }
+    var isPrivate: Bool { kind?.isPrivate ?? false }
 }
 
 /// The rights of one user in one channel.

@@ -5,7 +5,7 @@ import Locking
 extension RecordList {
     /// The limits of one page that a filter or a time reduces: records examined, and time spent. At either limit the
     /// page is partial, and its cursor is where to continue (docs/decisions/0017-pages-examine-at-most-10000.md).
-    public static let examinedMost = 10_000
+    static let examinedMost = 10_000
     private static let examinedTime: Duration = .seconds(2)
     /// The number of records that one read of the store requests.
     private static let stretch = 500

@@ -59,7 +59,7 @@ public struct Selection: Sendable {
     /// audience ``Audience/wire``.
     public var isWire: Bool { parts.isWire }
     /// True when it selects a type of `BuiltInTypes.namedOnly`.
-    public var namesActivity: Bool { parts.namesActivity }
+    var namesActivity: Bool { parts.namesActivity }
 
     /// - Parameters:
     ///   - types: empty means every type.

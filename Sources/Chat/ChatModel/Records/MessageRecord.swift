@@ -73,7 +73,7 @@ public struct MessageRecord: Sendable, Equatable {
     public var updated: Timetoken = .zero
 
     /// The etag of a message without changes.
-    public static let untouched = "0"
+    static let untouched = "0"
 
     public init(channel: String, timetoken: Timetoken) {
         self.channel = channel
@@ -101,7 +101,7 @@ public struct MessageRecord: Sendable, Equatable {
     }
 
     /// The maximum number of edits that are recorded in addition to the newest.
-    public static let earlierEditsMost = 99
+    static let earlierEditsMost = 99
 
     /// The key of the record of an edit that was followed by another. Its body is that of an action, with the payload.
     public func key(ofEdit place: Timetoken, in app: AppID) -> RecordKey {
