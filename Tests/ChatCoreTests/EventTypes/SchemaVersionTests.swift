@@ -82,7 +82,7 @@ import Testing
             }
             #expect(error.code == .invalid)
             #expect(error.slug == "schema_invalid")
-            #expect(error.faults.contains { $0.pointer.hasPrefix("#/properties/amount") })
+            #expect(error.faults.contains { $0.place.hasPrefix("#/properties/amount") })
             let lost = try await refusal {
                 _ = try await chat.addVersion(proposal(##"{"$ref":"#/$defs/none"}"##), to: "order.paid")
             }

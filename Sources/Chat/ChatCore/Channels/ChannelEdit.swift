@@ -25,7 +25,7 @@ public struct ChannelEdit: Sendable {
         channel.custom = custom.applied(to: channel.custom)
     }
 
-    /// Replaces every field; a field that is not given is cleared.
+    /// Replaces every field; a field that is not given is cleared. Objects keep their bytes if only white space differs.
     func replace(in channel: inout ChannelRecord) {
         channel.name = nil
         channel.description = nil
@@ -33,8 +33,8 @@ public struct ChannelEdit: Sendable {
         channel.coverURL = nil
         channel.type = nil
         channel.status = nil
-        channel.data = nil
-        channel.custom = nil
+        if data.isKept { channel.data = nil }
+        if custom.isKept { channel.custom = nil }
         apply(to: &channel)
     }
 

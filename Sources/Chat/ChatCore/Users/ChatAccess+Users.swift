@@ -18,6 +18,8 @@ extension ChatAccess {
         try await write(user: id, edit, demand, by: named) { before, now in
             var user = UserRecord(id: id)
             user.created = before?.created ?? now
+            // The present bytes stay if only white space differs.
+            if !edit.custom.isKept { user.custom = before?.custom }
             return user
         }
     }

@@ -9,6 +9,9 @@ public enum FieldEdit<Value: Sendable>: Sendable {
     /// Sets the value, or clears the field when it is nil.
     public init(_ value: Value?) { self = value.map { .set($0) } ?? .clear }
 
+    /// True for an edit that leaves the field as it is.
+    public var isKept: Bool { if case .keep = self { true } else { false } }
+
     /// The field after the edit; nil when it has no value.
     public func applied(to field: Value?) -> Value? {
         switch self {
