@@ -30,7 +30,7 @@ public final class Loop: SerialExecutor, @unchecked Sendable {
     private(set) var timers = TimerHeap()
     /// The time when this turn began. Exact enough for deadlines, and read without a system call.
     private(set) var turnTime = MonotonicTime.now
-    private var drivers: [any LoopDriver] = []
+    private var servers: [ServerCore] = []
     private var afterTurn: [() -> Void] = []
 
     private let epoll: Int32
@@ -137,7 +137,7 @@ extension Loop {
         }
         fireTimers()
         runWaitingJobs()
-        for driver in drivers { driver.drive() }
+        for server in servers { server.drive() }
         // Runs the jobs that those requests have caused, so that their output is sent in this turn.
         runWaitingJobs()
         deliver()
@@ -177,7 +177,7 @@ extension Loop {
     /// once more: work added in between is either seen here, or its sender sees the flag and wakes the loop.
     private func waitMilliseconds() -> Int32 {
         guard nextRunning == running.count, delivery.isIdle, afterTurn.isEmpty else { return 0 }
-        guard !drivers.contains(where: { $0.isEager }) else { return 0 }
+        guard !servers.contains(where: { $0.isEager }) else { return 0 }
         asleep.store(true, ordering: .sequentiallyConsistent)
         guard inbox.withLock({ $0.isEmpty }), !stopping.load(ordering: .sequentiallyConsistent) else { return 0 }
         return timers.millisecondsToNext()
@@ -382,14 +382,7 @@ public final class LoopTasks: TaskExecutor {
     }
 }
 
-// MARK: - Drivers and sources
-
-/// An object that the loop drives once per turn: an HTTP daemon.
-protocol LoopDriver: AnyObject {
-    /// True when the driver needs another turn without waiting.
-    var isEager: Bool { get }
-    func drive()
-}
+// MARK: - Servers and sources
 
 extension Loop {
     /// Runs `closure` once this turn's events have been handled, when no iteration over connections is in progress.
@@ -397,12 +390,13 @@ extension Loop {
         afterTurn.append(closure)
     }
 
-    func add(_ driver: any LoopDriver) {
-        drivers.append(driver)
+    /// Drives `server` once per turn from now on.
+    func add(_ server: ServerCore) {
+        servers.append(server)
     }
 
-    func remove(_ driver: any LoopDriver) {
-        drivers.removeAll { $0 === driver }
+    func remove(_ server: ServerCore) {
+        servers.removeAll { $0 === server }
     }
 
     /// Watches a descriptor. Until it is removed, the source is called with those of `events` that have occurred.

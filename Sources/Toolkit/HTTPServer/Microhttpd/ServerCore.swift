@@ -86,9 +86,11 @@ extension Exchange: Suspendable {}
 
 // MARK: - Start and stop
 
-extension ServerCore: LoopDriver {
+extension ServerCore {
+    /// True when the server needs another turn of the loop without waiting.
     var isEager: Bool { !answeredSockets.isEmpty || daemon.map { $0.needsRun || $0.isPending } ?? false }
 
+    /// Does the server's work of one turn of the loop.
     func drive() {
         guard let daemon, !daemon.isRunning else { return }
         sendLateAnswers()
