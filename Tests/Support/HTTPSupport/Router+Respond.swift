@@ -5,7 +5,7 @@ extension Router {
     /// (decompression, the missing body of `HEAD`). A streamed route receives the request's body as one piece.
     public func respond(to request: Request) async -> Response {
         let plan = plan(method: request.method, path: request.path, headers: request.headers)
-        var response = finished(await answer(request, plan), for: request.head, plan: plan)
+        var response = finish(await answer(request, plan), in: context(of: request.head, plan: plan))
         response.headers.append(("X-Request-Id", request.id))
         response.headers.append(("X-Content-Type-Options", "nosniff"))
         return response

@@ -305,18 +305,18 @@ extension Exchange {
             // causes, and the library's socket cannot be taken over. A body of acceptable length is therefore read to
             // its end first.
             guard fields.framingProblem != nil || !fields.hasBody else { return .YES }
-            return core.queue(finished(response), isHead: head?.method == .head, on: self, closing: true)
+            return core.queue(finish(response), isHead: head?.method == .head, on: self, closing: true)
         }
-        return core.takeOver(self, saying: finished(response))
+        return core.takeOver(self, saying: finish(response))
     }
 
     private func reply(_ response: Response) -> MHD_Result {
         guard let head else { return .NO }
         if case .stream(let opening) = response.body, head.method != .head {
-            return core.openStream(opening, for: self, headers: finished(response).headers)
+            return core.openStream(opening, for: self, headers: finish(response).headers)
         }
         if case .late(let opening) = response.body { return open(opening, head) }
-        let complete = finished(response)
+        let complete = finish(response)
         core.move(peer, to: .reply)
         return core.queue(complete, isHead: head.method == .head, on: self, closing: false)
     }
@@ -348,9 +348,9 @@ extension Exchange {
     }
 
     /// Adds the fields that every response carries, and counts and reports the response.
-    func finished(_ response: Response) -> Response {
+    func finish(_ response: Response) -> Response {
         guard let head, let plan else { return response }
-        return core.router.finished(response, for: head, plan: plan)
+        return core.router.finish(response, in: core.router.context(of: head, plan: plan))
     }
 }
 

@@ -24,7 +24,7 @@ extension ServerCore {
         }
         move(exchange.peer, to: .reply)
         return queue(
-            exchange.finished(exchange.response(to: refusal)), isHead: false, on: exchange, closing: false)
+            exchange.finish(exchange.response(to: refusal)), isHead: false, on: exchange, closing: false)
     }
 
     private func takeStream(

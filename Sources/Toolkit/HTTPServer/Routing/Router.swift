@@ -215,12 +215,6 @@ extension Router {
         return methods
     }
 
-    /// Adds the fields that the request's origin requires, and reports the outcome. The request's id and the other
-    /// common fields are added where the response is printed.
-    func finished(_ response: Response, for head: Request.Head, plan: RoutePlan) -> Response {
-        finished(response, in: context(of: head, plan: plan))
-    }
-
     /// The part of a request that is kept while its response is deferred.
     struct Context {
         let method: HTTPMethod
@@ -237,7 +231,9 @@ extension Router {
             corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
     }
 
-    func finished(_ response: Response, in context: Context) -> Response {
+    /// Adds the fields that the request's origin requires, and reports the outcome. The request's id and the other
+    /// common fields are added where the response is printed.
+    func finish(_ response: Response, in context: Context) -> Response {
         observe(response, in: context)
         guard !context.corsHeaders.isEmpty || transportSecuritySeconds > 0 else { return response }
         var response = response
