@@ -9,6 +9,10 @@ public import JSON
 ///
 /// Nothing survives a restart of the whole installation. Counts are exact on one node, and at most 2 s old between
 /// nodes.
+///
+/// A protocol, although one node needs a single implementation (`MemoryPresenceStore` in `ChatCore`): like the other
+/// contracts here, it is what a storage engine for several nodes implements. `EngineConformance` tests any
+/// implementation.
 public protocol PresenceStore: Sendable {
     /// Adds presence keys of a user, held by a connection until `lose` or `release`. Keys that the connection already
     /// holds stay held. An empty list registers the connection alone. From then on, the user's participant keys last as
