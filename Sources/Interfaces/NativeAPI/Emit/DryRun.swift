@@ -5,12 +5,6 @@ import JSON
 import Locking
 import Webhooks
 
-/// A sink of the hub that stands for several live streams, so that dry runs can count streams instead of feeds.
-protocol StreamCounting: FeedSink {
-    /// The number of streams that are open on the sink.
-    var streamCount: Int { get }
-}
-
 /// The recipients of an event.
 struct Recipients {
     /// Nil when the caller may not see the app's webhooks.
@@ -171,7 +165,8 @@ extension NativeAPI {
     /// other senders do not see their patterns and filters.
     func reach(of event: Event, for caller: Caller) async -> Recipients {
         let sinks = await service.hub.reach(of: event)
-        let streams = sinks.reduce(0) { $0 + (($1 as? any StreamCounting)?.streamCount ?? 1) }
+        // A feed of live streams stands for all of them, and any other sink for one client.
+        let streams = sinks.reduce(0) { $0 + (($1 as? StreamFeed)?.streamCount ?? 1) }
         guard caller.scopes.allow(.manage) else { return Recipients(webhooks: nil, streams: streams) }
         // Each webhook's filter may take up to `limits.filter_steps` steps.
         let matches = await asLongWork { webhooks.registry.explain(event, to: caller) }

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// If objects are included, an event waits until they have been read. Until then the log is complete up to the event
 /// before it (``position(_:)``). Runs on the loop, where the hub calls it.
-actor StreamFeed: StreamCounting {
+actor StreamFeed: FeedSink {
     nonisolated let selection: Selection
     nonisolated let format: StreamFormat
     /// The objects included with each event; nil for none.
