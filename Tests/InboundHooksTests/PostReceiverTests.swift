@@ -361,8 +361,8 @@ private final class OneThread: TaskExecutor {
             let good = try await fixture.gate.test(Self.github(Self.push), for: "s", by: InboundFixture.owner)
             #expect(good.isVerified)
             #expect(good.rejection == nil)
-            #expect(good.outcomes.map(\.emission.channel) == ["repos.parley"])
-            #expect(good.outcomes.map(\.emission.data.description) == ["100.10"])
+            #expect(good.outcomes.map(\.rendered.channel.name) == ["repos.parley"])
+            #expect(good.outcomes.map(\.rendered.data.description) == ["100.10"])
             #expect(good.outcomes[0].draft != nil)
             let bad = try await fixture.gate.test(
                 Self.github(Self.push, secret: "other"), for: "s", by: InboundFixture.owner)

@@ -227,7 +227,7 @@ import Text
                 return try await fixture.gate.test(
                     request: request, for: "s", mapping: JSONText(trusted: Array(mapping.utf8)),
                     by: InboundFixture.owner
-                ).outcomes.first?.emission.data.description
+                ).outcomes.first?.rendered.data.description
             }
             #expect(try await data("{header/X-Short} {query/page}") == #""s 2""#)
             for reference in ["{header/X-Api-Token}", "{header/X-Long}", "{query/secret}"] {
@@ -260,7 +260,7 @@ import Text
             let trial = try await fixture.gate.test(
                 request: try await fixture.gate.request(id, of: "s", by: InboundFixture.owner), for: "s",
                 mapping: JSONText(trusted: Array(mended.utf8)), by: InboundFixture.owner)
-            #expect(trial.outcomes.map(\.emission.data.description) == ["2"])
+            #expect(trial.outcomes.map(\.rendered.data.description) == ["2"])
             try await fixture.put("s", #"{"scheme":"github","mapping":\#(mended)}"#)
             let receipt = try await fixture.gate.replay(id, of: "s", url: nil, by: InboundFixture.owner)
             #expect(receipt.events.map(\.isDuplicate) == [false])

@@ -248,7 +248,7 @@ import Testing
 @Suite("A mapping") struct MappingTests {
     private static func render(
         _ mapping: String, body: String = "{}", headers: [InboundPost.Field] = [], query: [InboundPost.Field] = []
-    ) throws -> Emission {
+    ) throws -> EventDraft {
         let mapping = try Mapping(JSONText(trusted: Array(mapping.utf8)))
         let post = MappedPost(
             source: "src", message: .init(body: Array(body.utf8), headers: headers), query: query,
@@ -290,13 +290,13 @@ import Testing
 
     @Test("reads headers without regard to case, and the query as it came")
     func fields() throws {
-        let emission = try Self.render(
+        let draft = try Self.render(
             #"{"channel":"{query/c}","type":"{header/x-type}","user":"{header/X-None|}","data":{"$":"header/X-TYPE"}}"#,
             headers: [("X-Type", " t ")], query: [("c", "first"), ("c", "second")])
-        #expect(emission.channel == "first")
-        #expect(emission.type == "t")
-        #expect(emission.user == nil)
-        #expect(emission.data.description == #""t""#)
+        #expect(draft.channel.name == "first")
+        #expect(draft.type == "t")
+        #expect(draft.user == nil)
+        #expect(draft.data.description == #""t""#)
     }
 
     @Test("takes objects, lists and null for no text", arguments: ["{}", "[]", "null"])

@@ -117,9 +117,9 @@ private struct SilentVoice: PollFormatter {
             }
             await gateway.until { $0.polls.assumeIsolated { $0.count } == 4 }
             let two = ["order.paid", "said"].enumerated().map { index, type in
-                Emission(channel: "a", type: type, data: JSONText(trusted: Array("{\"n\":\(index + 1)}".utf8)))
+                EventDraft.event(channel: "a", type: type, data: JSONText(trusted: Array("{\"n\":\(index + 1)}".utf8)))
             }
-            for emission in two { _ = try await gateway.chat.emit(emission) }
+            for draft in two { _ = try await gateway.chat.emit(draft) }
             var answers: [[Int64]] = []
             for poller in pollers { answers.append(await poller.answer().numbers) }
             // Each poll was answered with the first matching events that reached it.

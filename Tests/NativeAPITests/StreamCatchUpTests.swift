@@ -75,7 +75,8 @@ import Testing
         try await StreamHarness.run { gateway in
             let start = try await gateway.emit("a", 0)
             try await gateway.emit("a", 1)
-            var passing = Emission(channel: "a", type: "order.paid", data: JSONText(trusted: Array(#"{"n":2}"#.utf8)))
+            var passing = EventDraft.event(
+                channel: "a", type: "order.paid", data: JSONText(trusted: Array(#"{"n":2}"#.utf8)))
             passing.timeToLive = .seconds(60)
             _ = try await gateway.chat.emit(passing)
             try await gateway.emit("a", 3)

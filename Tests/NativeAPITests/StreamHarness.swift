@@ -78,7 +78,7 @@ extension StreamHarness {
         _ channel: String, _ n: Int = 0, type: String = "order.paid", data: String? = nil
     ) async throws -> Timetoken {
         let text = JSONText(trusted: Array((data ?? "{\"n\":\(n)}").utf8))
-        return try await chat.emit(Emission(channel: channel, type: type, data: text)).event.timetoken
+        return try await chat.emit(EventDraft.event(channel: channel, type: type, data: text)).event.timetoken
     }
 
     /// Creates a key of the app.

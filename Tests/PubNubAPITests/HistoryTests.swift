@@ -94,7 +94,7 @@ import Testing
     func native() async throws {
         try await PubNubHarness.run { gateway in
             let data = JSONText(trusted: Array(#"{"n":1}"#.utf8))
-            _ = try await gateway.chat.emit(Emission(channel: "a", type: "order-paid", data: data))
+            _ = try await gateway.chat.emit(EventDraft.event(channel: "a", type: "order-paid", data: data))
             let text = JSONText(trusted: Array(#"{"text":"hi"}"#.utf8))
             _ = try await gateway.chat.emit(.message(channel: "a", data: text, user: "bob", meta: nil))
             #expect(

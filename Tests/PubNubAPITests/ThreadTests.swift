@@ -25,10 +25,10 @@ import Testing
     private func reply(
         _ text: String, to root: String, by user: String, _ gateway: PubNubHarness
     ) async throws -> String {
-        var emission = Emission.message(
+        var draft = EventDraft.message(
             channel: "room", data: JSONText(trusted: Array(#"{"text":"\#(text)"}"#.utf8)), user: user, meta: nil)
-        emission.allowsBuiltInType = true
-        let outcome = try await gateway.chat.post(emission, MessageLinks(threadOf: place(root)))
+        draft.allowsBuiltInType = true
+        let outcome = try await gateway.chat.post(draft, MessageLinks(threadOf: place(root)))
         return outcome.events[0].event.timetoken.description
     }
 
@@ -287,11 +287,11 @@ import Testing
     func mentions() async throws {
         try await PubNubHarness.run { gateway in
             let root = try await gateway.publish("room", Self.text).timetoken
-            var emission = Emission.message(
+            var draft = EventDraft.message(
                 channel: "room", data: JSONText(trusted: Array(#"{"text":"@bob"}"#.utf8)), user: "ana", meta: nil)
-            emission.allowsBuiltInType = true
+            draft.allowsBuiltInType = true
             let ties = MessageLinks(threadOf: place(root), mentions: .users(["bob"]))
-            let reply = try await gateway.chat.post(emission, ties).events[0].event.timetoken
+            let reply = try await gateway.chat.post(draft, ties).events[0].event.timetoken
             let event = try #require(try await gateway.events("bob").first)
             let data = try JSONDocument(event.data).root
             #expect(data["message"]?["channel"]?.string == "room")

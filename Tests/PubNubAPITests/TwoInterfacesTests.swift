@@ -310,7 +310,7 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("room", "0").cursor
             try await name("ben", "Ben", gateway)
-            let filler = Emission(channel: "elsewhere", data: .emptyObject)
+            let filler = EventDraft.event(channel: "elsewhere", data: .emptyObject)
             for _ in 0..<4 { try await gateway.chat.emit(Array(repeating: filler, count: 100)) }
             let heard = try await poller.batch("room,hall,ben", start)
             #expect(heard.items.map { $0["c"]?.string } == ["ben"])

@@ -82,18 +82,18 @@ import Testing
 
     @Test("a publish becomes the event of its type", arguments: published)
     func publish(_ example: Example) throws {
-        let emission = try typing(example).publish()
-        check(emission, example)
-        #expect(emission.retention == .kept)
-        #expect(emission.kind == .message)
+        let draft = try typing(example).publish()
+        check(draft, example)
+        #expect(draft.retention == .kept)
+        #expect(draft.kind == .message)
     }
 
     @Test("a signal becomes the event of its type", arguments: signalled)
     func signal(_ example: Example) throws {
-        let emission = try typing(example).signal()
-        check(emission, example)
-        #expect(emission.retention == .passing)
-        #expect(emission.kind == .signal)
+        let draft = try typing(example).signal()
+        check(draft, example)
+        #expect(draft.retention == .passing)
+        #expect(draft.kind == .signal)
     }
 
     private func typing(_ example: Example) throws -> WireEventMapper {
@@ -101,11 +101,11 @@ import Testing
         return WireEventMapper(channel: example.channel, payload, user: "ana", label: example.label)
     }
 
-    private func check(_ emission: Emission, _ example: Example) {
-        #expect(emission.type == example.type)
-        #expect(emission.data.description == example.data ?? example.json)
-        #expect(emission.customType == example.customType)
-        #expect(emission.wire?.description == example.data.map { _ in example.json })
+    private func check(_ draft: EventDraft, _ example: Example) {
+        #expect(draft.type == example.type)
+        #expect(draft.data.description == example.data ?? example.json)
+        #expect(draft.customType == example.customType)
+        #expect(draft.wire?.description == example.data.map { _ in example.json })
     }
 
     @Test("every typed event is validated, and its reader gets the payload as it was sent with its label")

@@ -136,7 +136,7 @@ import Testing
         try await WebhookFixture.with { fixture in
             try await fixture.webhook(receiver)
             let event = try await fixture.chat.emit(
-                Emission(channel: "a", type: "t", data: .emptyObject, retention: .passing)
+                EventDraft.event(channel: "a", type: "t", data: .emptyObject, retention: .passing)
             ).event
             let request = try #require(await receiver.requests.wait(count: 1).first)
             #expect(request.body == event.envelope.bytes)
@@ -157,7 +157,7 @@ import Testing
             ids.append(try await fixture.webhook(receiver).webhook.id)
             _ = try await fixture.registry.disable(try #require(ids.value.first), by: WebhookFixture.owner)
             let event = try await fixture.chat.emit(
-                Emission(channel: "a", type: "t", data: .emptyObject, retention: .passing)
+                EventDraft.event(channel: "a", type: "t", data: .emptyObject, retention: .passing)
             ).event
             bodies.append(event.envelope.bytes)
             try await waitUntil { try await !fixture.deliveries().isEmpty }

@@ -113,9 +113,9 @@ private func name(in body: [UInt8]) throws -> String? {
         try await WebhookFixture.with { fixture in
             try await fixture.rename("ana", to: "Ana")
             _ = try await fixture.including(receiver, [.user, .thread])
-            var emission = Emission(channel: "orders.eu", type: "cart.moved", data: .emptyObject, user: "ana")
-            emission.retention = .passing
-            _ = try await fixture.chat.emit(emission)
+            var draft = EventDraft.event(channel: "orders.eu", type: "cart.moved", data: .emptyObject, user: "ana")
+            draft.retention = .passing
+            _ = try await fixture.chat.emit(draft)
             await fixture.recorded(1)
             let body = receiver.requests.value[0].body
             #expect(try name(in: body) == "Ana")

@@ -122,7 +122,7 @@ extension WebhookFixture {
     @discardableResult
     func emit(_ type: String = "order.paid", channel: String = "orders.eu", data: String = "{}") async throws -> Event {
         try await chat.emit(
-            Emission(channel: channel, type: type, data: JSONText(trusted: Array(data.utf8)), user: "ana")
+            EventDraft.event(channel: channel, type: type, data: JSONText(trusted: Array(data.utf8)), user: "ana")
         ).event
     }
 

@@ -7,7 +7,7 @@ extension EngineBackend {
     public func send(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken {
         guard ties != MessageReferences() else { return try await post(posting) }
         let tied = MessageLinks(quote: ties.quote, threadOf: ties.threadOf, mentions: ties.mentioned)
-        return try await access.post(emission(posting), tied).events[0].event.timetoken
+        return try await access.post(draft(posting), tied).events[0].event.timetoken
     }
 
     public func message(_ timetoken: Timetoken, in channel: String) async throws(ChatError) -> MessageState? {

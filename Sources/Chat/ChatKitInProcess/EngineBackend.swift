@@ -55,28 +55,28 @@ extension Chat {
 
 extension EngineBackend {
     public func post(_ posting: OutgoingMessage) async throws(ChatError) -> Timetoken {
-        try await access.emit(emission(posting)).event.timetoken
+        try await access.emit(draft(posting)).event.timetoken
     }
 
-    func emission(_ posting: OutgoingMessage) -> Emission {
-        var emission: Emission
+    func draft(_ posting: OutgoingMessage) -> EventDraft {
+        var draft: EventDraft
         switch posting.form {
         case .message:
-            emission = .message(channel: posting.channel, data: posting.data, user: user, meta: posting.meta)
-        case .signal: emission = .signal(channel: posting.channel, data: posting.data, user: user)
+            draft = .message(channel: posting.channel, data: posting.data, user: user, meta: posting.meta)
+        case .signal: draft = .signal(channel: posting.channel, data: posting.data, user: user)
         case .event(let type):
-            emission = Emission(
+            draft = .event(
                 channel: posting.channel, type: type ?? BuiltInTypes.custom, data: posting.data, user: user,
                 meta: posting.meta)
         case .fire:
-            emission = Emission(
+            draft = .event(
                 channel: posting.channel, data: posting.data, user: user, meta: posting.meta, retention: .passing)
-            emission.audience = .webhooks
+            draft.audience = .webhooks
         }
-        emission.customType = posting.customType
-        if !posting.isStored { emission.retention = .passing }
-        if let hours = posting.hours, hours > 0 { emission.timeToLive = .seconds(hours * 3600) }
-        return emission
+        draft.customType = posting.customType
+        if !posting.isStored { draft.retention = .passing }
+        if let hours = posting.hours, hours > 0 { draft.timeToLive = .seconds(hours * 3600) }
+        return draft
     }
 
     public func history(_ query: EventQuery) async throws(ChatError) -> Page<Event> {

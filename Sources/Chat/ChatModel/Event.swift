@@ -44,6 +44,9 @@ public struct SchemaReference: Hashable, Sendable {
 }
 
 /// An event before the log assigns its timetoken. The fields are those of the envelope.
+///
+/// Interfaces translate their requests into drafts (``event(channel:type:data:user:meta:retention:)`` and the like).
+/// `ChatAccess.prepare` checks such a draft and completes it; the log appends prepared drafts only.
 public struct EventDraft: Sendable {
     public var channel: ChannelID
     public var type: String
@@ -85,6 +88,14 @@ public struct EventDraft: Sendable {
     /// same channel is stored once; importing it again returns the first one. If another event has the position, the
     /// next free one is used.
     public var past: Timetoken?
+    /// The lifetime that the sender asked for. Preparing the draft turns it into ``expires``.
+    public var timeToLive: Duration?
+    /// The payload as the interface parsed it, so that validation need not parse it again. Nil once the draft is
+    /// prepared, because events outlive their requests.
+    public var parsedData: JSONValue?
+    /// True when the type may be a built-in one. Set by an interface for its own calls (messages, signals); senders never
+    /// choose a built-in type.
+    public var allowsBuiltInType = false
 
     public init(
         channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,
@@ -103,6 +114,46 @@ public struct EventDraft: Sendable {
     public var weight: Int {
         data.count + (meta?.count ?? 0) + (wire?.count ?? 0) + channel.name.utf8.count + type.utf8.count
             + (user?.utf8.count ?? 0) + echoes.reduce(0) { $0 + $1.utf8.count + 16 } + 160
+    }
+}
+
+extension EventDraft {
+    /// An event as a sender asks for it, before any check.
+    ///
+    /// - Parameters:
+    ///   - channel: the name of the channel. Its app is set when the draft is prepared: it is the caller's.
+    ///   - type: an app's own type; `custom` when the sender gave none.
+    ///   - user: the user who emits; nil for the credential's own user, or for none.
+    public static func event(
+        channel: String, type: String = BuiltInTypes.custom, data: JSONText, user: String? = nil,
+        meta: JSONText? = nil, retention: Retention = .kept
+    ) -> EventDraft {
+        EventDraft(
+            channel: ChannelID(channel, in: AppID("")), type: type, kind: .message, retention: retention, data: data,
+            user: user, meta: meta)
+    }
+
+    /// A chat message as a sender asks for it: type `message.created`, any JSON as its payload.
+    public static func message(channel: String, data: JSONText, user: String?, meta: JSONText?) -> EventDraft {
+        var draft = event(channel: channel, type: BuiltInTypes.messageCreated, data: data, user: user, meta: meta)
+        draft.allowsBuiltInType = true
+        return draft
+    }
+
+    /// A signal as a sender asks for it: small, ephemeral, type `signal.sent`.
+    public static func signal(channel: String, data: JSONText, user: String?) -> EventDraft {
+        var draft = event(
+            channel: channel, type: BuiltInTypes.signalSent, data: data, user: user, retention: .passing)
+        draft.kind = .signal
+        draft.allowsBuiltInType = true
+        return draft
+    }
+
+    /// The same draft for another channel of the same app.
+    public func on(channel name: String) -> EventDraft {
+        var draft = self
+        draft.channel = ChannelID(name, in: channel.app)
+        return draft
     }
 }
 

@@ -106,10 +106,10 @@ extension PostReceiver {
             trial.dropped = renderings.reduce(0) { $0 + $1.dropped }
             let events = renderings.flatMap(\.events)
             var work = ValidationBudget()
-            let admitted = try await service.chat(for: source.caller).admit(events, within: &work)
+            let admitted = try await service.chat(for: source.caller).prepare(events, within: &work)
             for (event, admitted) in zip(events, admitted) {
                 switch event {
-                case .success(let emission): trial.outcomes.append(Self.outcome(emission, admitted))
+                case .success(let draft): trial.outcomes.append(Self.outcome(draft, admitted))
                 case .failure(let error): trial.errors.append(error)
                 }
             }
@@ -119,11 +119,11 @@ extension PostReceiver {
     }
 
     private static func outcome(
-        _ emission: Emission, _ admitted: Result<EventDraft, ChatError>
+        _ rendered: EventDraft, _ admitted: Result<EventDraft, ChatError>
     ) -> MappingTestResult.Outcome {
         switch admitted {
-        case .success(let draft): MappingTestResult.Outcome(emission: emission, draft: draft, refusal: nil)
-        case .failure(let error): MappingTestResult.Outcome(emission: emission, draft: nil, refusal: error)
+        case .success(let draft): MappingTestResult.Outcome(rendered: rendered, prepared: draft, refusal: nil)
+        case .failure(let error): MappingTestResult.Outcome(rendered: rendered, prepared: nil, refusal: error)
         }
     }
 }

@@ -210,13 +210,13 @@ extension PostReceiver {
                 receipt = InboundReceipt(handshake: answer)
             } else {
                 // Runs off the event loop that all requests share: even a small post may be long work for a mapping.
-                var emissions = try await asLongWork {
-                    () async throws(ChatError) -> [Emission] in
-                    try self.emissions(of: post, source, request.identity ?? .none)
+                var drafts = try await asLongWork {
+                    () async throws(ChatError) -> [EventDraft] in
+                    try self.drafts(of: post, source, request.identity ?? .none)
                 }
                 let cause = InboundOrigin(source: source.id, request: request.id).cause
-                for index in emissions.indices { emissions[index].cause = cause }
-                receipt = try await emit(emissions, source.caller)
+                for index in drafts.indices { drafts[index].cause = cause }
+                receipt = try await emit(drafts, source.caller)
             }
             finish(request, source) { $0.note(receipt) }
             return receipt
@@ -227,17 +227,17 @@ extension PostReceiver {
         }
     }
 
-    private func emissions(
+    private func drafts(
         of post: InboundPost, _ source: Source, _ identity: DeliveryIdentity
-    ) throws(ChatError) -> [Emission] {
-        var emissions: [Emission] = []
+    ) throws(ChatError) -> [EventDraft] {
+        var drafts: [EventDraft] = []
         let mapping = source.settings.mapping
         let bodies = try bodies(of: post, source, mapping, identity)
         for (mapped, rendering) in zip(bodies, mapping.render(bodies, limits: service.limits)) {
             let filled = try rendering.events.map { result throws(ChatError) in try result.get() }
-            emissions += Self.named(filled, identity, mapped.body, source.id)
+            drafts += Self.named(filled, identity, mapped.body, source.id)
         }
-        return emissions
+        return drafts
     }
 
     /// The bodies to map. Only a batch of CloudEvents has more than one.
@@ -250,12 +250,12 @@ extension PostReceiver {
         return bodies.map { MappedPost(source: source.id, message: post.message, query: post.query, body: $0) }
     }
 
-    private func emit(_ emissions: [Emission], _ caller: Caller) async throws(ChatError) -> InboundReceipt {
-        guard !emissions.isEmpty else { return InboundReceipt() }
+    private func emit(_ drafts: [EventDraft], _ caller: Caller) async throws(ChatError) -> InboundReceipt {
+        guard !drafts.isEmpty else { return InboundReceipt() }
         var caller = caller
         caller.meters = service.keyring.app(caller.app)?.meters
         do throws(ChatError) {
-            return InboundReceipt(events: try await service.chat(for: caller).emit(emissions).events)
+            return InboundReceipt(events: try await service.chat(for: caller).emit(drafts).events)
         } catch {
             // The name comes from the sender's body: the request was understood, but its content is rejected.
             guard error.code == .malformed else { throw error }
@@ -266,16 +266,16 @@ extension PostReceiver {
 
     /// Sets the deduplication keys of events from the sender's id of the delivery, so that a repeat is recognized.
     private static func named(
-        _ emissions: [Emission], _ identity: DeliveryIdentity, _ body: PostBody, _ source: String
-    ) -> [Emission] {
-        guard let id = body.cloudEvent?.identity ?? id(identity, body), !id.isEmpty else { return emissions }
+        _ drafts: [EventDraft], _ identity: DeliveryIdentity, _ body: PostBody, _ source: String
+    ) -> [EventDraft] {
+        guard let id = body.cloudEvent?.identity ?? id(identity, body), !id.isEmpty else { return drafts }
         // An id may have any length, but the key is limited.
         let short = id.utf8.count <= 128 ? id : Hex.encode(sha256(Array(id.utf8)))
-        return emissions.enumerated().map { index, emission in
-            var emission = emission
+        return drafts.enumerated().map { index, draft in
+            var draft = draft
             // The id is last, because it may contain slashes and could otherwise imitate an index.
-            emission.deduplicationKey = "in/\(source)/\(index)/\(short)"
-            return emission
+            draft.deduplicationKey = "in/\(source)/\(index)/\(short)"
+            return draft
         }
     }
 

@@ -212,7 +212,7 @@ extension Room {
             let start = try await room.chat.now
             let root = try await room.say("1", in: "a.b", by: "ana").timetoken
             _ = try await room.chat.post(
-                Emission.message(channel: "a.b", data: Room.text("2"), user: "ana", meta: nil),
+                EventDraft.message(channel: "a.b", data: Room.text("2"), user: "ana", meta: nil),
                 MessageLinks(threadOf: root))
             try await room.say("3", in: "b", by: "ana")
             await room.service.activity.tell()

@@ -128,7 +128,7 @@ import Testing
         try await Room.open { room in
             try await room.establish("crew", .group, members: ["ana"])
             try await room.establish("lobby", .public)
-            let hello = Emission(channel: "crew", type: "wave", data: Room.text("hi"))
+            let hello = EventDraft.event(channel: "crew", type: "wave", data: Room.text("hi"))
             try await room.chat(of: "ana").emit(hello)
             #expect(await slug { try await room.chat(of: "ben").emit(hello) } == "not_a_member")
             try await room.say("hi", in: "crew", by: "ben")

@@ -30,6 +30,16 @@ import Testing
         _ = try await room.service.engine.log.append([draft], claim: nil)
     }
 
+    @Test("emits into the app of its credential, whatever app the draft names")
+    func app() async throws {
+        try await Room.open { room in
+            var draft = EventDraft.message(channel: "plaza", data: Room.text("hi"), user: "ana", meta: nil)
+            draft.channel = ChannelID("plaza", in: AppID("elsewhere"))
+            #expect(try await room.chat.emit(draft).event.channel == ChannelID("plaza", in: ChatFixture.app))
+            #expect(try await room.chat.prepare(draft).channel.app == ChatFixture.app)
+        }
+    }
+
     @Test("receives public channels by patterns, and a private channel that it names as a member")
     func patterns() async throws {
         try await Room.open { room in
@@ -37,7 +47,7 @@ import Testing
             try await room.establish("hall", .open)
             let said = try await room.say("hi", in: "crew", by: "ana")
             try await room.chat.emit(
-                Emission(channel: "crew", type: "order.paid", data: .emptyObject, user: nil, meta: nil))
+                EventDraft.event(channel: "crew", type: "order.paid", data: .emptyObject, user: nil, meta: nil))
             _ = try await room.chat.report(said.timetoken, in: "crew", for: "rude", by: "ana")
             try await room.say("hi", in: "hall", by: "ana")
             try await room.say("hi", in: "plaza", by: "ana")

@@ -43,7 +43,7 @@ import Testing
     @Test("is removed when messages expire by their own time or their app's")
     func age() async throws {
         try await Room.open(limits: small) { room in
-            var short = Emission.message(channel: "crew", data: Room.text("short"), user: "ana", meta: nil)
+            var short = EventDraft.message(channel: "crew", data: Room.text("short"), user: "ana", meta: nil)
             short.timeToLive = .seconds(60)
             let sent = try await room.chat.emit(short).event.timetoken
             try await room.chat.react("smile", to: sent, in: "crew", by: "ben")
@@ -82,7 +82,7 @@ import Testing
             let root = try await room.say("root", in: "crew", by: "ana").timetoken
             var replies: [Timetoken] = []
             for user in ["ben", "carl"] {
-                let reply = Emission.message(channel: "crew", data: Room.text("reply"), user: user, meta: nil)
+                let reply = EventDraft.message(channel: "crew", data: Room.text("reply"), user: user, meta: nil)
                 replies.append(try await room.chat.post(reply, MessageLinks(threadOf: root)).events[0].event.timetoken)
             }
             _ = try await room.chat.deleteEvents(

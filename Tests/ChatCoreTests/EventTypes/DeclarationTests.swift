@@ -127,7 +127,8 @@ private func complaint(
             try await expect(.notFound) { _ = try await chat.draftSchema(of: "order.paid", last: 10) }
             for index in 1...20 {
                 try await chat.emit(orderPaid(#"{"amount":\#(index)}"#))
-                try await chat.emit(Emission(channel: "other", type: "order.paid", data: json(#"{"amount":"x"}"#)))
+                try await chat.emit(
+                    EventDraft.event(channel: "other", type: "order.paid", data: json(#"{"amount":"x"}"#)))
                 try await chat.emit(orderPaid(#"{"name":"\#(index)"}"#, type: "order.sent"))
             }
             let all = try await chat.draftSchema(of: "order.paid", last: 15)

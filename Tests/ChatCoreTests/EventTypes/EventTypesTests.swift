@@ -259,7 +259,7 @@ import Testing
 }
 
 extension ChatAccess {
-    fileprivate func isRefused(_ data: String) async -> Bool { (try? await admit(orderPaid(data))) == nil }
+    fileprivate func isRefused(_ data: String) async -> Bool { (try? await prepare(orderPaid(data))) == nil }
 
     /// Waits for an effect of another node or of the follower.
     fileprivate func until(_ condition: (ChatAccess) async throws -> Bool) async {

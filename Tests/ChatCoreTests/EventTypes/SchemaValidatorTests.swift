@@ -51,13 +51,15 @@ import Testing
             let body = #"{"data":{"amount":9007199254740993},"meta":{"big":123456789012345678901234567890}}"#
             let root = try JSONDocument(Array(body.utf8), numbers: .lenient).root
             #expect(!root.document.hasExactIntegers)
-            var emission = orderPaid(#"{"amount":9007199254740993}"#)
-            emission.value = root["data"]
+            var draft = orderPaid(#"{"amount":9007199254740993}"#)
+            draft.parsedData = root["data"]
             let odd = #"{"properties":{"amount":{"type":"integer","not":{"multipleOf":2}}}}"#
             _ = try await chat.addVersion(proposal(odd, forced: "a number no double holds"), to: "order.paid")
-            #expect(try await chat.emit(emission).event.draft.schema?.version == 2)
-            emission.value = try JSONDocument(Array(#"{"amount":2}"#.utf8)).root
-            let error = try await refusal { try await chat.emit(emission) }
+            let stored = try await chat.emit(draft).event.draft
+            #expect(stored.schema?.version == 2)
+            #expect(stored.parsedData == nil, "an event does not keep the parsed body of its request")
+            draft.parsedData = try JSONDocument(Array(#"{"amount":2}"#.utf8)).root
+            let error = try await refusal { try await chat.emit(draft) }
             #expect(error.slug == "schema_violation", "the parsed value is taken as it is")
         }
     }
@@ -70,9 +72,9 @@ import Testing
             _ = try await chat.addVersion(proposal("{\"items\":{\"anyOf\":[\(branches)]}}"), to: "t")
             let data = "[" + [String](repeating: "1150", count: 1_000).joined(separator: ",") + "]"
             let rest = String(repeating: "x", count: 500_000)
-            var emission = orderPaid(data, type: "t")
-            emission.value = try JSONDocument(Array("{\"data\":\(data),\"rest\":\"\(rest)\"}".utf8)).root["data"]
-            let error = try await refusal { try await chat.emit(emission) }
+            var draft = orderPaid(data, type: "t")
+            draft.parsedData = try JSONDocument(Array("{\"data\":\(data),\"rest\":\"\(rest)\"}".utf8)).root["data"]
+            let error = try await refusal { try await chat.emit(draft) }
             #expect(error.faults.map(\.keyword) == ["limit"])
         }
     }
@@ -121,14 +123,14 @@ import Testing
             _ = try await chat.declare("t", settings(mode))
             // This pattern backtracks exponentially: a back-reference to the match of a nested repetition.
             _ = try await chat.addVersion(proposal(#"{"pattern":"^(?:(a+)+)+\\1c$"}"#), to: "t")
-            let emission = orderPaid("\"" + String(repeating: "a", count: 2000) + "\"", type: "t")
+            let draft = orderPaid("\"" + String(repeating: "a", count: 2000) + "\"", type: "t")
             guard mode == .enforce else {
-                #expect(try await chat.emit(emission).event.draft.schema == nil)
+                #expect(try await chat.emit(draft).event.draft.schema == nil)
                 await types.tellViolations()
                 #expect(try await chat.kept(on: ChannelID.systemName).map(\.type) == ["schema.violated"])
                 return
             }
-            let error = try await refusal { try await chat.emit(emission) }
+            let error = try await refusal { try await chat.emit(draft) }
             #expect(error.slug == "schema_violation")
             #expect(error.faults.map(\.keyword) == ["limit"])
             #expect(error.message.contains("steps"))
@@ -145,7 +147,7 @@ import Testing
             let error = try await refusal { try await chat.emit(orderPaid("7", type: "order.other")) }
             #expect(error.code == .invalid)
             #expect(error.slug == "undeclared_type")
-            let untyped = try await refusal { try await chat.emit(Emission(channel: "a", data: json("7"))) }
+            let untyped = try await refusal { try await chat.emit(EventDraft.event(channel: "a", data: json("7"))) }
             #expect(untyped.slug == "undeclared_type")
             try await chat.emit(orderPaid("7"))
             try await chat.emit(.message(channel: "a", data: json("7"), user: nil, meta: nil))
@@ -231,9 +233,9 @@ import Testing
     func repeated() async throws {
         try await withTypes { types, chat in
             try await chat.declareOrder(.warn)
-            var emission = orderPaid("7")
-            emission.deduplicationKey = "once"
-            for _ in 1...3 { try await chat.emit(emission) }
+            var draft = orderPaid("7")
+            draft.deduplicationKey = "once"
+            for _ in 1...3 { try await chat.emit(draft) }
             await types.tellViolations()
             let data = try #require(try await chat.kept(on: ChannelID.systemName).first).data
             #expect(try JSONDocument(data).root["count"]?.integer == 1)

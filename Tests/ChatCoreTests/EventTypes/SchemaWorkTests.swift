@@ -39,7 +39,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
             }
             #expect(work.budget.patternSteps == 0)
             var left = ValidationBudget()
-            let results = try await chat.admit(
+            let results = try await chat.prepare(
                 (0..<500).map { _ in .success(orderPaid(dearData, type: "re.x")) }, within: &left)
             #expect(results.count == 500)
             #expect(left.budget.patternSteps == 0)
@@ -55,10 +55,10 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
     func honest() async throws {
         try await withDearType { chat in
             var left = ValidationBudget()
-            let results = try await chat.admit(
+            let results = try await chat.prepare(
                 (0..<500).map { .success(orderPaid("{\"amount\":\($0)}")) }, within: &left)
             #expect(try results.allSatisfy { try $0.get().schema?.version == 1 })
-            let refused = try await chat.admit(
+            let refused = try await chat.prepare(
                 (0..<500).map { .success(orderPaid("{\"amount\":\"\($0)\"}")) }, within: &left)
             for result in refused {
                 let error = #expect(throws: ChatError.self) { try result.get() }

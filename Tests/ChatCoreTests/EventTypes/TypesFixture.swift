@@ -25,8 +25,8 @@ func settings(_ mode: EventType.Mode = .enforce, rule: String = "backward") -> E
     return settings
 }
 
-func orderPaid(_ data: String, type: String = "order.paid") -> Emission {
-    Emission(channel: "orders.eu", type: type, data: json(data))
+func orderPaid(_ data: String, type: String = "order.paid") -> EventDraft {
+    EventDraft.event(channel: "orders.eu", type: type, data: json(data))
 }
 
 /// Runs `body` with a chat over its own engine, with the rights of the app's admin.

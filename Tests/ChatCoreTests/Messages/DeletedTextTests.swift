@@ -14,7 +14,7 @@ import Testing
         try await withChat { chat in
             try await chat.make("room", .public, operators: ["mod"])
             try await chat.join("ana", "ben", "mod")
-            let message = Emission.message(
+            let message = EventDraft.message(
                 channel: "room", data: json(#"{"text":"secret one"}"#), user: "ana", meta: nil)
             let sent = try await chat.post(message, MessageLinks(mentions: .users(["ben"]))).events[0].event.timetoken
             _ = try await chat.of("ana").edit(sent, in: "room", to: .text(json(#""secret two""#)), by: nil)

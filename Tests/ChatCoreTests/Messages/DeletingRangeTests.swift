@@ -6,7 +6,7 @@ import Testing
 
 extension ChatAccess {
     fileprivate func reply(_ text: String, to root: Timetoken, by user: String) async throws -> Timetoken {
-        let message = Emission.message(
+        let message = EventDraft.message(
             channel: "room", data: JSONText(string: text), user: user, meta: nil)
         return try await post(message, MessageLinks(threadOf: root)).events[0].event.timetoken
     }
@@ -57,11 +57,11 @@ extension ChatAccess {
     func steps() async throws {
         try await withChat { chat in
             for part in 0..<12 {
-                let emissions = (0..<100).map { number in
-                    Emission.message(
+                let drafts = (0..<100).map { number in
+                    EventDraft.message(
                         channel: "room", data: JSONText { $0.integer(part * 100 + number) }, user: nil, meta: nil)
                 }
-                _ = try await chat.emit(emissions, claim: nil)
+                _ = try await chat.emit(drafts, claim: nil)
             }
             #expect(try await chat.deleteEvents(after: .zero, before: .distantFuture, in: "room") == 1200)
             let told = try await chat.kept(on: "room").map(\.value)

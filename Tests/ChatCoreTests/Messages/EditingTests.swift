@@ -64,10 +64,11 @@ import Testing
     func missing() async throws {
         try await withChat { chat in
             let other = try await chat.say("one", in: "other")
-            var emission = Emission.message(channel: "room", data: json("1"), user: nil, meta: nil)
-            emission.retention = .passing
-            let passing = try await chat.emit(emission).event.timetoken
-            let typed = try await chat.emit(Emission(channel: "room", type: "t", data: json("1"))).event.timetoken
+            var draft = EventDraft.message(channel: "room", data: json("1"), user: nil, meta: nil)
+            draft.retention = .passing
+            let passing = try await chat.emit(draft).event.timetoken
+            let typed = try await chat.emit(EventDraft.event(channel: "room", type: "t", data: json("1"))).event
+                .timetoken
             for timetoken in [other, passing, typed, 1] {
                 try await expect(.notFound) { _ = try await chat.message(timetoken, in: "room") }
                 try await expect(.notFound) {
@@ -99,11 +100,11 @@ import Testing
     @Test("removes mentions that hold the message, and ends them no later than it")
     func mentions() async throws {
         try await withChat { chat in
-            var emission = Emission.message(
+            var draft = EventDraft.message(
                 channel: "room", data: json(#"{"text":"secret"}"#), user: "ana", meta: nil)
-            emission.timeToLive = .seconds(7200)
+            draft.timeToLive = .seconds(7200)
             for mentions in [MessageLinks.Mentions.users(["ben", "cleo"]), .channel] {
-                let sent = try await chat.post(emission, MessageLinks(mentions: mentions)).events[0].event
+                let sent = try await chat.post(draft, MessageLinks(mentions: mentions)).events[0].event
                 let places = ["room", "ben", "cleo"]
                 var told: [Event] = []
                 for place in places { told += try await chat.kept(on: place).filter { $0.type == "user.mentioned" } }

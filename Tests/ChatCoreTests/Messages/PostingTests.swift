@@ -5,7 +5,7 @@ import Testing
 @testable import ChatCore
 
 @Suite("A message that quotes, replies or mentions", .timeLimit(.minutes(2))) struct PostingTests {
-    private func message(_ text: String, by user: String = "ana", meta: String? = nil) -> Emission {
+    private func message(_ text: String, by user: String = "ana", meta: String? = nil) -> EventDraft {
         .message(
             channel: "room",
             data: JSONText { writer in

@@ -35,17 +35,17 @@ import Testing
     @Test("refuses a message that was about to be sent", arguments: [Retention.kept, .passing])
     func saying(retention: Retention) async throws {
         try await race { chat throws(ChatError) in
-            var emission = Emission.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
-            emission.retention = retention
-            try await chat.emit(emission)
+            var draft = EventDraft.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
+            draft.retention = retention
+            try await chat.emit(draft)
         }
     }
 
     @Test("refuses an event that was about to be sent to one user")
     func mentioning() async throws {
         try await race { chat throws(ChatError) in
-            let emission = Emission.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
-            _ = try await chat.post(emission, MessageLinks(mentions: .users(["ana"])))
+            let draft = EventDraft.message(channel: "lobby", data: Room.text("hi"), user: "ben", meta: nil)
+            _ = try await chat.post(draft, MessageLinks(mentions: .users(["ana"])))
         }
     }
 

@@ -101,12 +101,12 @@ struct EveryEvent {
         _ = try await chat.invite(["dan"], to: "room")
         try await chat.declineInvite(of: "dan", to: "room")
         func text(_ text: String) -> JSONText { JSONText(trusted: Array(#"{"text":"\#(text)"}"#.utf8)) }
-        let emission = Emission.message(channel: "room", data: text("hi"), user: "ana", meta: nil)
-        let message = try await chat.emit(emission).event.timetoken
+        let draft = EventDraft.message(channel: "room", data: text("hi"), user: "ana", meta: nil)
+        let message = try await chat.emit(draft).event.timetoken
         _ = try await chat.post(
             .message(channel: "room", data: text("@bob"), user: "ana", meta: nil),
             MessageLinks(quote: message, threadOf: message, mentions: .users(["bob"])))
-        _ = try await chat.emit(Emission(channel: "room", type: "order.paid", data: text("paid")))
+        _ = try await chat.emit(EventDraft.event(channel: "room", type: "order.paid", data: text("paid")))
         try await chat.react("👍", to: message, in: "room", by: "bob")
         try await chat.takeBack(reaction: "👍", to: message, in: "room", by: "bob")
         _ = try await chat.edit(message, in: "room", to: .text(JSONText(string: "ho")), by: "ana")

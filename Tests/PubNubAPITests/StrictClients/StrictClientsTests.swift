@@ -172,7 +172,7 @@ import Testing
                 }
                 _ = try await gateway.call("PATCH", "/v2/objects/sub-demo/channels/\(channel)", #"{"name":"A"}"#)
                 let data = JSONText(trusted: Array("1".utf8))
-                _ = try await gateway.chat.emit(Emission(channel: channel, type: "order.paid", data: data))
+                _ = try await gateway.chat.emit(EventDraft.event(channel: channel, type: "order.paid", data: data))
             }
             try await gateway.publish("team.a", "2")
             let batch = try await poller.batch("team.*,a", start)

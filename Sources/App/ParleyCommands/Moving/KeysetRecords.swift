@@ -74,23 +74,23 @@ enum KeysetRecords {
         guard let place = item["timetoken"]?.string, let payload = text.rawMember("message") else { return [] }
         var meta = item["meta"]?.isNull ?? true ? nil : text.rawMember("meta")
         if item["meta"]?.string == "" { meta = nil }
-        let emission = ImportedPublish.emission(
+        let draft = ImportedPublish.draft(
             channel: channel, payload: payload, user: item["uuid"]?.string.flatMap { $0.isEmpty ? nil : $0 },
             label: item["custom_message_type"]?.string, meta: meta,
             isFile: item["message_type"]?.integer == 4 || item["message_type"]?.string == "4")
-        guard let emission else { return [] }
+        guard let draft else { return [] }
         let actions = actions(of: item)
         return stride(from: 0, to: max(actions.count, 1), by: actionsPerLine).map { start in
             line("message") { writer in
                 writer.member("channel", channel)
                 writer.member("timetoken", place)
-                writer.member("type", emission.type)
-                if let user = emission.user { writer.member("user", user) }
-                writer.member("data", emission.data)
-                if let meta = emission.meta { writer.member("meta", meta) }
-                if let label = emission.customType { writer.member("custom_type", label) }
-                if let wire = emission.wire { writer.member("wire", wire) }
-                if emission.kind == .file { writer.member("file", true) }
+                writer.member("type", draft.type)
+                if let user = draft.user { writer.member("user", user) }
+                writer.member("data", draft.data)
+                if let meta = draft.meta { writer.member("meta", meta) }
+                if let label = draft.customType { writer.member("custom_type", label) }
+                if let wire = draft.wire { writer.member("wire", wire) }
+                if draft.kind == .file { writer.member("file", true) }
                 print(actions[start...].prefix(actionsPerLine), to: &writer)
             }
         }

@@ -106,11 +106,11 @@ extension EventTypes {
     /// - Throws: as `SchemaValidator.admit`; `.invalid` with the slug `undeclared_type` when the app requires declared
     ///   types.
     func admit(
-        _ emission: Emission, in app: AppID, within work: inout ValidationBudget
+        _ draft: EventDraft, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
-        let type = emission.type
-        if emission.allowsBuiltInType, let validator = BuiltInValidators.all[ExactText(type)] {
-            return (try validator.admit(emission.data, parsed: emission.value, within: &work), nil)
+        let type = draft.type
+        if draft.allowsBuiltInType, let validator = BuiltInValidators.all[ExactText(type)] {
+            return (try validator.admit(draft.data, parsed: draft.parsedData, within: &work), nil)
         }
         guard let entry = entry(type, in: app) else {
             // An event without a type counts as undeclared.
@@ -122,7 +122,7 @@ extension EventTypes {
                 slug: "undeclared_type")
         }
         return (
-            try entry.validator?.admit(emission.data, parsed: emission.value, within: &work),
+            try entry.validator?.admit(draft.data, parsed: draft.parsedData, within: &work),
             entry.type.settings.retention
         )
     }
@@ -132,10 +132,10 @@ extension EventTypes {
     ///
     /// - Returns: the type's retention; nil when it sets none.
     func admit(
-        moved emission: Emission, in app: AppID, within work: inout ValidationBudget
+        moved draft: EventDraft, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> Duration? {
-        guard emission.allowsBuiltInType else { return entry(emission.type, in: app)?.type.settings.retention }
-        _ = try BuiltInValidators.all[ExactText(emission.type)]?.admit(emission.data, parsed: nil, within: &work)
+        guard draft.allowsBuiltInType else { return entry(draft.type, in: app)?.type.settings.retention }
+        _ = try BuiltInValidators.all[ExactText(draft.type)]?.admit(draft.data, parsed: nil, within: &work)
         return nil
     }
 

@@ -26,14 +26,14 @@ public struct ImportMessage: Sendable {
     static let actionsMost = 1000
 
     /// The message as it would be emitted.
-    public var emission: Emission
+    public var draft: EventDraft
     /// The time at which it was sent: its timetoken in both systems.
     public var at: Timetoken
     /// The actions on the message, in any order.
     public var actions: [Action]
 
-    public init(_ emission: Emission, at: Timetoken, actions: [Action] = []) {
-        self.emission = emission
+    public init(_ draft: EventDraft, at: Timetoken, actions: [Action] = []) {
+        self.draft = draft
         self.at = at
         self.actions = actions
     }
@@ -99,17 +99,17 @@ extension ChatAccess {
     private func draft(
         of message: ImportMessage, within work: inout ValidationBudget
     ) async throws(ChatError) -> EventDraft {
-        var emission = message.emission
-        if emission.kind != .file { emission.kind = .message }
-        emission.retention = .kept
-        emission.allowsBuiltInType = Self.typesOfThePast.contains(emission.type)
-        var draft = try unjudged(emission)
+        var draft = message.draft
+        if draft.kind != .file { draft.kind = .message }
+        draft.retention = .kept
+        draft.allowsBuiltInType = Self.typesOfThePast.contains(draft.type)
+        try check(&draft)
         draft.trace = nil
         let now = service.clock.now
         guard message.at > .zero, message.at < now else {
             throw ChatError(.invalid, "the timetoken \(message.at) is not in the past", slug: "not_past")
         }
-        let ofType = try service.eventTypes.admit(moved: emission, in: app, within: &work)
+        let ofType = try service.eventTypes.admit(moved: draft, in: app, within: &work)
         if let ofType {
             draft.expires = message.at.adding(ofType)
             draft.isEndedByType = true

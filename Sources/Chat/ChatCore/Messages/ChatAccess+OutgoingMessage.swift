@@ -39,11 +39,11 @@ extension ChatAccess {
     /// - Throws: as `emit`; `.notFound` for a missing message to quote or reply to; `.gone` when it is deleted;
     ///   `.conflict` when it is a reply itself.
     public func post(
-        _ emission: Emission, _ ties: MessageLinks, claim: Claim? = nil
+        _ draft: EventDraft, _ ties: MessageLinks, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
         do throws(ChatError) {
-            if let claim, let earlier = try await earlier(claim) { return outcome(of: earlier, asking: [emission]) }
-            let post = try await tied(emission, ties)
+            if let claim, let earlier = try await earlier(claim) { return outcome(of: earlier, asking: [draft]) }
+            let post = try await tied(draft, ties)
             if let meters = caller.meters { try meters.admit(events: 1, at: service.clock.now) }
             let decided = try await decide(post.keys) { snapshot throws(ChatError) in
                 var decision = try self.posting(post, snapshot)
@@ -54,27 +54,27 @@ extension ChatAccess {
         } catch {
             // Another call made the same claim in the meantime.
             guard error.code == .conflict, let claim, let earlier = try await earlier(claim) else { throw error }
-            return outcome(of: earlier, asking: [emission])
+            return outcome(of: earlier, asking: [draft])
         }
     }
 
-    private func tied(_ emission: Emission, _ ties: MessageLinks) async throws(ChatError) -> LinkedPost {
+    private func tied(_ draft: EventDraft, _ ties: MessageLinks) async throws(ChatError) -> LinkedPost {
         try ties.check(limits)
         // Rights come first: a user who may not write here must not see the quoted message.
-        _ = try await admit(emission)
+        _ = try await prepare(draft)
+        let channel = draft.channel.name
         var quoted: Message?
-        if let quote = ties.quote { quoted = try await tied(to: quote, in: emission.channel) }
+        if let quote = ties.quote { quoted = try await tied(to: quote, in: channel) }
         var root: Message?
-        if let threadOf = ties.threadOf { root = try await tied(to: threadOf, in: emission.channel) }
-        var emission = emission
-        emission.meta = try ties.meta(
-            beside: emission.meta, quoting: quoted, names: try await names(of: ties.mentioned))
+        if let threadOf = ties.threadOf { root = try await tied(to: threadOf, in: channel) }
+        var draft = draft
+        draft.meta = try ties.meta(beside: draft.meta, quoting: quoted, names: try await names(of: ties.mentioned))
+        let prepared = try await prepare(draft)
         return LinkedPost(
-            draft: try await admit(emission), ties: ties, root: root?.event,
-            channelKey: ChannelRecord.key(emission.channel, in: app),
-            rootKey: root.map { MessageRecord.key(emission.channel, $0.timetoken, in: app) },
-            standingKeys: standingKeys(of: emission.user ?? caller.user, in: emission.channel),
-            authorKeys: root.map { threadAuthorKeys($0.record, replying: emission.user ?? caller.user) } ?? [])
+            draft: prepared, ties: ties, root: root?.event, channelKey: ChannelRecord.key(channel, in: app),
+            rootKey: root.map { MessageRecord.key(channel, $0.timetoken, in: app) },
+            standingKeys: standingKeys(of: prepared.user, in: channel),
+            authorKeys: root.map { threadAuthorKeys($0.record, replying: prepared.user) } ?? [])
     }
 
     private func tied(to timetoken: Timetoken, in channel: String) async throws(ChatError) -> Message {

@@ -98,10 +98,10 @@ extension ChatAccess {
     ) async throws(ChatError) -> AppendOutcome {
         let message = try await message(timetoken, in: channel)
         guard !message.isDeleted else { throw ChatError(.gone, "the message is deleted") }
-        var emission = Emission.message(
+        var draft = EventDraft.message(
             channel: target, data: message.data, user: named, meta: Self.origin(of: message))
-        emission.customType = message.event.customType
-        return try await emit([emission], claim: claim)
+        draft.customType = message.event.customType
+        return try await emit([draft], claim: claim)
     }
 
     /// The quotes, mentions and thread of the message are not forwarded.

@@ -20,7 +20,7 @@ public struct Mapping: Sendable {
     /// The result for one body of a post.
     struct Rendering {
         /// In the order of the mapping.
-        var events: [Result<Emission, ChatError>] = []
+        var events: [Result<EventDraft, ChatError>] = []
         /// The number of places where a condition of the mapping excluded an event.
         var dropped = 0
     }

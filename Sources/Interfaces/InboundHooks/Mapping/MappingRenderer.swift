@@ -79,7 +79,7 @@ struct MappingRenderer {
         }
         var filling = EventRenderer(run: run, limits: limits, bytesLeft: bytesLeft)
         do throws(ChatError) {
-            rendering.events.append(.success(try filling.emission(template)))
+            rendering.events.append(.success(try filling.draft(template)))
         } catch {
             fail(error)
         }
@@ -110,7 +110,7 @@ private struct EventRenderer {
         self.bytesLeft = bytesLeft
     }
 
-    mutating func emission(_ template: EventTemplate) throws(ChatError) -> Emission {
+    mutating func draft(_ template: EventTemplate) throws(ChatError) -> EventDraft {
         let channel = try text(template.channel, "channel", template.pointer)
         let type = try text(template.type, "type", template.pointer)
         let user = try template.user.map { part throws(ChatError) in
@@ -121,7 +121,7 @@ private struct EventRenderer {
             try value(part, "meta", limits.metaBytes)
         }
         guard gaps.isEmpty else { throw ChatError(.missing(gaps), in: "mapping") }
-        return Emission(
+        return EventDraft.event(
             channel: channel, type: type, data: data,
             // An empty text means that the event has no user, as for a post without one: `{body/sender/login|}`.
             user: user?.isEmpty == false ? user : nil, meta: meta, retention: template.isStored ? .kept : .passing)

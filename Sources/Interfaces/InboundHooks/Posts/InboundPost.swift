@@ -52,9 +52,9 @@ public struct MappingTestResult: Sendable {
     /// One event of the mapping.
     public struct Outcome: Sendable {
         /// The event that the mapping produced.
-        public var emission: Emission
+        public var rendered: EventDraft
         /// The event as it would be logged, which determines its recipients; nil when it would be rejected.
-        public var draft: EventDraft?
+        public var prepared: EventDraft?
         /// The reason why it would be rejected; nil when it would be accepted.
         public var refusal: ChatError?
     }

@@ -126,7 +126,7 @@ extension NativeAPI {
     }
 
     private func reach(of outcome: MappingTestResult.Outcome, for caller: Caller) async -> Recipients {
-        guard let draft = outcome.draft else { return Recipients(webhooks: []) }
+        guard let draft = outcome.prepared else { return Recipients(webhooks: []) }
         return await reach(of: draft, for: caller)
     }
 
@@ -135,19 +135,19 @@ extension NativeAPI {
         within work: inout ValidationBudget,
         to writer: inout JSONWriter
     ) async {
-        let emission = outcome.emission
+        let draft = outcome.rendered
         var warning: Validation?
-        if let draft = outcome.draft {
+        if let draft = outcome.prepared {
             warning = await self.warning(about: draft, service.chat(for: caller), within: &work)
         }
         writer.beginObject()
-        writer.member("channel", emission.channel)
-        writer.member("type", emission.type)
-        if let user = emission.user { writer.member("user", user) } else { writer.nullMember("user") }
-        writer.member("data", emission.data)
-        if let meta = emission.meta { writer.member("meta", meta) }
+        writer.member("channel", draft.channel.name)
+        writer.member("type", draft.type)
+        if let user = draft.user { writer.member("user", user) } else { writer.nullMember("user") }
+        writer.member("data", draft.data)
+        if let meta = draft.meta { writer.member("meta", meta) }
         writer.member("valid", outcome.refusal == nil)
-        if let version = outcome.draft?.schema?.version ?? warning?.version {
+        if let version = outcome.prepared?.schema?.version ?? warning?.version {
             writer.member("schema_version", version)
         } else {
             writer.nullMember("schema_version")

@@ -5,7 +5,7 @@ import JSON
 import Locking
 
 /// An event of a request, or the error by which it could not be parsed.
-typealias ParsedEmission = Result<Emission, ChatError>
+typealias ParsedDraft = Result<EventDraft, ChatError>
 
 extension NativeAPI {
     private static let batchMembers = ["mode", "events"]
@@ -31,7 +31,7 @@ extension NativeAPI {
         }
     }
 
-    private static func emission(_ element: BatchElements.Element) throws(ChatError) -> Emission {
+    private static func draft(_ element: BatchElements.Element) throws(ChatError) -> EventDraft {
         let fields = try element.fields(known: batchEventMembers)
         guard let channel = try fields.string("channel") else { throw fields.missing("member 'channel'") }
         return try EmissionParser.event(fields, channel: channel)
@@ -39,25 +39,25 @@ extension NativeAPI {
 
     private func emitAtomic(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
         let chat = service.chat(for: caller)
-        let emissions = try elements.map { try Self.emission($0) }
-        if try isDryRun(request) { return try await dryRun(emissions.map { .success($0) }, chat) }
-        let read = emissions.map { ParsedEmission.success($0) }
+        let drafts = try elements.map { try Self.draft($0) }
+        if try isDryRun(request) { return try await dryRun(drafts.map { .success($0) }, chat) }
+        let read = drafts.map { ParsedDraft.success($0) }
         return try await emitBatch(read, elements, isAtomic: true, request, chat)
     }
 
     private func emitEach(_ elements: BatchElements, _ request: Request, _ caller: Caller) async throws -> Response {
         let chat = service.chat(for: caller)
-        let read = elements.map { element in ParsedEmission { () throws(ChatError) in try Self.emission(element) } }
+        let read = elements.map { element in ParsedDraft { () throws(ChatError) in try Self.draft(element) } }
         if try isDryRun(request) { return try await dryRun(read, chat) }
         return try await emitBatch(read, elements, isAtomic: false, request, chat)
     }
 
     /// The draft of each event, or the error by which it was refused.
     private static func admitted(
-        _ read: [ParsedEmission], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
+        _ read: [ParsedDraft], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
     ) async throws(ChatError) -> [Result<EventDraft, ChatError>] {
         var work = ValidationBudget()
-        let admitted = try await chat.admit(read, within: &work)
+        let admitted = try await chat.prepare(read, within: &work)
         return zip(zip(read, admitted), elements).map { pair, element in
             guard case (.success, .failure(let error)) = pair else { return pair.1 }
             // In mode `each`, the place in the response identifies the event; its errors keep their pointers within the
@@ -73,7 +73,7 @@ extension NativeAPI {
     }
 
     private func emitBatch(
-        _ read: [ParsedEmission], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: ChatAccess
+        _ read: [ParsedDraft], _ elements: BatchElements, isAtomic: Bool, _ request: Request, _ chat: ChatAccess
     ) async throws -> Response {
         let items = try await Self.admitted(read, elements, isAtomic: isAtomic, chat)
         guard let key = try IdempotencyKey(request.headers) else {
@@ -103,18 +103,18 @@ extension NativeAPI {
         }
         let refusals = drafts.count == items.count ? .null : printed(refusalsOf: items, request)
         guard !drafts.isEmpty else { return Self.printed(AppendOutcome(events: []), refusals) }
-        let outcome = try await chat.emit(admitted: drafts, claim: claim(refusals))
+        let outcome = try await chat.emit(prepared: drafts, claim: claim(refusals))
         metrics.countEmitted(outcome)
         return Self.printed(outcome, outcome.repeatedNote ?? refusals)
     }
 
     /// The response of an earlier request. The events accepted then are those without a problem in its note.
-    private static func printed(_ earlier: RepeatedAppend, _ read: [ParsedEmission], _ chat: ChatAccess) -> Response {
+    private static func printed(_ earlier: RepeatedAppend, _ read: [ParsedDraft], _ chat: ChatAccess) -> Response {
         let places = earlier.note.rawElements()
-        let emissions = read.enumerated().compactMap { index, emission in
-            places.map { index < $0.count && $0[index] == .null } ?? true ? try? emission.get() : nil
+        let drafts = read.enumerated().compactMap { index, draft in
+            places.map { index < $0.count && $0[index] == .null } ?? true ? try? draft.get() : nil
         }
-        return printed(chat.outcome(of: earlier, asking: emissions), earlier.note)
+        return printed(chat.outcome(of: earlier, asking: drafts), earlier.note)
     }
 
     private static func printed(_ outcome: AppendOutcome, _ refusals: JSONText) -> Response {

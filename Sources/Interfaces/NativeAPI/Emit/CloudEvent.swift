@@ -35,10 +35,10 @@ struct CloudEvent {
 }
 
 extension CloudEvent {
-    /// The emission of this CloudEvent: `type` is the event's type, `subject` its channel unless the request names one,
+    /// The draft of this CloudEvent: `type` is the event's type, `subject` its channel unless the request names one,
     /// and `(source, id)` the key by which repeats are recognised. The other attributes are stored in
     /// `meta.cloudevent`.
-    func emission(channel named: String?) throws(ChatError) -> Emission {
+    func draft(channel named: String?) throws(ChatError) -> EventDraft {
         guard texts["specversion"] == "1.0" else {
             throw Fields.fault(pointer, "specversion", "specversion must be \"1.0\"", slug: "bad_cloud_event")
         }
@@ -49,12 +49,12 @@ extension CloudEvent {
             throw Fields.fault(
                 pointer, "subject", "name the channel by 'subject' or by ?channel=", slug: "bad_cloud_event")
         }
-        var emission = Emission(channel: channel, type: try demanded("type"), data: data, meta: meta)
-        emission.value = value
+        var draft = EventDraft.event(channel: channel, type: try demanded("type"), data: data, meta: meta)
+        draft.parsedData = value
         // A digest, because a source is a URI of any length. An unescaped NUL occurs neither in JSON strings nor in
         // headers, so different pairs give different texts.
-        emission.deduplicationKey = "ce_" + Base64.encodeURL(sha256(Array((source + "\0" + id).utf8)))
-        return emission
+        draft.deduplicationKey = "ce_" + Base64.encodeURL(sha256(Array((source + "\0" + id).utf8)))
+        return draft
     }
 
     /// Checks the attributes for which the specification sets a type (section 3). Extension attributes may have any
@@ -209,24 +209,24 @@ extension NativeAPI {
 
     private func answer(_ form: CloudEventForm, _ request: Request, _ caller: Caller) async throws -> Response {
         let channel = try Parameters(request.query, known: ["channel", "dry_run"]).text("channel")
-        var order = EmitRequest(route: .anyChannel, emissions: [], list: Self.eventList)
+        var order = EmitRequest(route: .anyChannel, drafts: [], list: Self.eventList)
         switch form {
         case .foreign:
             throw Problem.unsupportedMediaType(
                 MediaType(request.headers["Content-Type"] ?? "").text, "CloudEvents are read in JSON")
         case .binary:
             try demandBody(of: request, within: limits.emitBodyBytes)
-            order.emissions = [try CloudEvent(request, limits: limits).emission(channel: channel)]
+            order.drafts = [try CloudEvent(request, limits: limits).draft(channel: channel)]
         case .structured:
             try demandBody(of: request, within: limits.emitBodyBytes)
             let fields = try Fields(request.body.bytes, limits: limits, known: nil)
-            order.emissions = [try CloudEvent(fields, limits: limits).emission(channel: channel)]
+            order.drafts = [try CloudEvent(fields, limits: limits).draft(channel: channel)]
         case .batch:
             let elements = try BatchElements(request.body.bytes, limits: limits)
             order.shape = .list
             for element in elements {
                 let fields = try element.fields(known: nil)
-                order.emissions.append(try CloudEvent(fields, limits: limits).emission(channel: channel))
+                order.drafts.append(try CloudEvent(fields, limits: limits).draft(channel: channel))
             }
         }
         return try await answer(order, to: request, caller, also: ["channel"])

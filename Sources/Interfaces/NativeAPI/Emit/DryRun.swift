@@ -76,19 +76,19 @@ extension NativeAPI {
         let fields = try Fields(
             request.body.bytes, limits: limits, known: ["channel"] + EmissionParser.eventMembers)
         guard let channel = try fields.string("channel") else { throw fields.missing("member 'channel'") }
-        let emission = try EmissionParser.event(fields, channel: channel)
-        return try await dryRun(EmitRequest(route: .anyChannel, emissions: [emission]), service.chat(for: caller))
+        let draft = try EmissionParser.event(fields, channel: channel)
+        return try await dryRun(EmitRequest(route: .anyChannel, drafts: [draft]), service.chat(for: caller))
     }
 
     /// Predicts the result of an emit and stores nothing. A request that cannot be parsed is refused as usual; the
     /// refusal of an event is a regular result.
     func dryRun(_ order: EmitRequest, _ chat: ChatAccess) async throws -> Response {
-        guard order.shape == .one else { return try await dryRun(order.emissions.map { .success($0) }, chat) }
+        guard order.shape == .one else { return try await dryRun(order.drafts.map { .success($0) }, chat) }
         // Every webhook of the app evaluates its filter on the event. A thousand filters take too long for the loop.
         return try await asLongWork {
             var work = ValidationBudget()
-            let admitted = try await chat.admit([.success(order.emissions[0])], within: &work)[0]
-            let dryRunResult = await dryRunResult(.success(order.emissions[0]), admitted, chat, within: &work)
+            let admitted = try await chat.prepare([.success(order.drafts[0])], within: &work)[0]
+            let dryRunResult = await dryRunResult(.success(order.drafts[0]), admitted, chat, within: &work)
             return .json(JSONText { dryRunResult.print(to: &$0) }.bytes)
         }
     }
@@ -97,17 +97,17 @@ extension NativeAPI {
     ///
     /// - Throws: `.tooLarge` when the response would explain more than `Limits.dryRunMatches` pairs of event and
     ///   webhook; work and response both grow with the product of the two numbers.
-    func dryRun(_ emissions: [ParsedEmission], _ chat: ChatAccess) async throws -> Response {
+    func dryRun(_ drafts: [ParsedDraft], _ chat: ChatAccess) async throws -> Response {
         try await asLongWork {
             var matches = 0
             var work = ValidationBudget()
-            let admitted = try await chat.admit(emissions, within: &work)
-            var writer = JSONWriter(capacity: emissions.count * 160 + 32)
+            let admitted = try await chat.prepare(drafts, within: &work)
+            var writer = JSONWriter(capacity: drafts.count * 160 + 32)
             writer.beginObject()
             writer.key("results")
             writer.beginArray()
-            for (emission, admitted) in zip(emissions, admitted) {
-                let dryRunResult = await dryRunResult(emission, admitted, chat, within: &work)
+            for (draft, admitted) in zip(drafts, admitted) {
+                let dryRunResult = await dryRunResult(draft, admitted, chat, within: &work)
                 matches += dryRunResult.reach.webhooks?.count ?? 0
                 guard matches <= limits.dryRunMatches else { throw tooManyMatches }
                 try Task.checkCancellation()
@@ -127,7 +127,7 @@ extension NativeAPI {
     }
 
     private func dryRunResult(
-        _ read: ParsedEmission, _ admitted: Result<EventDraft, ChatError>, _ chat: ChatAccess,
+        _ read: ParsedDraft, _ admitted: Result<EventDraft, ChatError>, _ chat: ChatAccess,
         within work: inout ValidationBudget
     ) async -> DryRunResult {
         let draft: EventDraft

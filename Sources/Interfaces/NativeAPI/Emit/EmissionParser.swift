@@ -2,7 +2,7 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// Parses the description of one event, for each way to emit one, into an `Emission`.
+/// Parses the description of one event, for each way to emit one, into an `EventDraft`.
 ///
 /// `data` and `meta` keep the bytes of the request: they are cut out of the body and never printed again.
 enum EmissionParser {
@@ -17,12 +17,12 @@ enum EmissionParser {
     /// a timetoken.
     private static let ttlHours = 0...876_000
 
-    static func message(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
-        var emission = Emission.message(
+    static func message(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
+        var draft = EventDraft.message(
             channel: channel, data: try messageData(fields), user: try fields.string("user"), meta: meta(fields))
-        emission.customType = try fields.string("custom_type")
-        try readKeeping(fields, into: &emission)
-        return emission
+        draft.customType = try fields.string("custom_type")
+        try readKeeping(fields, into: &draft)
+        return draft
     }
 
     /// The data of a message: a text becomes `{"text": …}` with the request's spelling of the string, beside the files.
@@ -74,41 +74,41 @@ enum EmissionParser {
         return .text(text)
     }
 
-    static func signal(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
-        var emission = Emission.signal(
+    static func signal(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
+        var draft = EventDraft.signal(
             channel: channel, data: try fields.required("data", fields.raw("data")), user: try fields.string("user"))
-        emission.customType = try fields.string("custom_type")
-        return emission
+        draft.customType = try fields.string("custom_type")
+        return draft
     }
 
-    static func event(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
-        var emission = try typed(fields, channel: channel)
-        try readKeeping(fields, into: &emission)
-        return emission
+    static func event(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
+        var draft = try typed(fields, channel: channel)
+        try readKeeping(fields, into: &draft)
+        return draft
     }
 
     /// An event for webhooks only: subscribers do not receive it, and it is not stored in history.
-    static func fire(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
-        var emission = try typed(fields, channel: channel)
-        emission.retention = .passing
-        emission.audience = .webhooks
-        return emission
+    static func fire(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
+        var draft = try typed(fields, channel: channel)
+        draft.retention = .passing
+        draft.audience = .webhooks
+        return draft
     }
 
-    private static func typed(_ fields: Fields, channel: String) throws(ChatError) -> Emission {
-        var emission = Emission(
+    private static func typed(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
+        var draft = EventDraft.event(
             channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom,
             data: try fields.required("data", fields.raw("data")), user: try fields.string("user"), meta: meta(fields))
-        emission.value = fields.value["data"]
-        return emission
+        draft.parsedData = fields.value["data"]
+        return draft
     }
 
     private static func meta(_ fields: Fields) -> JSONText? { fields.member("meta") == nil ? nil : fields.raw("meta") }
 
-    private static func readKeeping(_ fields: Fields, into emission: inout Emission) throws(ChatError) {
-        if try fields.boolean("store") == false { emission.retention = .passing }
+    private static func readKeeping(_ fields: Fields, into draft: inout EventDraft) throws(ChatError) {
+        if try fields.boolean("store") == false { draft.retention = .passing }
         if let hours = try fields.integer("ttl_hours", in: ttlHours), hours > 0 {
-            emission.timeToLive = .seconds(hours * 3600)
+            draft.timeToLive = .seconds(hours * 3600)
         }
     }
 }

@@ -28,7 +28,7 @@ struct EmitRequest {
     }
 
     var route: EmitRoute
-    var emissions: [Emission]
+    var drafts: [EventDraft]
     /// The links of the only message.
     var ties: MessageLinks?
     var status = 201
@@ -78,12 +78,12 @@ extension NativeAPI {
     @inline(never)
     private func order(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, list: String? = nil,
-        _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> Emission,
+        _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> EventDraft,
         _ readTies: (_ fields: Fields) throws(ChatError) -> MessageLinks? = { _ in nil }
     ) throws -> EmitRequest {
         let fields = try Fields(request.body.bytes, limits: limits, known: known)
         return EmitRequest(
-            route: route, emissions: [try read(fields, request.name("channel"))], ties: try readTies(fields),
+            route: route, drafts: [try read(fields, request.name("channel"))], ties: try readTies(fields),
             status: status, list: list)
     }
 
@@ -108,7 +108,7 @@ extension NativeAPI {
                 throw fields.missing("member 'channel' or 'channels'")
             }
             return EmitRequest(
-                route: .anyChannel, emissions: [try EmissionParser.event(fields, channel: channel)],
+                route: .anyChannel, drafts: [try EmissionParser.event(fields, channel: channel)],
                 list: Self.eventList)
         }
         guard !fields.has("channel") else {
@@ -118,12 +118,8 @@ extension NativeAPI {
             throw fields.fault("channels", "items", "must name 1 to \(limits.batchEvents) different channels")
         }
         let first = try EmissionParser.event(fields, channel: channels[0])
-        let emissions = channels.map { channel in
-            var emission = first
-            emission.channel = channel
-            return emission
-        }
-        return EmitRequest(route: .anyChannel, emissions: emissions, shape: .list)
+        let drafts = channels.map { first.on(channel: $0) }
+        return EmitRequest(route: .anyChannel, drafts: drafts, shape: .list)
     }
 
     /// Emits, and responds once the events are durable; with `?dry_run=true`, only predicts the result.
@@ -155,9 +151,9 @@ extension NativeAPI {
     ) async throws(ChatError) -> AppendOutcome {
         let outcome =
             if let ties = order.ties {
-                try await chat.post(order.emissions[0], ties, claim: claim)
+                try await chat.post(order.drafts[0], ties, claim: claim)
             } else {
-                try await chat.emit(order.emissions, claim: claim)
+                try await chat.emit(order.drafts, claim: claim)
             }
         metrics.countEmitted(outcome)
         return outcome

@@ -57,14 +57,14 @@ extension ImportMessage {
 
     fileprivate init(_ fields: Fields) throws(ChatError) {
         let channel = try fields.name("channel")
-        var emission = Emission(
+        var draft = EventDraft.event(
             channel: channel, type: try fields.string("type") ?? BuiltInTypes.messageCreated,
             data: try fields.required("data", fields.raw("data")), user: try fields.string("user"),
             meta: fields.member("meta") == nil ? nil : fields.raw("meta"))
-        emission.customType = try fields.string("custom_type")
-        emission.wire = fields.raw("wire")
-        if try fields.boolean("file") == true { emission.kind = .file }
-        self.init(emission, at: try fields.place(), actions: try Self.actions(fields))
+        draft.customType = try fields.string("custom_type")
+        draft.wire = fields.raw("wire")
+        if try fields.boolean("file") == true { draft.kind = .file }
+        self.init(draft, at: try fields.place(), actions: try Self.actions(fields))
     }
 
     private static func actions(_ fields: Fields) throws(ChatError) -> [Action] {

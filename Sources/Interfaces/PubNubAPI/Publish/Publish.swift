@@ -21,13 +21,13 @@ extension PubNubAPI {
         guard let text = request.rest(from: 8) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request, shiftedBy: 2)
         let payload = try payload(Array(text.utf8), limit: limits.pubnubMessageBytes, .messageTooLarge)
-        var emission = Emission.message(
+        var draft = EventDraft.message(
             channel: channel, data: payload.text, user: try request.user(), meta: try meta(request))
-        emission.value = payload.value
-        emission.customType = try label(request)
-        emission.kind = .file
-        store(&emission, as: request, keyset)
-        return try await sent(emission, keyset, request)
+        draft.parsedData = payload.value
+        draft.customType = try label(request)
+        draft.kind = .file
+        store(&draft, as: request, keyset)
+        return try await sent(draft, keyset, request)
     }
 
     /// `GET /signal/{p}/{s}/0/{c}/0/{json}`: publishes a signal.
@@ -46,25 +46,24 @@ extension PubNubAPI {
         let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
         var typing = WireEventMapper(channel: channel, payload, user: try request.user(), label: try label(request))
         typing.meta = try meta(request)
-        var emission = typing.publish()
-        store(&emission, as: request, keyset)
-        if let thread = MappedThread(channel), emission.isReply,
-            let answer = try await sent(emission, in: thread, keyset, request)
+        var draft = typing.publish()
+        store(&draft, as: request, keyset)
+        if let thread = MappedThread(channel), draft.isReply,
+            let answer = try await sent(draft, in: thread, keyset, request)
         {
             return answer
         }
-        if try await isKnown(typing, chat(keyset, for: request)), emission.audience == .subscribers {
-            emission.audience = .wire
+        if try await isKnown(typing, chat(keyset, for: request)), draft.audience == .subscribers {
+            draft.audience = .wire
         }
-        return try await sent(emission, keyset, request)
+        return try await sent(draft, keyset, request)
     }
 
     /// Publishes a reply. Returns nil when the message replied to does not exist or is itself a reply.
     private func sent(
-        _ emission: Emission, in thread: MappedThread, _ keyset: Keyset, _ request: WireRequest
+        _ draft: EventDraft, in thread: MappedThread, _ keyset: Keyset, _ request: WireRequest
     ) async throws -> Response? {
-        var reply = emission
-        reply.channel = thread.parent
+        let reply = draft.on(channel: thread.parent)
         var ties = MessageLinks(threadOf: thread.root)
         ties.keepsMeta = true
         do throws(ChatError) {
@@ -115,18 +114,18 @@ extension PubNubAPI {
     }
 
     /// Sets whether and how long the event is stored, and whether only webhooks receive it.
-    private func store(_ emission: inout Emission, as request: WireRequest, _ keyset: Keyset) {
+    private func store(_ draft: inout EventDraft, as request: WireRequest, _ keyset: Keyset) {
         // One SDK fires events with this pair of parameters and without `norep`. No other call sends the pair.
         let isFired = request.flag("norep") || request["store"] == "0" && request["ttl"] == "0"
-        if isFired { emission.audience = .webhooks }
-        if isFired || !request.flag("store", default: keyset.record.storesByDefault) { emission.retention = .passing }
+        if isFired { draft.audience = .webhooks }
+        if isFired || !request.flag("store", default: keyset.record.storesByDefault) { draft.retention = .passing }
         if let hours = request["ttl"].flatMap(Double.init), hours > 0, hours < 876_000 {
-            emission.timeToLive = .milliseconds(Int64(hours * 3_600_000))
+            draft.timeToLive = .milliseconds(Int64(hours * 3_600_000))
         }
     }
 
-    private func sent(_ emission: Emission, _ keyset: Keyset, _ request: WireRequest) async throws -> Response {
-        Self.sent(try await chat(keyset, for: request).emit([emission]))
+    private func sent(_ draft: EventDraft, _ keyset: Keyset, _ request: WireRequest) async throws -> Response {
+        Self.sent(try await chat(keyset, for: request).emit([draft]))
     }
 
     private static func sent(_ outcome: AppendOutcome) -> Response {
@@ -144,8 +143,8 @@ extension PubNubAPI {
     }
 }
 
-extension Emission {
-    /// True for an emission that becomes a reply when published to a thread's channel: a stored message whose `meta` is
+extension EventDraft {
+    /// True for a draft that becomes a reply when published to a thread's channel: a stored message whose `meta` is
     /// an object or absent, so that it can name the thread.
     fileprivate var isReply: Bool {
         type == BuiltInTypes.messageCreated && retention == .kept && audience == .subscribers
@@ -155,20 +154,20 @@ extension Emission {
 
 /// Reads the messages of a keyset's history, for import.
 public enum ImportedPublish {
-    /// The emission that publishing this message would create: the same type, and the original text kept for PubNub
+    /// The draft that publishing this message would create: the same type, and the original text kept for PubNub
     /// readers.
     ///
     /// - Parameter isFile: true for a message that announces a file.
     /// - Returns: nil for a payload that is not valid JSON.
-    public static func emission(
+    public static func draft(
         channel: String, payload: JSONText, user: String?, label: String?, meta: JSONText?, isFile: Bool = false
-    ) -> Emission? {
+    ) -> EventDraft? {
         guard let payload = WirePayload(payload.bytes, depth: Limits().jsonDepth) else { return nil }
         guard !isFile else {
-            var emission = Emission.message(channel: channel, data: payload.text, user: user, meta: meta)
-            emission.customType = label
-            emission.kind = .file
-            return emission
+            var draft = EventDraft.message(channel: channel, data: payload.text, user: user, meta: meta)
+            draft.customType = label
+            draft.kind = .file
+            return draft
         }
         var typing = WireEventMapper(channel: channel, payload, user: user, label: label)
         typing.meta = meta

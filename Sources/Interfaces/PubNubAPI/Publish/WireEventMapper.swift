@@ -23,32 +23,32 @@ struct WireEventMapper {
 
     private var claimed: String? { payload.value["type"]?.string }
 
-    func publish() -> Emission {
+    func publish() -> EventDraft {
         if let event = typedEvent {
-            var emission = typed(event, .message, .kept)
+            var draft = typed(event, .message, .kept)
             // The client also writes the restriction itself, and that creates the event for all other readers.
-            if claimed == "moderation" { emission.audience = .wire }
-            return emission
+            if claimed == "moderation" { draft.audience = .wire }
+            return draft
         }
         if let label, claimed != "text", !Self.labelsOfMessages.contains(label) { return custom(label, .message) }
         if claimed == "custom" { return custom(BuiltInTypes.custom, .message) }
-        var emission = Emission.message(channel: channel, data: payload.text, user: user, meta: meta)
-        emission.value = payload.value
-        emission.customType = label
+        var draft = EventDraft.message(channel: channel, data: payload.text, user: user, meta: meta)
+        draft.parsedData = payload.value
+        draft.customType = label
         // Without this, PubNub readers would get the text converted to the format of a native message.
-        if VisiblePayload.isNativeText(payload.text) { emission.wire = payload.text }
-        return emission
+        if VisiblePayload.isNativeText(payload.text) { draft.wire = payload.text }
+        return draft
     }
 
     /// Labels that do not become event types: those of the Chat SDKs, and names that are reserved for other events.
     private static let labelsOfMessages = BuiltInTypes.eventSourceNames.union(["text", "text-message"])
 
-    func signal() -> Emission {
+    func signal() -> EventDraft {
         if let event = typedSignal { return typed(event, .signal, .passing) }
-        var emission = Emission.signal(channel: channel, data: payload.text, user: user)
-        emission.value = payload.value
-        emission.customType = label
-        return emission
+        var draft = EventDraft.signal(channel: channel, data: payload.text, user: user)
+        draft.parsedData = payload.value
+        draft.customType = label
+        return draft
     }
 
     /// State that a signal changes.
@@ -70,23 +70,23 @@ struct WireEventMapper {
     /// The channel to which a publish invites the user of its own channel.
     var invitedTo: String? { claimed == "invite" ? text("channelId") : nil }
 
-    private func custom(_ type: String, _ kind: EventKind) -> Emission {
-        var emission = Emission(channel: channel, type: type, data: payload.text, user: user, meta: meta)
-        emission.kind = kind
-        emission.value = payload.value
+    private func custom(_ type: String, _ kind: EventKind) -> EventDraft {
+        var draft = EventDraft.event(channel: channel, type: type, data: payload.text, user: user, meta: meta)
+        draft.kind = kind
+        draft.parsedData = payload.value
         // The label of an app's own type is its name. An event of the type `custom` keeps its label separately.
-        if type == BuiltInTypes.custom { emission.customType = label }
-        return emission
+        if type == BuiltInTypes.custom { draft.customType = label }
+        return draft
     }
 
-    private func typed(_ event: TypedEvent, _ kind: EventKind, _ retention: Retention) -> Emission {
-        var emission = Emission(
+    private func typed(_ event: TypedEvent, _ kind: EventKind, _ retention: Retention) -> EventDraft {
+        var draft = EventDraft.event(
             channel: channel, type: event.type, data: event.data, user: user, meta: meta, retention: retention)
-        emission.kind = kind
-        emission.wire = payload.text
-        emission.customType = label
-        emission.allowsBuiltInType = true
-        return emission
+        draft.kind = kind
+        draft.wire = payload.text
+        draft.customType = label
+        draft.allowsBuiltInType = true
+        return draft
     }
 }
 
@@ -246,9 +246,9 @@ extension PubNubAPI {
             switch try await chat.take(receiptOf: user, in: channel, at: timetoken, showing: text) {
             case .moved(let place): return place
             case .unmoved:
-                var emission = signal.signal()
-                emission.audience = .wire
-                return try await chat.emit(emission).event.timetoken
+                var draft = signal.signal()
+                draft.audience = .wire
+                return try await chat.emit(draft).event.timetoken
             case .noMember: return nil
             }
         case nil: return nil
