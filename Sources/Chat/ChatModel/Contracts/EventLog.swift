@@ -6,6 +6,8 @@ public protocol EventLog: Sendable {
     /// Appends drafts, all those of one lane as a unit. The results are in the order of the drafts.
     ///
     /// When it returns, kept events survive a power failure, and the watermark covers all of them.
+    ///
+    /// The log does not check names and sizes: the caller has (`ChatAccess.prepare`).
     /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
     ///   log checks whether any of ``EventDraft/standingKeys`` has changed since. Nil: the append depends on no
     ///   records.

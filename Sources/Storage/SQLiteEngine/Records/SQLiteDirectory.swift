@@ -20,7 +20,6 @@ struct SQLiteDirectory: Directory {
     }
 
     func write(_ changes: [RecordChange], events: [EventDraft]) async throws(ChatError) -> [Record] {
-        for draft in events { try draft.check() }
         let bytes =
             changes.reduce(0) { $0 + ($1.body?.count ?? 0) + $1.key.id.utf8.count + 64 }
             + events.reduce(0) { $0 + $1.weight }
