@@ -76,8 +76,8 @@ import Testing
             let poller = try WirePoller(gateway)
             let start = try await poller.batch("room", "0").cursor
             let data = JSONText(trusted: Array(#"{"n":1}"#.utf8))
-            _ = try await gateway.chat.emit(Emission(channel: "room", type: label, data: data))
-            var message = Emission.message(channel: "room", data: data, user: "ana", meta: nil)
+            _ = try await gateway.chat.emit(EventDraft.event(channel: "room", type: label, data: data))
+            var message = EventDraft.message(channel: "room", data: data, user: "ana", meta: nil)
             message.customType = label
             _ = try await gateway.chat.emit(message)
             var items: [JSONValue] = []
