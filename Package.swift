@@ -63,8 +63,9 @@ let package = Package(
         module("Chat", "ChatModel", uses: ["JSON"]),
         module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing", "Text"]),
 
+        module("Chat", "GatewayClient", uses: ["HTTPClient", "JSON", "Locking", "Text"]),
         module("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
-        module("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "HTTPClient", "JSON", "Locking", "Text"]),
+        module("Chat", "ChatRemote", uses: ["ChatKit", "ChatModel", "GatewayClient", "HTTPClient", "JSON", "Locking"]),
         module("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),
 
         module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "Text", logging]),
@@ -103,13 +104,15 @@ let package = Package(
         module(
             "App", "ClientCommands",
             uses: [
-                "Bench", "ChatModel", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing", "Text", argumentParser,
+                "Bench", "ChatModel", "GatewayClient", "HTTPClient", "JSON", "JSONSchema", "Locking", "Signing", "Text",
+                argumentParser,
             ]),
         module(
             "App", "ParleyCommands",
             uses: [
-                "ChatCore", "ChatModel", "ClientCommands", "Gateway", "HTTPClient", "JSON", "PubNubAPI", "Signing",
-                argumentParser,
+                "ChatCore", "ChatModel", "ClientCommands", "Gateway", "GatewayClient", "HTTPClient", "JSON",
+                "PubNubAPI",
+                "Signing", argumentParser,
             ]),
         .executableTarget(
             name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict,
@@ -163,7 +166,8 @@ let package = Package(
         tests(
             "ParleyTests",
             uses: [
-                "ChatModel", "ClientCommands", "JSON", "Locking", "ParleyCommands", "Signing", "TestSupport",
+                "ChatModel", "ClientCommands", "GatewayClient", "JSON", "Locking", "ParleyCommands", "Signing",
+                "TestSupport",
                 argumentParser,
             ]),
         tests(

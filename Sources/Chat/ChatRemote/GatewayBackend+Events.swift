@@ -1,5 +1,6 @@
 public import ChatKit
 public import ChatModel
+import GatewayClient
 import JSON
 
 extension GatewayBackend {
@@ -10,7 +11,7 @@ extension GatewayBackend {
     func post(_ posting: OutgoingMessage, _ ties: MessageReferences) async throws(ChatError) -> Timetoken {
         let path = RequestPath("channels", posting.channel, posting.form.path)
         var call = Call("POST", path, body: body(of: posting, ties))
-        call.repeatKey = Call.freshKey()
+        call.idempotencyKey = Call.freshKey()
         return try await send(call).timetoken("timetoken")
     }
 

@@ -1,5 +1,6 @@
 public import ChatKit
 public import ChatModel
+import GatewayClient
 import JSON
 
 extension GatewayBackend {

@@ -1,5 +1,6 @@
 public import ChatKit
 public import ChatModel
+import GatewayClient
 import JSON
 
 extension GatewayBackend {
@@ -54,7 +55,7 @@ extension GatewayBackend {
                 .counts("metacounters")
         }
         var call = Call("POST", RequestPath("channels", channel, "increment-metacounters"), body: body)
-        call.repeatKey = Call.freshKey()
+        call.idempotencyKey = Call.freshKey()
         return try await send(call).counts("metacounters")
     }
 

@@ -1,5 +1,6 @@
 public import ChatKit
 public import ChatModel
+import GatewayClient
 import JSON
 
 /// A chat backend on a gateway, over its native API.

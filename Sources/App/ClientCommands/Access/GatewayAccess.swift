@@ -1,49 +1,8 @@
 import ChatModel
+package import GatewayClient
 package import HTTPClient
-package import JSON
+import JSON
 import Synchronization
-
-/// A request to the gateway's native API.
-package struct Call: Sendable {
-    package var method: String
-    package var path: RequestPath
-    package var body: JSONText?
-    /// The idempotency key of an emit. The gateway answers a repeat with the response to the first request.
-    package var idempotencyKey: String?
-    /// True when sending the request twice inherently has the same effect as sending it once.
-    package var isHarmlessAgain: Bool
-    /// True when a rejection of the request's content is returned as a response, with the problem as its document.
-    package var takesRefusals: Bool
-    /// True when 404 is returned as a response, with the problem as its document.
-    package var takesMissing: Bool
-    /// Header fields in addition to those of every request.
-    package var headers: [(name: String, value: String)]
-
-    package init(
-        method: String = "GET", path: RequestPath, body: JSONText? = nil, idempotencyKey: String? = nil,
-        isHarmlessAgain: Bool = false, takesRefusals: Bool = false, takesMissing: Bool = false,
-        headers: [(name: String, value: String)] = []
-    ) {
-        self.method = method
-        self.path = path
-        self.body = body
-        self.idempotencyKey = idempotencyKey
-        self.isHarmlessAgain = isHarmlessAgain
-        self.takesRefusals = takesRefusals
-        self.takesMissing = takesMissing
-        self.headers = headers
-    }
-
-    /// True when the request may be sent again although the outcome of the first one is unknown.
-    package var isRepeatable: Bool { method == "GET" || idempotencyKey != nil || isHarmlessAgain }
-}
-
-/// The gateway's response: a success or, when requested, a rejection of the request's content.
-package struct Answer: Sendable {
-    package let status: Int
-    /// The document; nil when the response had no body.
-    package let document: JSONDocument?
-}
 
 /// A command's access to the gateway.
 package final class GatewayAccess: Sendable {
@@ -85,12 +44,12 @@ package final class GatewayAccess: Sendable {
     /// token is renewed once.
     ///
     /// - Throws: the gateway's rejection with its explanation, or the reason why there is no response.
-    package func send(_ call: Call) async throws(CommandFailure) -> Answer {
+    package func send(_ call: Call) async throws(CommandFailure) -> GatewayResponse {
         var text = try await credential.current()
         var isRenewed = false
         var attempt = 1
         while true {
-            let result = await client.send(request(call, text))
+            let result = await client.send(OutboundRequest(call, url: url, token: text))
             // The request had no effect, so any request may be sent again.
             if result.status == 401, !isRenewed, let other = try await credential.renewed(after: text) {
                 (text, isRenewed) = (other, true)
@@ -102,8 +61,8 @@ package final class GatewayAccess: Sendable {
             case .final(let final): throw final
             case .transient(let reason): failure = reason
             }
-            guard call.isRepeatable, attempt < Self.attempts else { throw failure }
-            let wait = Backoff.request.delay(afterAttempt: attempt, draw: commandEnvironment.draw())
+            guard Self.mayRepeat(call), attempt < Self.attempts else { throw failure }
+            let wait = Backoff.request.delay(after: attempt, draw: commandEnvironment.draw())
             // When the wait is cancelled, the original failure is reported.
             do { try await commandEnvironment.sleep(max(wait, Self.retryAfter(result))) } catch { throw failure }
             attempt += 1
@@ -114,7 +73,7 @@ package final class GatewayAccess: Sendable {
     /// position from which to continue.
     ///
     /// - Throws: `OutboundFailure` without a response, `CommandFailure` without a credential.
-    package func stream(_ path: RequestPath, idleTimeout: Duration) async throws -> OutboundStream {
+    package func stream(_ path: RequestPath, idleTimeout: Duration) async throws -> EventStream {
         let text = try await credential.current()
         let stream = try await open(path, text, idleTimeout)
         guard stream.status == 401, let other = try await credential.renewed(after: text) else { return stream }
@@ -124,10 +83,10 @@ package final class GatewayAccess: Sendable {
 
     private func open(
         _ path: RequestPath, _ credential: String, _ idleTimeout: Duration
-    ) async throws(OutboundFailure) -> OutboundStream {
-        let headers = [("Authorization", "Bearer \(credential)"), ("Accept", "application/x-ndjson")]
-        return try await client.stream(
-            OutboundRequest(url: url + path.text, headers: headers), idleTimeout: idleTimeout)
+    ) async throws(OutboundFailure) -> EventStream {
+        let stream = try await client.stream(
+            OutboundRequest(streaming: path, url: url, token: credential), idleTimeout: idleTimeout)
+        return EventStream(stream, token: credential)
     }
 
     /// Describes a failed response to the user.
@@ -135,16 +94,8 @@ package final class GatewayAccess: Sendable {
         ProblemDescription.failure(status: status, body: body, credential: credential.source)
     }
 
-    private func request(_ call: Call, _ credential: String) -> OutboundRequest {
-        var headers = [("Authorization", "Bearer \(credential)"), ("Accept", "application/json")] + call.headers
-        if call.body != nil { headers.append(("Content-Type", "application/json")) }
-        if let idempotencyKey = call.idempotencyKey { headers.append(("Idempotency-Key", idempotencyKey)) }
-        return OutboundRequest(
-            method: call.method, url: url + call.path.text, headers: headers, body: call.body?.bytes ?? [])
-    }
-
     private enum Verdict {
-        case answer(Answer)
+        case answer(GatewayResponse)
         case transient(CommandFailure)
         case final(CommandFailure)
     }
@@ -161,24 +112,28 @@ package final class GatewayAccess: Sendable {
         guard let status = result.status else { return .final(CommandFailure("\(url) did not answer")) }
         hasAnswered.store(true, ordering: .relaxed)
         let isAnswer =
-            (200..<300).contains(status) || call.takesRefusals && Self.refusals.contains(status)
-            || call.takesMissing && status == 404
+            (200..<300).contains(status) || call.accepted.contains(status)
         guard isAnswer else {
             let failure = failure(status: status, body: result.body)
             return Self.isTransient(result, status) ? .transient(failure) : .final(failure)
         }
-        guard !result.truncated else {
+        do {
+            return .answer(try GatewayResponse(result))
+        } catch .tooLarge {
             return .final(CommandFailure("the answer is larger than \(Self.answerLimit) bytes"))
-        }
-        guard !result.body.isEmpty else { return .answer(Answer(status: status, document: nil)) }
-        guard let document = try? JSONDocument(result.body, limits: JSONLimits(depth: 2048), numbers: .lenient) else {
+        } catch {
             return .final(CommandFailure("the server at \(url) is not a Parley gateway: its answer is not JSON"))
         }
-        return .answer(Answer(status: status, document: document))
+    }
+
+    /// True when the request may be sent again although the outcome of the first one is unknown. A `PUT` or `DELETE` is
+    /// not: the user would see the result of the second one.
+    private static func mayRepeat(_ call: Call) -> Bool {
+        call.method == "GET" || call.idempotencyKey != nil || call.isHarmless
     }
 
     /// The statuses that reject an event. Other statuses concern the key, the address or the gateway.
-    private static let refusals: Set<Int> = [400, 403, 413, 422]
+    static let refusals: Set<Int> = [400, 403, 413, 422]
 
     /// 409 with `Retry-After` means that the first request with the same key is still running.
     private static func isTransient(_ result: OutboundResult, _ status: Int) -> Bool {
@@ -192,25 +147,11 @@ package final class GatewayAccess: Sendable {
     }
 }
 
-/// The delays between retries: each twice as long as the last, within bounds, with jitter against synchronized clients.
-package struct Backoff: Sendable {
-    package var first: Duration
-    package var most: Duration
-
+extension Backoff {
     /// The delays after a failed request.
     package static let request = Backoff(first: .milliseconds(200), most: .seconds(5))
     /// The delays after a broken stream.
     package static let stream = Backoff(first: .milliseconds(500), most: .seconds(30))
-
-    /// Returns the delay before the next attempt. Half of it is fixed, the other half random.
-    ///
-    /// - Parameters:
-    ///   - attempt: the number of failed attempts, from 1.
-    ///   - draw: a random number from 0 up to 1.
-    package func delay(afterAttempt attempt: Int, draw: Double) -> Duration {
-        let full = min(most, first * (1 << min(max(attempt - 1, 0), 20)))
-        return full * (0.5 + draw / 2)
-    }
 }
 
 /// A list of the native API, read page by page.
@@ -230,7 +171,7 @@ struct PagedList: Sendable {
         var cursor: String?
         while true {
             let page = path.adding("limit", String(min(left, Self.pageMost))).adding("cursor", cursor)
-            let answer = try await access.send(Call(path: page))
+            let answer = try await access.send(Call("GET", page))
             let values = answer.document?.root["data"]?.elements ?? []
             let texts = answer.document?.text.rawMember("data")?.rawElements() ?? []
             for (text, value) in zip(texts, values).prefix(left) { try visit(text, value) }

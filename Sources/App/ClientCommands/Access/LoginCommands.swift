@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import Glibc
 import JSON
 
@@ -33,8 +34,8 @@ struct LoginCommand: AsyncParsableCommand {
         let access = try GatewayAccess(
             address: address, credential: Credential(key: key, source: "the key"),
             commandEnvironment: commandEnvironment)
-        let session: Answer
-        do { session = try await access.send(Call(path: RequestPath("v1", "session"))) } catch {
+        let session: GatewayResponse
+        do { session = try await access.send(Call("GET", RequestPath("session"))) } catch {
             await access.close()
             throw error
         }

@@ -1,3 +1,4 @@
+import GatewayClient
 import JSON
 
 /// The outcome of a batch.
@@ -67,15 +68,15 @@ struct BatchSender: Sendable {
         guard let first = request.first, first.event.route != .events else { return try await emitBatch(request) }
         let answer = try await access.send(
             Call(
-                method: "POST", path: RequestPath("v1", "channels", form.channel, first.event.route.rawValue),
-                body: first.event.text, idempotencyKey: EmissionForm.freshKey(), takesRefusals: true))
+                "POST", RequestPath("channels", form.channel, first.event.route.rawValue),
+                body: first.event.text, idempotencyKey: EmissionForm.freshKey(), accepting: GatewayAccess.refusals))
         return [.answered(first.number, answer)]
     }
 
     private func emitBatch(_ events: [Numbered]) async throws(CommandFailure) -> [LineOutcome] {
         let answer = try await access.send(
             Call(
-                method: "POST", path: RequestPath("v1", "events", "batch"),
+                "POST", RequestPath("events", "batch"),
                 body: EmissionForm.batch(events.map(\.event.text)), idempotencyKey: EmissionForm.freshKey()))
         let results = answer.document?.root["results"]?.elements ?? []
         let texts = answer.document?.text.rawMember("results")?.rawElements() ?? []

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley emit`: emits one event from the command line, or many from the standard input.
@@ -76,7 +77,7 @@ struct EmitCommand: AsyncParsableCommand {
         try await gateway.withGateway { access, commandEnvironment in
             let answer = try await access.send(
                 Call(
-                    method: "POST", path: RequestPath("v1", "channels", channel, "events"), body: event,
+                    "POST", RequestPath("channels", channel, "events"), body: event,
                     idempotencyKey: EmissionForm.freshKey()))
             let output = commandEnvironment.console.output
             if gateway.isJSON {

@@ -1,3 +1,4 @@
+import GatewayClient
 import JSON
 
 /// The outcome of one line.
@@ -21,7 +22,7 @@ struct LineOutcome: Sendable {
     }
 
     /// Returns the outcome of a line that was sent in its own request, in the form of one in a batch.
-    static func answered(_ number: Int, _ answer: Answer) -> LineOutcome {
+    static func answered(_ number: Int, _ answer: GatewayResponse) -> LineOutcome {
         let isEmitted = (200..<300).contains(answer.status)
         let members = answer.document?.text.rawMembers() ?? []
         let report = JSONText { writer in

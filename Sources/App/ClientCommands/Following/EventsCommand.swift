@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley events`: prints stored events of all channels, and the deliveries of one event.
@@ -24,7 +25,7 @@ struct EventsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            var path = RequestPath("v1", "events")
+            var path = RequestPath("events")
             path.add("channel", each: channel)
             path.add("filter", filter)
             selection.add(to: &path)
@@ -38,7 +39,7 @@ struct EventsCommand: AsyncParsableCommand {
         @Argument(help: "The event's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws { try await gateway.get(RequestPath("v1", "events", id)) }
+        func run() async throws { try await gateway.get(RequestPath("events", id)) }
     }
 
     struct Explain: AsyncParsableCommand, ReadOnlyCommand {
@@ -51,7 +52,7 @@ struct EventsCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                let answer = try await access.send(Call(path: RequestPath("v1", "events", id, "explain")))
+                let answer = try await access.send(Call("GET", RequestPath("events", id, "explain")))
                 // Deliveries and matches are shown with their webhooks.
                 output.show(
                     answer, omitting: output.isJSON ? [] : ["deliveries", "would_reach"], tabulating: "webhooks",
@@ -145,7 +146,7 @@ struct HistoryCommand: AsyncParsableCommand, ReadOnlyCommand {
     enum Order: String, ExpressibleByArgument, CaseIterable { case asc, desc }
 
     func run() async throws {
-        var path = RequestPath("v1", "channels", channel, "events")
+        var path = RequestPath("channels", channel, "events")
         selection.add(to: &path)
         let none =
             selection.isNarrowing

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 import Signing
 
@@ -65,7 +66,7 @@ struct ListenCommand: AsyncParsableCommand, ReadOnlyCommand {
 
     func run() async throws {
         let key = try signingKey()
-        var path = RequestPath("v1", "stream")
+        var path = RequestPath("stream")
         path.add("channel", each: patterns)
         path.add("type", each: type)
         path.add("filter", filter)

@@ -1,3 +1,5 @@
+import GatewayClient
+
 /// A line of input with its number.
 package struct InputLine: Equatable, Sendable {
     /// The number of the line, from 1.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley apps`: manages the gateway's apps. Requires the operator's key.
@@ -16,7 +17,7 @@ struct AppsCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: list.adding(to: RequestPath("v1", "apps"))),
+                    PagedList(access: access, path: list.adding(to: RequestPath("apps"))),
                     columns: [
                         Column("id"), Column("name"), Column("retention_hours"), Column("created_at", title: "created"),
                     ],
@@ -34,7 +35,7 @@ struct AppsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            try await gateway.get(RequestPath("v1", "apps", id), omitting: ["secret_key"])
+            try await gateway.get(RequestPath("apps", id), omitting: ["secret_key"])
         }
     }
 
@@ -51,7 +52,7 @@ struct AppsCommand: AsyncParsableCommand {
                 writer.endObject()
             }
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "apps"), body: body)))
+                output.show(try await access.send(Call("POST", RequestPath("apps"), body: body)))
             }
         }
     }
@@ -93,7 +94,7 @@ struct AppsCommand: AsyncParsableCommand {
             }
             try await gateway.withResources { access, output in
                 output.show(
-                    try await access.send(Call(method: "PATCH", path: RequestPath("v1", "apps", id), body: body)))
+                    try await access.send(Call("PATCH", RequestPath("apps", id), body: body)))
             }
         }
     }
@@ -107,7 +108,7 @@ struct AppsCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 output.done(
-                    "deleted", id, try await access.send(Call(method: "DELETE", path: RequestPath("v1", "apps", id))))
+                    "deleted", id, try await access.send(Call("DELETE", RequestPath("apps", id))))
             }
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley channels`: manages channel records.
@@ -7,7 +8,7 @@ struct ChannelsCommand: AsyncParsableCommand {
         commandName: "channels", abstract: "List channels and their members; create, change and delete their records.",
         subcommands: [List.self, Get.self, Members.self, Create.self, Change.self, Delete.self])
 
-    static func path(_ id: String) -> RequestPath { RequestPath("v1", "channels", id) }
+    static func path(_ id: String) -> RequestPath { RequestPath("channels", id) }
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
@@ -25,7 +26,7 @@ struct ChannelsCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: records.path("v1", "channels")), limit: records.length.limit,
+                    PagedList(access: access, path: records.path("channels")), limit: records.length.limit,
                     columns: [
                         Column("id"), Column("kind"), Column("name"), Column("member_count", title: "members"),
                         Column("frozen"), Column("updated_at", title: "updated"),
@@ -53,7 +54,7 @@ struct ChannelsCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                let path = records.path("v1", "channels", id, "members")
+                let path = records.path("channels", id, "members")
                 try await output.list(
                     PagedList(access: access, path: path), limit: records.length.limit,
                     columns: [
@@ -90,7 +91,7 @@ struct ChannelsCommand: AsyncParsableCommand {
             let body = try RequestDocument.object(settings.file, options + settings.members)
             try await gateway.withResources { access, output in
                 let call = Call(
-                    method: "POST", path: RequestPath("v1", "channels"), body: body,
+                    "POST", RequestPath("channels"), body: body,
                     idempotencyKey: EmissionForm.freshKey())
                 output.show(try await access.send(call))
             }
@@ -109,7 +110,7 @@ struct ChannelsCommand: AsyncParsableCommand {
         func run() async throws {
             let body = try RequestDocument.object(settings.file, settings.members)
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(method: "PATCH", path: ChannelsCommand.path(id), body: body)))
+                output.show(try await access.send(Call("PATCH", ChannelsCommand.path(id), body: body)))
             }
         }
     }
@@ -164,7 +165,7 @@ struct RecordListOptions: ParsableArguments {
     @OptionGroup var length: LengthOptions
 
     func path(_ segments: String...) -> RequestPath {
-        var path = RequestPath(segments: segments).adding("filter", filter)
+        var path = RequestPath(segments).adding("filter", filter)
         path.add("sort", each: sort)
         return path
     }

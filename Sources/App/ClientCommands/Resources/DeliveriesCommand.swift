@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley deliveries`: shows pending and past webhook deliveries.
@@ -42,7 +43,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            var path = RequestPath("v1", "deliveries").adding("subscriber", subscriber).adding("event", event)
+            var path = RequestPath("deliveries").adding("subscriber", subscriber).adding("event", event)
             path.add("status", each: status.map(\.rawValue))
             path.add("type", each: type)
             path.add("channel", each: channel)
@@ -69,7 +70,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                let answer = try await access.send(Call(path: RequestPath("v1", "deliveries", id)))
+                let answer = try await access.send(Call("GET", RequestPath("deliveries", id)))
                 var words: [String: String] = [:]
                 if !output.isJSON, let delivery = answer.document?.root {
                     words["next_attempt_at"] = try await DeliverySchedule(access).next(of: delivery)
@@ -90,7 +91,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 output.show(
-                    try await access.send(Call(method: "POST", path: RequestPath("v1", "deliveries", id, "retry"))))
+                    try await access.send(Call("POST", RequestPath("deliveries", id, "retry"))))
             }
         }
     }
@@ -111,7 +112,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await gateway.begin(
-                RequestPath("v1", "deliveries", "redrive"),
+                RequestPath("deliveries", "redrive"),
                 scope.body(webhook: webhook, only: failed ? "failed" : "dead"))
         }
     }
@@ -136,7 +137,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await gateway.begin(RequestPath("v1", "deliveries", "purge"), scope.body(webhook: webhook, all: all))
+            try await gateway.begin(RequestPath("deliveries", "purge"), scope.body(webhook: webhook, all: all))
         }
     }
 }
@@ -153,7 +154,7 @@ struct DeliverySchedule: Sendable {
     /// Reads the circuits of the app's webhooks.
     init(_ access: GatewayAccess) async throws {
         var found: [String: String] = [:]
-        let pages = PagedList(access: access, path: RequestPath("v1", "webhooks"))
+        let pages = PagedList(access: access, path: RequestPath("webhooks"))
         _ = try await pages.each(limit: Self.webhooks) { _, webhook in
             if let id = webhook["id"]?.string, let until = webhook["open_until"]?.string { found[id] = until }
         }

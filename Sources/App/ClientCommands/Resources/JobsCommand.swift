@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 
 /// `parley jobs`: shows running replays, redrives and purges.
 struct JobsCommand: AsyncParsableCommand {
@@ -18,7 +19,7 @@ struct JobsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            var path = RequestPath("v1", "jobs")
+            var path = RequestPath("jobs")
             path.add("state", each: state.map(\.rawValue))
             try await gateway.withResources { [path = list.adding(to: path)] access, output in
                 try await output.list(
@@ -37,7 +38,7 @@ struct JobsCommand: AsyncParsableCommand {
         @Argument(help: "The job's id.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws { try await gateway.get(RequestPath("v1", "jobs", id)) }
+        func run() async throws { try await gateway.get(RequestPath("jobs", id)) }
     }
 
     struct Pause: AsyncParsableCommand {
@@ -71,7 +72,7 @@ struct JobsCommand: AsyncParsableCommand {
 extension GatewayOptions {
     fileprivate func post(_ verb: String, to job: String) async throws {
         try await withResources { access, output in
-            output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "jobs", job, verb))))
+            output.show(try await access.send(Call("POST", RequestPath("jobs", job, verb))))
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// The subcommands of `parley keys` that talk to a gateway.
@@ -22,7 +23,7 @@ enum KeyCommands {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let path = RequestPath("v1", "keys").adding("last_used_after", lastUsedAfter)
+            let path = RequestPath("keys").adding("last_used_after", lastUsedAfter)
                 .adding("last_used_before", lastUsedBefore)
             try await gateway.withResources { access, output in
                 try await output.list(
@@ -43,7 +44,7 @@ enum KeyCommands {
         @Argument(help: "The key's id, not its text.") var id: String
         @OptionGroup var gateway: GatewayOptions
 
-        func run() async throws { try await gateway.get(RequestPath("v1", "keys", id)) }
+        func run() async throws { try await gateway.get(RequestPath("keys", id)) }
     }
 
     struct Create: AsyncParsableCommand {
@@ -109,7 +110,7 @@ enum KeyCommands {
                 writer.endObject()
             }
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "keys"), body: body)))
+                output.show(try await access.send(Call("POST", RequestPath("keys"), body: body)))
             }
         }
     }
@@ -139,7 +140,7 @@ enum KeyCommands {
             }
             try await gateway.withResources { access, output in
                 output.show(
-                    try await access.send(Call(method: "PATCH", path: RequestPath("v1", "keys", id), body: body)))
+                    try await access.send(Call("PATCH", RequestPath("keys", id), body: body)))
             }
         }
     }
@@ -176,7 +177,7 @@ enum KeyCommands {
                 writer.endObject()
             }
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(method: "POST", path: RequestPath("v1", "tokens"), body: body)))
+                output.show(try await access.send(Call("POST", RequestPath("tokens"), body: body)))
             }
         }
     }
@@ -190,7 +191,7 @@ enum KeyCommands {
         func run() async throws {
             try await gateway.withResources { access, output in
                 output.done(
-                    "deleted", id, try await access.send(Call(method: "DELETE", path: RequestPath("v1", "keys", id))))
+                    "deleted", id, try await access.send(Call("DELETE", RequestPath("keys", id))))
             }
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley messages`: manages the chat messages of a channel.
@@ -8,7 +9,7 @@ struct MessagesCommand: AsyncParsableCommand {
         subcommands: [List.self, Get.self, Send.self, Delete.self])
 
     static func path(_ channel: String, _ timetoken: String) -> RequestPath {
-        RequestPath("v1", "channels", channel, "messages", timetoken)
+        RequestPath("channels", channel, "messages", timetoken)
     }
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
@@ -25,7 +26,7 @@ struct MessagesCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let path = RequestPath("v1", "channels", channel, "messages").adding("user", user).adding("after", after)
+            let path = RequestPath("channels", channel, "messages").adding("user", user).adding("after", after)
                 .adding("before", before).adding("order", order.rawValue)
             try await gateway.withResources { access, output in
                 try await output.list(
@@ -81,7 +82,7 @@ struct MessagesCommand: AsyncParsableCommand {
                 ])
             try await gateway.withResources { access, output in
                 let call = Call(
-                    method: "POST", path: RequestPath("v1", "channels", channel, "messages"), body: body,
+                    "POST", RequestPath("channels", channel, "messages"), body: body,
                     idempotencyKey: EmissionForm.freshKey())
                 output.show(try await access.send(call))
             }

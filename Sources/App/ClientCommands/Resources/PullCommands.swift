@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 extension SubscriptionsCommand {
@@ -37,7 +38,7 @@ extension SubscriptionsCommand {
             try await gateway.withGateway { access, commandEnvironment in
                 repeat {
                     let path = SubscriptionsCommand.path(id, "pull")
-                    let answer = try await access.send(Call(method: "POST", path: path, body: body))
+                    let answer = try await access.send(Call("POST", path, body: body))
                     let ids = print(answer, to: commandEnvironment.console.output)
                     if ack, !ids.isEmpty { try await acknowledge(ids, access) }
                 } while follow && !Task.isCancelled
@@ -45,7 +46,7 @@ extension SubscriptionsCommand {
         }
 
         /// - Returns: the ids to acknowledge.
-        private func print(_ answer: Answer, to output: Sink) -> [String] {
+        private func print(_ answer: GatewayResponse, to output: Sink) -> [String] {
             guard let document = answer.document, let values = document.root["data"]?.elements,
                 let texts = document.text.rawMember("data")?.rawElements()
             else { return [] }
@@ -61,7 +62,7 @@ extension SubscriptionsCommand {
 
         private func acknowledge(_ ids: [String], _ access: GatewayAccess) async throws {
             let path = SubscriptionsCommand.path(id, "ack")
-            let answer = try await access.send(Call(method: "POST", path: path, body: SubscriptionsCommand.body(ids)))
+            let answer = try await access.send(Call("POST", path, body: SubscriptionsCommand.body(ids)))
             try SubscriptionsCommand.demandNoneLost(answer)
         }
     }
@@ -125,7 +126,7 @@ extension GatewayOptions {
     fileprivate func settle(_ verb: String, of subscription: String, _ body: JSONText) async throws {
         try await withResources { access, output in
             let path = SubscriptionsCommand.path(subscription, verb)
-            let answer = try await access.send(Call(method: "POST", path: path, body: body))
+            let answer = try await access.send(Call("POST", path, body: body))
             output.show(answer, tabulating: "data", as: [Column("ack_id"), Column("result")])
             try SubscriptionsCommand.demandNoneLost(answer)
         }
@@ -133,7 +134,7 @@ extension GatewayOptions {
 }
 
 extension SubscriptionsCommand {
-    fileprivate static func demandNoneLost(_ answer: Answer) throws {
+    fileprivate static func demandNoneLost(_ answer: GatewayResponse) throws {
         let results = answer.document?.root["data"]?.elements ?? []
         let lost = results.count { $0["result"]?.string == "lost" }
         guard lost > 0 else { return }

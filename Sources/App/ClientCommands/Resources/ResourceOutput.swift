@@ -1,3 +1,4 @@
+import GatewayClient
 import JSON
 
 /// A column of a list: its title, and the text for each element.
@@ -50,7 +51,7 @@ struct ResourceOutput: Sendable {
     ///   - words: texts shown to people in place of members' values, by member name.
     ///   - list: a member that holds a list of objects, shown as a table below the other members.
     func show(
-        _ answer: Answer, omitting secrets: Set<String> = [], wording words: [String: String] = [:],
+        _ answer: GatewayResponse, omitting secrets: Set<String> = [], wording words: [String: String] = [:],
         tabulating list: String? = nil, as columns: [Column] = []
     ) {
         guard let document = answer.document else { return }
@@ -75,7 +76,7 @@ struct ResourceOutput: Sendable {
     }
 
     /// Prints that an operation was done, for a request whose response says no more.
-    func done(_ verb: String, _ id: String, _ answer: Answer? = nil) {
+    func done(_ verb: String, _ id: String, _ answer: GatewayResponse? = nil) {
         guard isJSON else { return console.output.line("\(console.output.style.good(verb)) \(SanitizedText.safe(id))") }
         if let document = answer?.document { return console.output.line(document.text.onOneLine().bytes) }
         console.output.line(
@@ -127,14 +128,14 @@ extension GatewayOptions {
     /// Reads one resource and prints it.
     func get(_ path: RequestPath, omitting secrets: Set<String> = []) async throws {
         try await withResources { access, output in
-            output.show(try await access.send(Call(path: path)), omitting: secrets)
+            output.show(try await access.send(Call("GET", path)), omitting: secrets)
         }
     }
 
     /// Deletes the resource at a path, and prints that.
     func delete(_ id: String, _ path: RequestPath) async throws {
         try await withResources { access, output in
-            output.done("deleted", id, try await access.send(Call(method: "DELETE", path: path)))
+            output.done("deleted", id, try await access.send(Call("DELETE", path)))
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// The options that select a job's deliveries.
@@ -54,7 +55,7 @@ extension GatewayOptions {
     /// Starts a job, or counts the deliveries it would affect.
     func begin(_ path: RequestPath, _ body: JSONText) async throws {
         try await withResources { access, output in
-            output.show(try await access.send(Call(method: "POST", path: path, body: body)))
+            output.show(try await access.send(Call("POST", path, body: body)))
         }
     }
 }

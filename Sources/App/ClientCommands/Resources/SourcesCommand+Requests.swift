@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 import Signing
 
@@ -45,8 +46,8 @@ extension SourcesCommand {
         func run() async throws {
             let post = try post()
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "sources", id, "test")
-                let answer = try await access.send(Call(method: "POST", path: path, body: post))
+                let path = RequestPath("sources", id, "test")
+                let answer = try await access.send(Call("POST", path, body: post))
                 output.show(
                     answer, tabulating: "events",
                     as: [
@@ -103,14 +104,14 @@ extension SourcesCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 if let request {
-                    let path = RequestPath("v1", "sources", id, "requests", request)
-                    return output.show(try await access.send(Call(path: path)))
+                    let path = RequestPath("sources", id, "requests", request)
+                    return output.show(try await access.send(Call("GET", path)))
                 }
                 try await output.list(
                     PagedList(
                         access: access,
                         path: list.adding(
-                            to: RequestPath("v1", "sources", id, "requests").adding("outcome", outcome))),
+                            to: RequestPath("sources", id, "requests").adding("outcome", outcome))),
                     limit: limit,
                     columns: [
                         Column("id"), Column("received_at", title: "received"), Column("outcome"), Column("events"),
@@ -131,9 +132,9 @@ extension SourcesCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "sources", id, "requests", request, "replay")
+                let path = RequestPath("sources", id, "requests", request, "replay")
                 output.show(
-                    try await access.send(Call(method: "POST", path: path)), tabulating: "events",
+                    try await access.send(Call("POST", path)), tabulating: "events",
                     as: [Column("id"), Column("duplicate")])
             }
         }
@@ -149,7 +150,7 @@ extension SourcesCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 output.show(
-                    try await access.send(Call(path: RequestPath("v1", "sources", id, "mappings"))), tabulating: "data",
+                    try await access.send(Call("GET", RequestPath("sources", id, "mappings"))), tabulating: "data",
                     as: [
                         Column("version"), Column("created_at", title: "created"), Column("created_by", title: "by"),
                         Column("mapping"),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley sources`: manages the sources from which other services may post.
@@ -10,7 +11,7 @@ struct SourcesCommand: AsyncParsableCommand {
             Mappings.self,
         ])
 
-    static func path(_ id: String) -> RequestPath { RequestPath("v1", "sources", id) }
+    static func path(_ id: String) -> RequestPath { RequestPath("sources", id) }
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(abstract: "List the sources.")
@@ -21,7 +22,7 @@ struct SourcesCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: list.adding(to: RequestPath("v1", "sources"))),
+                    PagedList(access: access, path: list.adding(to: RequestPath("sources"))),
                     columns: [
                         Column("id"), Column("scheme"), Column("mapping.channel", title: "channel"),
                         Column("mapping.type", title: "type"),
@@ -45,7 +46,7 @@ struct SourcesCommand: AsyncParsableCommand {
         func run() async throws {
             let body = try InputText.json(document, "the change")
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(method: "PATCH", path: SourcesCommand.path(id), body: body)))
+                output.show(try await access.send(Call("PATCH", SourcesCommand.path(id), body: body)))
             }
         }
     }
@@ -107,7 +108,7 @@ struct SourcesCommand: AsyncParsableCommand {
         func run() async throws {
             let body = try document.map { try InputText.json($0, "the source") } ?? parts()
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(method: "PUT", path: SourcesCommand.path(id), body: body)))
+                output.show(try await access.send(Call("PUT", SourcesCommand.path(id), body: body)))
             }
         }
 
@@ -149,7 +150,7 @@ struct SourcesCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 output.done(
-                    "deleted", id, try await access.send(Call(method: "DELETE", path: SourcesCommand.path(id))))
+                    "deleted", id, try await access.send(Call("DELETE", SourcesCommand.path(id))))
             }
         }
     }

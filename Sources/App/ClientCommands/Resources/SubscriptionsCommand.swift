@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley subscriptions`: manages pull subscriptions.
@@ -11,7 +12,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         ])
 
     static func path(_ id: String, _ verb: String? = nil) -> RequestPath {
-        verb.map { RequestPath("v1", "subscriptions", id, $0) } ?? RequestPath("v1", "subscriptions", id)
+        verb.map { RequestPath("subscriptions", id, $0) } ?? RequestPath("subscriptions", id)
     }
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
@@ -23,7 +24,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: list.adding(to: RequestPath("v1", "subscriptions"))),
+                    PagedList(access: access, path: list.adding(to: RequestPath("subscriptions"))),
                     columns: [
                         Column("id"), Column("backlog"), Column("types"), Column("channels"), Column("ordering"),
                         Column("description"),
@@ -43,7 +44,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         func run() async throws {
             let body = settings.document
             try await gateway.withResources { access, output in
-                let call = Call(method: "POST", path: RequestPath("v1", "subscriptions"), body: body)
+                let call = Call("POST", RequestPath("subscriptions"), body: body)
                 output.show(try await access.send(call))
             }
         }
@@ -60,7 +61,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         func run() async throws {
             let body = settings.document
             try await gateway.withResources { access, output in
-                let call = Call(method: "PATCH", path: SubscriptionsCommand.path(id), body: body)
+                let call = Call("PATCH", SubscriptionsCommand.path(id), body: body)
                 output.show(try await access.send(call))
             }
         }
@@ -85,7 +86,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 output.done(
-                    "deleted", id, try await access.send(Call(method: "DELETE", path: SubscriptionsCommand.path(id))))
+                    "deleted", id, try await access.send(Call("DELETE", SubscriptionsCommand.path(id))))
             }
         }
     }
@@ -106,7 +107,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
             }
             try await gateway.withResources { access, output in
                 let path = SubscriptionsCommand.path(id, "seek")
-                output.show(try await access.send(Call(method: "POST", path: path, body: body)))
+                output.show(try await access.send(Call("POST", path, body: body)))
             }
         }
     }

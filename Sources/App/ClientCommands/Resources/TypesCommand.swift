@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley types`: manages the event types of an app and the versions of their schemas.
@@ -8,7 +9,7 @@ struct TypesCommand: AsyncParsableCommand {
         discussion: "Schemas in files are checked without a gateway by 'parley schema'.",
         subcommands: [List.self, Get.self, Versions.self, Put.self, AddVersion.self])
 
-    static func path(_ type: String) -> RequestPath { RequestPath("v1", "event-types", type) }
+    static func path(_ type: String) -> RequestPath { RequestPath("event-types", type) }
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
@@ -20,7 +21,7 @@ struct TypesCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            let path = RequestPath("v1", "event-types").adding("prefix", prefix)
+            let path = RequestPath("event-types").adding("prefix", prefix)
                 .adding("built_in", builtIn ? "true" : "false")
             try await gateway.withResources { access, output in
                 try await output.list(
@@ -61,15 +62,15 @@ struct TypesCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 if let version {
-                    let path = RequestPath("v1", "event-types", type, "versions", String(version))
-                    let answer = try await access.send(Call(path: path))
+                    let path = RequestPath("event-types", type, "versions", String(version))
+                    let answer = try await access.send(Call("GET", path))
                     guard !output.isJSON, let schema = answer.document?.text.rawMember("schema") else {
                         return output.show(answer)
                     }
                     return output.console.output.line(schema.bytes)
                 }
                 try await output.list(
-                    PagedList(access: access, path: RequestPath("v1", "event-types", type, "versions")),
+                    PagedList(access: access, path: RequestPath("event-types", type, "versions")),
                     columns: [
                         Column("version"), Column("compatibility"), Column("forced"),
                         Column("created_at", title: "created"),
@@ -114,7 +115,7 @@ struct TypesCommand: AsyncParsableCommand {
                     ("retention_hours", retentionHours.map { JSONText(trusted: Array(String($0).utf8)) }),
                 ])
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(method: "PUT", path: TypesCommand.path(type), body: body)))
+                output.show(try await access.send(Call("PUT", TypesCommand.path(type), body: body)))
             }
         }
     }
@@ -136,10 +137,10 @@ struct TypesCommand: AsyncParsableCommand {
             let body = try RequestDocument.object(
                 nil, [("schema", try InputText.json(schema, "the schema")), ("force", JSONText(option: force))])
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "event-types", type, "versions").adding("dry_run", dryRun ? "true" : nil)
+                let path = RequestPath("event-types", type, "versions").adding("dry_run", dryRun ? "true" : nil)
                 output.show(
                     try await access.send(
-                        Call(method: "POST", path: path, body: body, idempotencyKey: EmissionForm.freshKey())))
+                        Call("POST", path, body: body, idempotencyKey: EmissionForm.freshKey())))
             }
         }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley users`: manages user records.
@@ -7,7 +8,7 @@ struct UsersCommand: AsyncParsableCommand {
         commandName: "users", abstract: "List users; create, change and delete their records.",
         subcommands: [List.self, Get.self, Change.self, Delete.self])
 
-    static func path(_ id: String) -> RequestPath { RequestPath("v1", "users", id) }
+    static func path(_ id: String) -> RequestPath { RequestPath("users", id) }
 
     struct List: AsyncParsableCommand, ReadOnlyCommand {
         static let configuration = CommandConfiguration(
@@ -20,7 +21,7 @@ struct UsersCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 try await output.list(
-                    PagedList(access: access, path: records.path("v1", "users")), limit: records.length.limit,
+                    PagedList(access: access, path: records.path("users")), limit: records.length.limit,
                     columns: [
                         Column("id"), Column("name"), Column("type"), Column("status"),
                         Column("updated_at", title: "updated"),
@@ -74,11 +75,11 @@ struct UsersCommand: AsyncParsableCommand {
             try await gateway.withResources { access, output in
                 let path = UsersCommand.path(id)
                 var answer = try await access.send(
-                    Call(method: "PATCH", path: path, body: body, takesMissing: true))
+                    Call("PATCH", path, body: body, accepting: [404]))
                 if answer.status == 404 {
                     // Only when the user still does not exist: another client's user must not be replaced.
                     answer = try await access.send(
-                        Call(method: "PUT", path: path, body: body, headers: [("If-None-Match", "*")]))
+                        Call("PUT", path, body: body, mustBeNew: true))
                 }
                 output.show(answer)
             }

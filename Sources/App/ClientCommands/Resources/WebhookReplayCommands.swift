@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 extension WebhooksCommand {
@@ -25,7 +26,7 @@ extension WebhooksCommand {
 
         func run() async throws {
             try await gateway.begin(
-                RequestPath("v1", "webhooks", id, "replay"),
+                RequestPath("webhooks", id, "replay"),
                 scope.body(only: only.rawValue, since: sinceLastSuccess ? "last_success" : nil))
         }
     }
@@ -39,7 +40,7 @@ extension WebhooksCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                let answer = try await access.send(Call(path: RequestPath("v1", "webhooks", id, "stats")))
+                let answer = try await access.send(Call("GET", RequestPath("webhooks", id, "stats")))
                 guard !output.isJSON, let stats = answer.document?.root else { return output.show(answer) }
                 let sink = output.console.output
                 for line in Table.pairs(Self.state(stats), sink.style) { sink.line(line) }
@@ -113,7 +114,7 @@ struct AuditCommand: AsyncParsableCommand, ReadOnlyCommand {
 
     func run() async throws {
         let path = list.adding(
-            to: RequestPath("v1", "audit").adding("actor", actor).adding("action", action)
+            to: RequestPath("audit").adding("actor", actor).adding("action", action)
                 .adding("resource", resource).adding("result", result?.rawValue))
         try await gateway.withResources { access, output in
             try await output.list(

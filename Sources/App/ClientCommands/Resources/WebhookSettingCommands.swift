@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 extension WebhooksCommand {
@@ -21,7 +22,7 @@ extension WebhooksCommand {
             let body = try settings.document(url: target)
             try await gateway.withResources { access, output in
                 output.show(
-                    try await access.send(Call(method: "POST", path: RequestPath("v1", "webhooks"), body: body)))
+                    try await access.send(Call("POST", RequestPath("webhooks"), body: body)))
             }
         }
     }
@@ -39,7 +40,7 @@ extension WebhooksCommand {
         func run() async throws {
             let body = try settings.document(url: target)
             try await gateway.withResources { access, output in
-                output.show(try await access.send(Call(method: "PATCH", path: WebhooksCommand.path(id), body: body)))
+                output.show(try await access.send(Call("PATCH", WebhooksCommand.path(id), body: body)))
             }
         }
     }
@@ -53,8 +54,8 @@ extension WebhooksCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "webhooks", id, "verify")
-                output.done("verified", id, try await access.send(Call(method: "POST", path: path)))
+                let path = RequestPath("webhooks", id, "verify")
+                output.done("verified", id, try await access.send(Call("POST", path)))
             }
         }
     }
@@ -82,8 +83,8 @@ extension WebhooksCommand {
                 writer.endObject()
             }
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "webhooks", id, "rotate-secret")
-                output.show(try await access.send(Call(method: "POST", path: path, body: body)))
+                let path = RequestPath("webhooks", id, "rotate-secret")
+                output.show(try await access.send(Call("POST", path, body: body)))
             }
         }
     }
@@ -104,8 +105,8 @@ extension WebhooksCommand {
                 writer.endObject()
             }
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "signing-key", "rotate")
-                output.show(try await access.send(Call(method: "POST", path: path, body: body)))
+                let path = RequestPath("signing-key", "rotate")
+                output.show(try await access.send(Call("POST", path, body: body)))
             }
         }
     }
@@ -143,8 +144,8 @@ extension WebhooksCommand {
                 writer.endObject()
             }
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "webhooks", id, "preview")
-                let answer = try await access.send(Call(method: "POST", path: path, body: body))
+                let path = RequestPath("webhooks", id, "preview")
+                let answer = try await access.send(Call("POST", path, body: body))
                 guard !output.isJSON, let root = answer.document?.root else { return output.show(answer) }
                 let fields = (root["headers"]?.elements ?? []).map { field in
                     "\(field[0]?.string ?? ""): \(field[1]?.string ?? "")"

@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayClient
 import JSON
 
 /// `parley webhooks`: manages webhooks.
@@ -10,7 +11,7 @@ struct WebhooksCommand: AsyncParsableCommand {
             RotateSecret.self, RotateSigningKey.self, Preview.self, Test.self, Replay.self, Stats.self,
         ])
 
-    static func path(_ id: String) -> RequestPath { RequestPath("v1", "webhooks", id) }
+    static func path(_ id: String) -> RequestPath { RequestPath("webhooks", id) }
 
     /// The receiver's state: `ok`, or the fault with its start or end.
     static let health = Column(title: "health") { webhook, _ in
@@ -38,7 +39,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         @OptionGroup var gateway: GatewayOptions
 
         func run() async throws {
-            var path = RequestPath("v1", "webhooks")
+            var path = RequestPath("webhooks")
             path.add("status", each: status.map(\.rawValue))
             try await gateway.withResources { [path = list.adding(to: path)] access, output in
                 try await output.list(
@@ -71,7 +72,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         func run() async throws {
             try await gateway.withResources { access, output in
                 output.done(
-                    "deleted", id, try await access.send(Call(method: "DELETE", path: WebhooksCommand.path(id))))
+                    "deleted", id, try await access.send(Call("DELETE", WebhooksCommand.path(id))))
             }
         }
     }
@@ -86,8 +87,8 @@ struct WebhooksCommand: AsyncParsableCommand {
         func run() async throws {
             let body = discard ? JSONText(trusted: Array(#"{"held":"dead"}"#.utf8)) : nil
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "webhooks", id, "enable")
-                let answer = try await access.send(Call(method: "POST", path: path, body: body))
+                let path = RequestPath("webhooks", id, "enable")
+                let answer = try await access.send(Call("POST", path, body: body))
                 output.done(answer.document?.root["status"]?.string ?? "enabled", id, answer)
             }
         }
@@ -101,8 +102,8 @@ struct WebhooksCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "webhooks", id, "disable")
-                output.done("disabled", id, try await access.send(Call(method: "POST", path: path)))
+                let path = RequestPath("webhooks", id, "disable")
+                output.done("disabled", id, try await access.send(Call("POST", path)))
             }
         }
     }
@@ -116,8 +117,8 @@ struct WebhooksCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await gateway.withResources { access, output in
-                let path = RequestPath("v1", "webhooks", id, "test")
-                let attempt = try await access.send(Call(method: "POST", path: path))
+                let path = RequestPath("webhooks", id, "test")
+                let attempt = try await access.send(Call("POST", path))
                 output.show(attempt)
                 let status = attempt.document?.root["status"]?.integer ?? 0
                 guard (200..<300).contains(status) else {

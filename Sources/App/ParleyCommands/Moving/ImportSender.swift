@@ -1,4 +1,5 @@
 import ClientCommands
+import GatewayClient
 import JSON
 
 /// Sends lines to the gateway and counts the results.
@@ -29,7 +30,7 @@ struct ImportSender {
         }
         // Existing data stays, so sending a line again does no harm.
         let answer = try await access.send(
-            Call(method: "POST", path: RequestPath("v1", "import"), body: body, isHarmlessAgain: true))
+            Call("POST", RequestPath("import"), body: body, isHarmless: true))
         let results = answer.document?.root["results"]?.elements ?? []
         guard results.count == lines.count else {
             throw CommandFailure("the gateway answered \(results.count) results for \(lines.count) lines")

@@ -1,5 +1,6 @@
 import ChatModel
 import ClientCommands
+import GatewayClient
 import HTTPClient
 import JSON
 import Signing
@@ -57,9 +58,7 @@ final class KeysetAccess: Sendable {
                 OutboundRequest(url: origin + signed(path), headers: [("Accept", "application/json")]))
             let failure: CommandFailure
             if let broken = result.failure {
-                failure = CommandFailure(
-                    broken.reason == .connectRefused
-                        ? "nothing answers at \(origin)" : ProblemDescription.sentence(broken, url: origin))
+                failure = CommandFailure(broken.sentence(url: origin))
                 guard [.reset, .timeout, .connectTimeout, .overloaded].contains(broken.reason) else { throw failure }
             } else if let status = result.status, (200..<300).contains(status) {
                 guard !result.truncated,
@@ -73,7 +72,7 @@ final class KeysetAccess: Sendable {
             guard attempt < Self.attempts else { throw failure }
             let asked = result.headers["Retry-After"].flatMap { Int($0) }.map { Duration.seconds(min($0, 60)) } ?? .zero
             try await commandEnvironment.sleep(
-                max(asked, Backoff.request.delay(afterAttempt: attempt, draw: commandEnvironment.draw())))
+                max(asked, Backoff.request.delay(after: attempt, draw: commandEnvironment.draw())))
             attempt += 1
         }
     }

@@ -1,5 +1,6 @@
 import ChatModel
 import ClientCommands
+import GatewayClient
 import JSON
 
 /// The destination of an export's lines.
@@ -84,7 +85,7 @@ struct KeysetExport<Sink: ExportSink> {
 
     private mutating func exportUsers() async throws {
         var pages = PagedObjects(
-            access, RequestPath("v2", "objects", access.subscribeKey, "uuids"), "custom,status,type")
+            access, RequestPath("v2", "objects", access.subscribeKey, "uuids", root: ""), "custom,status,type")
         while let page = try await pages.next() {
             for (text, value) in page {
                 guard let id = value["id"]?.string else { continue }
@@ -96,7 +97,7 @@ struct KeysetExport<Sink: ExportSink> {
 
     private mutating func exportChannels() async throws {
         var pages = PagedObjects(
-            access, RequestPath("v2", "objects", access.subscribeKey, "channels"), "custom,status,type")
+            access, RequestPath("v2", "objects", access.subscribeKey, "channels", root: ""), "custom,status,type")
         while let page = try await pages.next() {
             for (text, value) in page {
                 guard let id = value["id"]?.string else { continue }
@@ -113,7 +114,8 @@ struct KeysetExport<Sink: ExportSink> {
     private mutating func exportRestrictions(of channel: String) async throws {
         let moderation = KeysetRecords.restrictionsPrefix + channel
         var pages = PagedObjects(
-            access, RequestPath("v2", "objects", access.subscribeKey, "channels", moderation, "uuids"), "custom")
+            access, RequestPath("v2", "objects", access.subscribeKey, "channels", moderation, "uuids", root: ""),
+            "custom")
         while let page = try await pages.next() {
             for (_, value) in page {
                 guard let user = value["uuid"]?["id"]?.string,
@@ -126,9 +128,9 @@ struct KeysetExport<Sink: ExportSink> {
 
     private mutating func exportGroups() async throws {
         let base = ["v1", "channel-registration", "sub-key", access.subscribeKey, "channel-group"]
-        let listed = try await access.get(RequestPath(segments: base)).root["payload"]?["groups"]?.strings ?? []
+        let listed = try await access.get(RequestPath(base, root: "")).root["payload"]?["groups"]?.strings ?? []
         for group in listed {
-            let found = try await access.get(RequestPath(segments: base + [group])).root["payload"]?["channels"]?
+            let found = try await access.get(RequestPath(base + [group], root: "")).root["payload"]?["channels"]?
                 .strings
             for channel in found ?? [] { channels.insert(channel) }
             if let found, !found.isEmpty { try await take(KeysetRecords.group(group, found)) }
@@ -137,7 +139,7 @@ struct KeysetExport<Sink: ExportSink> {
 
     private mutating func exportMembers(of channel: String) async throws {
         var pages = PagedObjects(
-            access, RequestPath("v2", "objects", access.subscribeKey, "channels", channel, "uuids"),
+            access, RequestPath("v2", "objects", access.subscribeKey, "channels", channel, "uuids", root: ""),
             "custom,status,type")
         while let page = try await pages.next() {
             for (text, value) in page {
@@ -149,7 +151,8 @@ struct KeysetExport<Sink: ExportSink> {
 
     private mutating func exportMemberships(of user: String, besides listed: OrderedNames) async throws {
         var pages = PagedObjects(
-            access, RequestPath("v2", "objects", access.subscribeKey, "uuids", user, "channels"), "custom,status,type")
+            access, RequestPath("v2", "objects", access.subscribeKey, "uuids", user, "channels", root: ""),
+            "custom,status,type")
         while let page = try await pages.next() {
             for (text, value) in page {
                 guard let channel = value["channel"]?["id"]?.string else { continue }
@@ -188,7 +191,7 @@ struct KeysetExport<Sink: ExportSink> {
 
     private func spoken(_ channels: [String]) async throws -> [String] {
         let list = channels.map(RequestPath.escaped).joined(separator: ",")
-        let path = RequestPath("v3", "history", "sub-key", access.subscribeKey, "channel")
+        let path = RequestPath("v3", "history", "sub-key", access.subscribeKey, "channel", root: "")
             .appending(escaped: list).adding("max", "1").adding("encode_channels", "false")
         let found = try await access.get(path).root["channels"]
         return channels.filter { (Self.member($0) { found?[$0] }?.count ?? 0) > 0 }
@@ -227,7 +230,7 @@ struct KeysetExport<Sink: ExportSink> {
         var messages: Set<UInt64> = []
         var start: String?
         while true {
-            var path = RequestPath("v1", "message-actions", access.subscribeKey, "channel", channel)
+            var path = RequestPath("v1", "message-actions", access.subscribeKey, "channel", channel, root: "")
             path.add("start", start)
             path.add("end", String(done + 1))
             path.add("limit", "100")
@@ -246,7 +249,8 @@ struct KeysetExport<Sink: ExportSink> {
     }
 
     private func history(of channel: String, most: Int) -> RequestPath {
-        var path = RequestPath("v3", "history-with-actions", "sub-key", access.subscribeKey, "channel", channel)
+        var path = RequestPath(
+            "v3", "history-with-actions", "sub-key", access.subscribeKey, "channel", channel, root: "")
         path.add("max", String(most))
         for member in ["meta", "uuid", "message_type", "custom_message_type"] { path.add("include_" + member, "true") }
         path.add("encode_channels", "false")

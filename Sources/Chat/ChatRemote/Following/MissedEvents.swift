@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import GatewayClient
 import JSON
 import Locking
 
@@ -58,17 +59,18 @@ actor MissedEvents {
             stream = opened
             return
         }
-        guard let lines = try await stream.lines() else {
+        guard let lines = try await gateway.lines(of: stream) else {
             throw ChatError(.unavailable, "the gateway ended the stream")
         }
         var batch: [Event] = []
         for line in lines {
             switch line {
-            case .event(let event):
+            case .event(let document):
+                guard let event = Event(envelope: document.text) else { continue }
                 // The shared stream also delivers this event: everything before it has arrived here.
                 if event.timetoken > upTo { isOver = true } else { batch.append(event) }
             case .control(let name, let data): try noted(name, data)
-            case .heartbeat, .unknown: break
+            case .heartbeat, .unknown, .tooLong: break
             }
         }
         if let newest = batch.lazy.map(\.timetoken).max() {

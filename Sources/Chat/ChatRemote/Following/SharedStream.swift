@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import GatewayClient
 import JSON
 import Locking
 
@@ -190,15 +191,15 @@ extension SharedStream {
         guard let stream = try await gateway.events(path, silence: failureStreak.silence) else { return end(nil) }
         failureStreak.closing = nil
         do throws(ChatError) {
-            while let lines = try await stream.lines() {
+            while let lines = try await gateway.lines(of: stream) {
                 var events: [Event] = []
                 for line in lines {
                     switch line {
                     case .heartbeat: failureStreak.isWell()
-                    case .unknown: break
-                    case .event(let event):
+                    case .unknown, .tooLong: break
+                    case .event(let document):
                         failureStreak.isWell()
-                        events.append(event)
+                        if let event = Event(envelope: document.text) { events.append(event) }
                     case .control(let name, let data):
                         hand(out: events)
                         events = []

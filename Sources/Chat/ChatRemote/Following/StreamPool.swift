@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import GatewayClient
 import Locking
 
 /// The streams of one device of a user. Each stream is shared by all listeners that it can serve.

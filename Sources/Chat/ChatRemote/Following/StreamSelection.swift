@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import GatewayClient
 
 /// The part of a shared stream that a listener receives.
 struct ListenerSelection: Sendable {

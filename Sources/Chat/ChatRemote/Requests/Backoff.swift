@@ -1,10 +1,7 @@
+import GatewayClient
 import Locking
 
-/// The delays between retries: each twice as long as the last, within bounds, with jitter against synchronized clients.
-struct Backoff: Sendable {
-    var first: Duration
-    var most: Duration
-
+extension Backoff {
     /// The maximum number of attempts of a request.
     static let attempts = 5
     /// The longest wait between two attempts of a request. When a gateway requires a longer wait, its response is
@@ -13,11 +10,6 @@ struct Backoff: Sendable {
     static let request = Backoff(first: .milliseconds(100), most: .seconds(5))
     static let catchingUp = Backoff(first: .milliseconds(20), most: .seconds(1))
     static let stream = Backoff(first: .milliseconds(200), most: .seconds(30))
-
-    /// Returns the delay after a number of failures. Half of it is fixed, the other half random.
-    func delay(after failures: Int) -> Duration {
-        min(most, first * (1 << min(max(failures - 1, 0), 20))) * Double.random(in: 0.5..<1)
-    }
 }
 
 /// Waits that end early when the connection is closed.

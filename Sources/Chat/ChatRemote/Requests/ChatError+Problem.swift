@@ -1,6 +1,6 @@
 import ChatModel
+import GatewayClient
 import HTTPClient
-import JSON
 
 extension ChatError {
     /// Creates the error of a failed response: from its problem document (RFC 9457), or else from its status.
@@ -9,10 +9,9 @@ extension ChatError {
     /// change.
     init(problem body: [UInt8], status: Int, retryAfter: Duration?) {
         let code = Code(status: status)
-        let problem = try? JSONDocument(body, limits: JSONLimits(depth: 64), numbers: .lenient).root
-        if let problem, let title = problem["title"]?.string {
-            self.init(code, problem["detail"]?.string ?? title, slug: problem["code"]?.string)
-            faults = (problem["errors"]?.elements ?? []).map { FieldError($0) }
+        if let problem = Problem(body), let title = problem.title {
+            self.init(code, problem.detail ?? title, slug: problem.code)
+            faults = problem.faults
         } else if code == .notFound {
             self.init(.unavailable, "no gateway answers there: 404 without a problem document")
         } else {
@@ -26,24 +25,18 @@ extension ChatError {
 
     /// Creates the error of a request without a response.
     init(_ failure: OutboundFailure, url: String, mayBeDone: Bool) {
-        let (code, sentence): (Code, String) =
+        let code: Code =
             switch failure.reason {
-            case .connectRefused: (.unavailable, "nothing answers at \(url)")
-            case .dns: (.unavailable, "the host of \(url) has no address")
-            case .connectTimeout: (.unavailable, "\(url) did not accept the connection in time")
-            case .timeout: (mayBeDone ? .outcomeUnknown : .unavailable, "\(url) did not answer in time")
-            case .reset:
-                (
-                    mayBeDone ? .outcomeUnknown : .unavailable,
-                    "\(url) closed the connection before its answer was complete"
-                )
-            case .tls: (.unauthorized, "no trusted connection to \(url): \(failure.detail)")
-            case .responseInvalid: (.unavailable, "the server at \(url) does not speak HTTP")
-            case .requestInvalid: (.malformed, "the request to \(url) cannot be sent: \(failure.detail)")
-            case .blockedAddress: (.forbidden, "connections to \(url) are not allowed")
-            case .cancelled: (.gone, "the chat was closed, or its task cancelled")
-            case .overloaded: (.overloaded, "too many requests are waiting in this process")
+            case .connectRefused, .dns, .connectTimeout, .responseInvalid: .unavailable
+            case .timeout, .reset: mayBeDone ? .outcomeUnknown : .unavailable
+            case .tls: .unauthorized
+            case .requestInvalid: .malformed
+            case .blockedAddress: .forbidden
+            case .cancelled: .gone
+            case .overloaded: .overloaded
             }
+        let sentence =
+            failure.reason == .cancelled ? "the chat was closed, or its task cancelled" : failure.sentence(url: url)
         self.init(code, sentence, slug: failure.reason == .tls ? Self.untrusted : nil)
     }
 

@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import GatewayClient
 import HTTPClient
 import JSON
 import Locking
@@ -86,13 +87,13 @@ final class GatewayConnection: Sendable {
     private func send(_ call: Call, with token: String) async throws(ChatError) -> GatewayResponse {
         let id = Call.freshKey()
         do throws(ChatError) {
-            let result = await client.send(request(call, id, token))
+            let result = await client.send(OutboundRequest(call, url: url, token: token, id: id))
             if let failure = result.failure { throw ChatError(failure, url: url, mayBeDone: !call.isRepeatable) }
             guard let status = result.status else { throw ChatError(.unavailable, "\(url) did not answer") }
             guard (200..<300).contains(status) else {
                 throw ChatError(problem: result.body, status: status, retryAfter: retryAfter(result.headers))
             }
-            return try GatewayResponse(result)
+            do { return try GatewayResponse(result) } catch { throw ChatError(error) }
         } catch {
             throw error.caused(by: FailedRequest(method: call.method, path: call.path.withoutQuery, id: id))
         }
@@ -120,48 +121,48 @@ final class GatewayConnection: Sendable {
     private func open(
         _ path: RequestPath, _ id: String, _ token: String, _ silence: Duration
     ) async throws(ChatError) -> EventStream? {
-        let headers = [
-            ("Authorization", "Bearer \(token)"), ("Accept", "application/x-ndjson"), ("X-Request-Id", id),
-        ]
         let stream: OutboundStream
         do {
             stream = try await streams.stream(
-                OutboundRequest(url: url + path.text, headers: headers), idleTimeout: silence)
+                OutboundRequest(streaming: path, url: url, token: token, id: id), idleTimeout: silence)
         } catch {
             throw ChatError(error, url: url, mayBeDone: false)
         }
         switch stream.status {
-        case 200: return EventStream(stream, self, token: token)
+        case 200: return EventStream(stream, token: token)
         case 204: return nil
         default:
             throw ChatError(
-                problem: await Self.body(of: stream), status: stream.status, retryAfter: retryAfter(stream.headers))
+                problem: await stream.problemBody(), status: stream.status, retryAfter: retryAfter(stream.headers))
         }
     }
 
-    /// Returns as much of a failed response's body as a problem document needs.
-    private static func body(of stream: OutboundStream) async -> [UInt8] {
-        var body: [UInt8] = []
-        var parts = stream.makeAsyncIterator()
-        // When the body breaks off, the status alone is used.
-        while body.count < 64 * 1024, let part = try? await parts.next(isolation: nil) { body += part }
-        return body
+    /// Returns the lines of a stream that arrived since the last call, or nil at the end.
+    ///
+    /// - Throws: `.foreignAnswer` for a line longer than any event, which only another server sends.
+    func lines(of stream: EventStream) async throws(ChatError) -> [StreamLine]? {
+        let lines: [StreamLine]?
+        do { lines = try await stream.lines() } catch { throw ChatError(error, url: url, mayBeDone: false) }
+        let isForeign = lines?.contains { if case .tooLong = $0 { true } else { false } } ?? false
+        guard !isForeign else { throw .foreignAnswer }
+        return lines
     }
 
     /// Waits. Returns true when the time has passed, and false at once when the connection is closed or the task is
     /// cancelled.
     func pause(_ time: Duration) async -> Bool { await sleep.wait(time) }
+}
 
-    private func request(_ call: Call, _ id: String, _ token: String) -> OutboundRequest {
-        var headers = [
-            ("Authorization", "Bearer \(token)"), ("Accept", "application/json"), ("X-Request-Id", id),
-        ]
-        if call.body != nil { headers.append(("Content-Type", "application/json")) }
-        if let repeatKey = call.repeatKey { headers.append(("Idempotency-Key", repeatKey)) }
-        if call.mustBeNew { headers.append(("If-None-Match", "*")) }
-        if let version = call.version { headers.append(("If-Match", "\"\(version)\"")) }
-        if let device = call.device { headers.append(("X-Device-Id", device)) }
-        return OutboundRequest(
-            method: call.method, url: url + call.path.text, headers: headers, body: call.body?.bytes ?? [])
+extension Call {
+    /// Returns a unique idempotency key.
+    static func freshKey() -> String { Device.fresh() }
+}
+
+extension StreamClosing {
+    /// The error of a stream that the gateway ended with this message.
+    var error: ChatError {
+        ChatError(
+            isFinal ? .gone : .unavailable, "the gateway ended the stream: \(reason ?? "it is closing")",
+            retryAfter: wait)
     }
 }

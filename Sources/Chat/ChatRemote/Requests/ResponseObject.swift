@@ -1,5 +1,6 @@
 import ChatKit
 import ChatModel
+import GatewayClient
 import JSON
 
 /// A record, a message or another object of a response.
@@ -79,7 +80,37 @@ struct ResponseObject: Sendable {
     }
 }
 
+extension ChatError {
+    /// The error for a response of a newer gateway or of another server.
+    static let foreignAnswer = ChatError(.unavailable, "the gateway's answer lacks what this library looks for")
+
+    /// The error for a response that cannot be used.
+    init(_ fault: GatewayResponse.Fault) {
+        switch fault {
+        case .tooLarge: self.init(.tooLarge, "the gateway's answer is too large; ask for less")
+        case .notJSON: self.init(.unavailable, "the server is not a Parley gateway: its answer is not JSON")
+        }
+    }
+}
+
+extension JSONValue {
+    func position(_ name: String) -> Timetoken? { self[name]?.string.flatMap { Timetoken(text: $0) } }
+}
+
 extension GatewayResponse {
+    /// The document's value; nil when the response had no body.
+    var root: JSONValue? { document?.root }
+    /// The document's text; `null` when the response had no body.
+    var text: JSONText { document?.text ?? .null }
+
+    subscript(name: String) -> JSONValue? { root?[name] }
+
+    /// Returns a required timetoken member.
+    func timetoken(_ name: String) throws(ChatError) -> Timetoken {
+        guard let value = root?.position(name) else { throw .foreignAnswer }
+        return value
+    }
+
     /// Returns a required number member.
     func count(_ name: String) throws(ChatError) -> Int {
         guard let count = self[name]?.integer else { throw .foreignAnswer }

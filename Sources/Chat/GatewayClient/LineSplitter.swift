@@ -1,50 +1,54 @@
 /// Splits a byte stream into lines. LF ends a line; a CR before it belongs to the line end.
-struct LineSplitter {
-    enum Line: Equatable {
+package struct LineSplitter: Sendable {
+    package enum Line: Equatable, Sendable {
         case complete([UInt8])
-        /// A line longer than the limit. Its bytes were dropped as they arrived.
+        /// A line longer than the limit. Its bytes are dropped as they arrive; it is reported as soon as it is too
+        /// long.
         case tooLong
     }
 
     /// The maximum line length in bytes.
-    let limit: Int
+    package let limit: Int
     private var begun: [UInt8] = []
     private var isSkipping = false
 
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
     /// Returns the lines that end in these bytes.
-    mutating func lines(in bytes: [UInt8]) -> [Line] {
+    package mutating func lines(in bytes: [UInt8]) -> [Line] {
         var lines: [Line] = []
         var start = bytes.startIndex
         while let end = bytes[start...].firstIndex(of: 0x0A) {
-            keep(bytes[start..<end])
-            lines.append(take())
+            keep(bytes[start..<end], &lines)
+            if let line = take() { lines.append(line) }
             start = end + 1
         }
-        keep(bytes[start...])
+        keep(bytes[start...], &lines)
         return lines
     }
 
     /// Returns the text after the last LF, or nil when there is none.
-    mutating func last() -> Line? { begun.isEmpty && !isSkipping ? nil : take() }
+    package mutating func last() -> Line? { begun.isEmpty ? nil : take() }
 
-    private mutating func keep(_ part: ArraySlice<UInt8>) {
+    private mutating func keep(_ part: ArraySlice<UInt8>, _ lines: inout [Line]) {
+        guard !isSkipping else { return }
         // One more than the limit, for the CR that may end the line.
-        if isSkipping || begun.count + part.count > limit + 1 {
+        if begun.count + part.count > limit + 1 {
             isSkipping = true
             begun = []
+            lines.append(.tooLong)
         } else {
             begun += part
         }
     }
 
-    private mutating func take() -> Line {
+    /// Ends the current line. Returns nil for one that was reported as too long.
+    private mutating func take() -> Line? {
         defer {
             begun = []
             isSkipping = false
         }
-        if isSkipping { return .tooLong }
+        if isSkipping { return nil }
         if begun.last == 0x0D { begun.removeLast() }
         return begun.count > limit ? .tooLong : .complete(begun)
     }

@@ -1,0 +1,121 @@
+package import HTTPClient
+package import JSON
+import Text
+
+/// A request to the native API.
+package struct Call: Sendable {
+    package var method = "GET"
+    package var path: RequestPath
+    package var body: JSONText?
+    /// The idempotency key of an emit. The gateway answers a repeat with the response to the first request.
+    package var idempotencyKey: String?
+    /// The device that sends the request. Its own streams do not receive the resulting events.
+    package var device: String?
+    /// True when the record must not exist yet.
+    package var mustBeNew = false
+    /// The version that the record must have.
+    package var version: String?
+    /// True when repeating the request after it was done does nothing.
+    package var isHarmless = false
+    /// The statuses that are returned as responses in addition to those of success, with the problem as the document.
+    package var accepted: Set<Int> = []
+
+    package init(
+        _ method: String = "GET", _ path: RequestPath, body: JSONText? = nil, idempotencyKey: String? = nil,
+        mustBeNew: Bool = false, isHarmless: Bool = false, accepting accepted: Set<Int> = []
+    ) {
+        self.method = method
+        self.path = path
+        self.body = body
+        self.idempotencyKey = idempotencyKey
+        self.mustBeNew = mustBeNew
+        self.isHarmless = isHarmless
+        self.accepted = accepted
+    }
+
+    /// True when sending the request twice has the same effect as sending it once. A request with a precondition is not
+    /// repeatable: the effect of the first request would make the repeat fail.
+    package var isRepeatable: Bool {
+        isHarmless || idempotencyKey != nil || (["GET", "PUT", "DELETE"].contains(method) && !mustBeNew)
+    }
+}
+
+/// A successful response, or another one that the call accepts.
+package struct GatewayResponse: Sendable {
+    package let status: Int
+    /// The document; nil when the response had no body.
+    package let document: JSONDocument?
+
+    /// The reason why a response cannot be used.
+    package enum Fault: Error {
+        /// The body is longer than the client's limit.
+        case tooLarge
+        /// The body is not JSON, so the server is not a gateway.
+        case notJSON
+    }
+
+    package init(_ result: OutboundResult) throws(Fault) {
+        status = result.status ?? 0
+        guard !result.truncated else { throw .tooLarge }
+        guard !result.body.isEmpty else {
+            document = nil
+            return
+        }
+        guard let document = try? JSONDocument(result.body, limits: JSONLimits(depth: 2048), numbers: .any) else {
+            throw .notJSON
+        }
+        self.document = document
+    }
+}
+
+/// A request path and query built from texts that may hold any character.
+package struct RequestPath: Equatable, Sendable {
+    package private(set) var text: String
+    private var hasQuery = false
+
+    package var withoutQuery: String { String(text.prefix { $0 != "?" }) }
+
+    /// - Parameters:
+    ///   - segments: the path segments below the root. A `/` inside a segment is escaped, since channel names may hold
+    ///     one.
+    ///   - root: the path before the segments, as it is sent; by default the native API's.
+    package init(_ segments: String..., root: String = "/v1") { self.init(segments, root: root) }
+
+    package init(_ segments: [String], root: String = "/v1") {
+        text = segments.reduce(into: root) { $0 += "/" + Self.escaped($1) }
+    }
+
+    /// Returns the path with one more segment, which is escaped already.
+    package func appending(escaped segment: String) -> RequestPath {
+        var path = self
+        path.text += "/" + segment
+        return path
+    }
+
+    package mutating func add(_ name: String, _ value: String?) {
+        guard let value else { return }
+        text += (hasQuery ? "&" : "?") + name + "=" + Self.escaped(value)
+        hasQuery = true
+    }
+
+    package mutating func add(_ name: String, each values: [String]) {
+        for value in values { add(name, value) }
+    }
+
+    package func adding(_ name: String, _ value: String?) -> RequestPath {
+        var path = self
+        path.add(name, value)
+        return path
+    }
+
+    package func adding(_ name: String, each values: [String]) -> RequestPath {
+        values.reduce(self) { $0.adding(name, $1) }
+    }
+
+    /// Percent-encodes everything but the unreserved characters of RFC 3986, section 2.3.
+    package static func escaped(_ text: String) -> String {
+        let escaped = PercentEncoding.encode(text)
+        // A segment of dots would change the path (RFC 3986, section 5.2.4).
+        return escaped == "." || escaped == ".." ? escaped.replacing(".", with: "%2E") : escaped
+    }
+}
