@@ -58,7 +58,7 @@ let package = Package(
         module("Toolkit", "Templates", uses: ["JSON"]),
         module("Toolkit", "SQLite", uses: ["CSQLite"]),
         module("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Text", logging]),
-        module("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking"]),
+        module("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking", "Text"]),
 
         module("Chat", "ChatModel", uses: ["JSON"]),
         module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing", "Text"]),
@@ -98,7 +98,7 @@ let package = Package(
             "App", "Gateway",
             uses: [
                 "ChatCore", "ChatModel", "Dashboard", "LongPolling", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
-                "Locking", "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Webhooks", "YAML", logging,
+                "Locking", "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Text", "Webhooks", "YAML", logging,
             ]),
         module("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
         module(
@@ -151,8 +151,8 @@ let package = Package(
                 "SQLiteEngine", "Signing", "TestSupport", logging,
             ]),
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer", "HTTPSupport"]),
-        tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport"]),
-        tests("HTTPServerTests", uses: ["HTTPServer", "HTTPSupport", "Locking", "TestSupport", logging]),
+        tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport", "Text"]),
+        tests("HTTPServerTests", uses: ["HTTPServer", "HTTPSupport", "Locking", "TestSupport", "Text", logging]),
         tests("JSONTests", uses: ["JSON", "TestSupport"]),
         tests("JSONSchemaTests", uses: ["JSON", "JSONSchema", "TestSupport"]),
         tests(

@@ -1,5 +1,6 @@
 import HTTPServer
 import Testing
+import Text
 
 @Suite("A request") struct RequestTests {
     @Test("decodes its query in order, every value of a name") func query() {
@@ -38,15 +39,15 @@ import Testing
     }
 
     @Test("prints addresses canonically") func addresses() {
-        #expect(RemoteAddress(v4: 0xC000_0207).description == "192.0.2.7")
-        #expect(RemoteAddress(v6High: 0, low: 0xFFFF_7F00_0001).description == "127.0.0.1")
-        #expect(RemoteAddress(v6High: 0x2001_0DB8_0000_0000, low: 1).description == "2001:db8::1")
-        #expect(RemoteAddress(v6High: 0, low: 1).description == "::1")
-        #expect(RemoteAddress(v6High: 0, low: 1).isLoopback)
-        #expect(RemoteAddress(v6High: 0, low: 0).description == "::")
+        #expect(RemoteAddress(.v4(0xC000_0207)).description == "192.0.2.7")
+        #expect(RemoteAddress(.v6(0, 0xFFFF_7F00_0001)).description == "127.0.0.1")
+        #expect(RemoteAddress(.v6(0x2001_0DB8_0000_0000, 1)).description == "2001:db8::1")
+        #expect(RemoteAddress(.v6(0, 1)).description == "::1")
+        #expect(RemoteAddress(.v6(0, 1)).isLoopback)
+        #expect(RemoteAddress(.v6(0, 0)).description == "::")
         #expect(
-            RemoteAddress(v6High: 0x0001_0000_0002_0003, low: 0x0004_0005_0006_0007).description == "1:0:2:3:4:5:6:7")
-        #expect(!RemoteAddress(v4: 0x0A00_0001).isLoopback)
+            RemoteAddress(.v6(0x0001_0000_0002_0003, 0x0004_0005_0006_0007)).description == "1:0:2:3:4:5:6:7")
+        #expect(!RemoteAddress(.v4(0x0A00_0001)).isLoopback)
     }
 }
 

@@ -5,6 +5,7 @@ import HTTPServer
 import JSON
 import TestSupport
 import Testing
+import Text
 
 @testable import NativeAPI
 
@@ -110,7 +111,7 @@ import Testing
     @Test("/metrics is for operators, and for this machine itself")
     func metricsRights() async throws {
         try await APIFixture.run { api in
-            let elsewhere = RemoteAddress(v4: 0xC000_0207)
+            let elsewhere = RemoteAddress(.v4(0xC000_0207))
             let manager = try await api.key([.manage])
             let app = await api.call(.post, "/v1/apps", #"{"name":"other"}"#)
             let foreign = try #require(app["admin_key"]?.string)

@@ -9,6 +9,7 @@ import Locking
 import Logging
 import NativeAPI
 import PubNubAPI
+import Text
 import Webhooks
 
 /// The services of the gateway, connected with each other. No other code knows all of them.
@@ -120,9 +121,7 @@ extension Configuration {
     fileprivate var serverOptions: ServerOptions {
         var options = ServerOptions(host: listenHost, port: UInt16(listenPort))
         if let proxies = try? proxyNetworks(), !proxies.isEmpty {
-            options.isTrustedProxy = { address in
-                IPAddress(address.description).map { address in proxies.contains { $0.contains(address) } } ?? false
-            }
+            options.isTrustedProxy = { address in proxies.contains { $0.contains(address.ip) } }
         }
         options.limits.connections = connections
         options.limits.connectionsPerAddress = Self.limit(connectionsPerAddress)

@@ -1,4 +1,4 @@
-import Glibc
+import Text
 
 extension RemoteAddress {
     /// Reads `192.0.2.7`, `2001:db8::1`, and either with a port: `192.0.2.7:4711`, `[2001:db8::1]:4711`. Returns `nil`
@@ -11,19 +11,8 @@ extension RemoteAddress {
         } else if let colon = text.firstIndex(of: ":"), text.contains("."), !text.contains("::") {
             text = text[..<colon]
         }
-        let name = String(text)
-        var v4 = in_addr()
-        if inet_pton(AF_INET, name, &v4) == 1 {
-            self.init(v4: UInt32(bigEndian: v4.s_addr))
-            return
-        }
-        var v6 = in6_addr()
-        guard inet_pton(AF_INET6, name, &v6) == 1 else { return nil }
-        self = withUnsafeBytes(of: v6) { bytes in
-            RemoteAddress(
-                v6High: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
-        }
+        guard let ip = IPAddress(String(text)) else { return nil }
+        self.init(ip)
     }
 
     /// Returns the address of the client whose request came over a connection from this address, taking trusted

@@ -1,6 +1,7 @@
 internal import CCurl
 import CLinux
 internal import Glibc
+internal import Text
 
 /// One libcurl easy handle, configured once and reused for many transfers.
 ///
@@ -216,7 +217,7 @@ final class EasyHandle {
     /// Opens the socket for one candidate address, after the name was resolved and before anything is sent. This is
     /// the one place where the address that is checked is certain to be the address that is connected to.
     private func openSocket(_ candidate: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
-        guard let transfer, let candidate, let address = shim_sockaddr(candidate).flatMap(IPAddress.init) else {
+        guard let transfer, let candidate, let address = shim_sockaddr(candidate).flatMap({ IPAddress($0) }) else {
             return shim_bad_socket
         }
         let isPermitted = transferLoop._withUnsafeGuaranteedRef {
@@ -296,17 +297,5 @@ extension TransferLoop {
         if transfer.blocked != nil { return .blockedAddress }
         if transfer.socketError != 0 { return .overloaded }
         return handle.systemError == ETIMEDOUT ? .connectTimeout : .connectRefused
-    }
-}
-
-extension IPAddress {
-    /// Reads an IP address from a socket address; `nil` for other address families.
-    init?(_ address: UnsafePointer<sockaddr>) {
-        let raw = UnsafeRawPointer(address)
-        switch Int32(address.pointee.sa_family) {
-        case AF_INET: self = .v4(UInt32(bigEndian: raw.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
-        case AF_INET6: self = IPAddress(raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr)
-        default: return nil
-        }
     }
 }

@@ -1,4 +1,5 @@
 internal import Locking
+public import Text
 
 /// Decides which URLs and addresses a ``Client`` may connect to, so that a URL from an untrusted user cannot reach
 /// into the operator's network.

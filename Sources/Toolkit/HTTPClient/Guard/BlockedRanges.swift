@@ -1,3 +1,5 @@
+public import Text
+
 /// The address ranges that untrusted URLs may not reach.
 ///
 /// An explicit table instead of a test for "global" addresses: common implementations of that test admit

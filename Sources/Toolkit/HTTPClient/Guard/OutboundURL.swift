@@ -1,3 +1,5 @@
+import Text
+
 /// The parts of a URL that determine where a connection goes.
 ///
 /// Stricter than libcurl, which parses the URL again: everything that two parsers could read differently (a backslash,

@@ -1,5 +1,6 @@
 internal import Locking
 internal import Synchronization
+internal import Text
 
 /// One request in progress: its content and its result so far.
 ///

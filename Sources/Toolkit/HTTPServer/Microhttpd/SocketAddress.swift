@@ -1,4 +1,5 @@
 import Glibc
+import Text
 
 /// An address and port in the kernel's form.
 struct SocketAddress {
@@ -44,13 +45,8 @@ struct SocketAddress {
         UnsafeRawPointer(address).load(fromByteOffset: 2, as: UInt16.self).bigEndian
     }
 
+    /// Returns the address of a client. The listeners accept connections of the two IP families only.
     static func remote(_ address: UnsafePointer<sockaddr>) -> RemoteAddress {
-        let raw = UnsafeRawPointer(address)
-        guard Int32(raw.load(as: UInt16.self)) == AF_INET6 else {
-            return RemoteAddress(v4: raw.load(fromByteOffset: 4, as: UInt32.self).bigEndian)
-        }
-        return RemoteAddress(
-            v6High: raw.loadUnaligned(fromByteOffset: 8, as: UInt64.self).bigEndian,
-            low: raw.loadUnaligned(fromByteOffset: 16, as: UInt64.self).bigEndian)
+        RemoteAddress(IPAddress(address) ?? .v4(0))
     }
 }

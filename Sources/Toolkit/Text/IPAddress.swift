@@ -1,4 +1,4 @@
-internal import Glibc
+public import Glibc
 
 /// An IPv4 or IPv6 address.
 public enum IPAddress: Sendable, Hashable {
@@ -24,7 +24,17 @@ public enum IPAddress: Sendable, Hashable {
         self = IPAddress(v6)
     }
 
-    init(_ address: in6_addr) {
+    /// Reads the address of a socket address. Returns `nil` for other address families.
+    public init?(_ address: UnsafePointer<sockaddr>) {
+        let raw = UnsafeRawPointer(address)
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET: self = .v4(UInt32(bigEndian: raw.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
+        case AF_INET6: self = IPAddress(raw.loadUnaligned(as: sockaddr_in6.self).sin6_addr)
+        default: return nil
+        }
+    }
+
+    private init(_ address: in6_addr) {
         self = withUnsafeBytes(of: address) { bytes in
             .v6(
                 UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
@@ -34,19 +44,9 @@ public enum IPAddress: Sendable, Hashable {
 
     /// The IPv4 address of an IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2), which is what the kernel connects to; any
     /// other address unchanged.
-    var unmapped: IPAddress {
+    public var unmapped: IPAddress {
         guard case .v6(0, let low) = self, low >> 32 == 0xffff else { return self }
         return .v4(UInt32(truncatingIfNeeded: low))
-    }
-
-    /// The IPv4 address that a translator or tunnel extracts from an IPv6 address and connects to; `nil` when there is
-    /// none.
-    var embedded: IPAddress? {
-        guard case .v6(let high, let low) = self else { return nil }
-        if high == 0x0064_ff9b_0000_0000, low >> 32 == 0 { return .v4(UInt32(truncatingIfNeeded: low)) }  // RFC 6052
-        if high >> 48 == 0x2002 { return .v4(UInt32(truncatingIfNeeded: high >> 16)) }  // RFC 3056
-        if high >> 32 == 0x2001_0000 { return .v4(~UInt32(truncatingIfNeeded: low)) }  // RFC 4380
-        return nil
     }
 }
 
