@@ -1,18 +1,39 @@
 import Glibc
 
-/// Returns the nanoseconds of the monotonic clock. For deadlines, not for dates.
-public func uptimeNanoseconds() -> UInt64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
+/// A point on the machine's monotonic clock. For deadlines, not for dates.
+public struct MonotonicTime: Comparable, Sendable {
+    /// Nanoseconds since an arbitrary start, usually the boot.
+    public var nanoseconds: Int64
+
+    @inlinable
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    public static var now: MonotonicTime {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MonotonicTime(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+    }
+
+    @inlinable
+    public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// The time after a delay; a negative delay counts as none.
+    public static func + (time: MonotonicTime, delay: Duration) -> MonotonicTime {
+        MonotonicTime(nanoseconds: time.nanoseconds &+ Int64(delay.nanoseconds))
+    }
 }
 
+/// Returns the nanoseconds of the monotonic clock, for differences and for atomic values.
+public func uptimeNanoseconds() -> UInt64 { UInt64(MonotonicTime.now.nanoseconds) }
+
 extension Duration {
-    /// Whole nanoseconds, clamped to the range from zero to about 290 years.
+    /// Whole nanoseconds, clamped to the range from 0 to 100 years, so that adding it to a time of the clock never
+    /// overflows.
     public var nanoseconds: UInt64 {
         let (seconds, attoseconds) = components
+        let century: Int64 = 100 * 365 * 86_400
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? UInt64(Int64.max) : min(whole + UInt64(attoseconds / 1_000_000_000), UInt64(Int64.max))
+        guard seconds < century else { return UInt64(century) * 1_000_000_000 }
+        return UInt64(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 }

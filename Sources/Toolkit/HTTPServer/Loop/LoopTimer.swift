@@ -1,35 +1,5 @@
-import Glibc
+import Locking
 import Synchronization
-
-/// A point on the machine's monotonic clock, in nanoseconds.
-struct MonotonicTime: Comparable {
-    var nanoseconds: Int64
-
-    static var now: MonotonicTime {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return MonotonicTime(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
-    }
-
-    static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
-        left.nanoseconds < right.nanoseconds
-    }
-
-    static func + (time: MonotonicTime, delay: Duration) -> MonotonicTime {
-        MonotonicTime(nanoseconds: time.nanoseconds &+ delay.wholeNanoseconds)
-    }
-}
-
-extension Duration {
-    /// This duration in nanoseconds, clamped to the range from 0 to 100 years, so that adding it to a time of the
-    /// clock never overflows.
-    var wholeNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let century: Int64 = 100 * 365 * 86_400
-        guard seconds < century else { return century * 1_000_000_000 }
-        return max(0, seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
-}
 
 /// A handle of one job that is scheduled on a ``Loop``.
 public final class LoopTimer: Sendable {

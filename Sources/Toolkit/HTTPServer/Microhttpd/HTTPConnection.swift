@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CMicrohttpd
 import Glibc
+import Locking
 
 /// One HTTP connection, while libmicrohttpd owns it.
 final class HTTPConnection {
@@ -172,7 +173,7 @@ struct DeadlineQueue {
     private var last: Unmanaged<HTTPConnection>?
 
     init(allowance: Duration) {
-        self.allowance = allowance.wholeNanoseconds
+        self.allowance = Int64(allowance.nanoseconds)
     }
 
     /// The deadline of the first connection.

@@ -1,5 +1,6 @@
 internal import CMicrohttpd
 import Glibc
+import Locking
 import Logging
 
 // MARK: - Connections
