@@ -1,22 +1,19 @@
 import JSON
 import Synchronization
 
-/// The meter of one rate policy: a token bucket that fills evenly over the policy's window.
+/// The meter of one rate policy: a token bucket that fills evenly over the policy's window (``GenericCellRate``).
 ///
-/// Its state is one number, the time at which the bucket would be full again (the *generic cell rate algorithm*). It is
-/// therefore updated without a lock, and an unused bucket costs nothing.
+/// Its state is one number. It is therefore updated without a lock, and an unused bucket costs nothing.
 public final class RateMeter: Sendable {
     public let policy: RatePolicy
     /// The time at which the bucket is full, in nanoseconds of the wall clock.
     private let fullAt = Atomic<UInt64>(0)
-    private let window: UInt64
-    /// The cost of one unit, in nanoseconds of filling.
-    private let cost: UInt64
+    private let rate: GenericCellRate
 
     public init(_ policy: RatePolicy) {
         self.policy = policy
-        window = UInt64(max(1, policy.window.components.seconds)) * 1_000_000_000
-        cost = max(1, window / UInt64(max(1, policy.quantity)))
+        let window = UInt64(max(1, policy.window.components.seconds)) * 1_000_000_000
+        rate = GenericCellRate(window: window, cost: window / UInt64(max(1, policy.quantity)))
     }
 
     /// Takes `count` units from the bucket. A count above the bucket's capacity is taken when the bucket is full,
@@ -25,38 +22,32 @@ public final class RateMeter: Sendable {
     /// - Returns: nil when the units were taken; otherwise the time until they would be available.
     public func take(_ count: Int, at now: Timetoken) -> Duration? {
         let now = Self.nanoseconds(now)
-        let needed = min(cost &* UInt64(max(0, count)), window)
         while true {
             let seen = fullAt.load(ordering: .relaxed)
-            let after = start(seen, now) + needed
-            guard after <= now + window else { return .nanoseconds(Int64(clamping: after - now - window)) }
-            let (isTaken, _) = fullAt.compareExchange(expected: seen, desired: after, ordering: .relaxed)
-            if isTaken { return nil }
+            switch rate.take(count, fullAt: seen, at: now) {
+            case .wait(let time): return .nanoseconds(Int64(clamping: time))
+            case .taken(let after):
+                let (isTaken, _) = fullAt.compareExchange(expected: seen, desired: after, ordering: .relaxed)
+                if isTaken { return nil }
+            }
         }
     }
 
     /// Returns units that were taken for work that was not done.
     func giveBack(_ count: Int) {
-        let taken = min(cost &* UInt64(max(0, count)), window)
         while true {
             let seen = fullAt.load(ordering: .relaxed)
-            let less = seen - min(seen, taken)
-            let (isGiven, _) = fullAt.compareExchange(expected: seen, desired: less, ordering: .relaxed)
+            let (isGiven, _) = fullAt.compareExchange(
+                expected: seen, desired: rate.returned(count, fullAt: seen), ordering: .relaxed)
             if isGiven { return }
         }
     }
 
     /// The number of units left, and the number of seconds until the bucket is full.
     public func state(at now: Timetoken) -> (left: Int, full: Int) {
-        let now = Self.nanoseconds(now)
-        let missing = start(fullAt.load(ordering: .relaxed), now) - now
-        return (min(policy.quantity, Int((window - missing) / cost)), Int((missing + 999_999_999) / 1_000_000_000))
-    }
-
-    /// The time at which the bucket is full, at most one window from now. A later stored value was written before the
-    /// clock was set back.
-    private func start(_ fullAt: UInt64, _ now: UInt64) -> UInt64 {
-        fullAt > now + window ? now : max(fullAt, now)
+        let missing = rate.missing(fullAt: fullAt.load(ordering: .relaxed), at: Self.nanoseconds(now))
+        let left = min(policy.quantity, Int((rate.window - missing) / rate.cost))
+        return (left, Int((missing + 999_999_999) / 1_000_000_000))
     }
 
     private static func nanoseconds(_ moment: Timetoken) -> UInt64 { moment.rawValue &* 100 }

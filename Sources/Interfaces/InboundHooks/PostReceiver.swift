@@ -326,8 +326,8 @@ extension PostReceiver {
 /// from filling the log.
 final class LogRateLimit: Sendable {
     private struct Bucket {
-        var tokens: Double
-        var filled: ContinuousClock.Instant
+        /// The state of the name's ``GenericCellRate``.
+        var fullAt: UInt64 = 0
         var suppressed = 0
     }
 
@@ -335,33 +335,28 @@ final class LogRateLimit: Sendable {
     private static let mostNames = 4096
 
     private let buckets = Lock<[String: Bucket]>([:])
-    private let burst: Double
-    private let interval: Duration
+    private let rate: GenericCellRate
+    private let start = ContinuousClock.now
 
     /// - Parameters:
     ///   - burst: the number of messages permitted in succession.
     ///   - interval: the time after which one more is permitted.
     init(burst: Int, interval: Duration) {
-        self.burst = Double(burst)
-        self.interval = interval
+        rate = GenericCellRate(window: UInt64(burst) * interval.nanoseconds, cost: interval.nanoseconds)
     }
 
     /// Returns the number of messages suppressed before this one; nil when this one must be suppressed.
     func admit(_ name: String, at now: ContinuousClock.Instant = .now) -> Int? {
         buckets.withLock { buckets in
             if buckets.count >= Self.mostNames, buckets[name] == nil { buckets.removeAll() }
-            var bucket = buckets[name] ?? Bucket(tokens: burst, filled: now)
-            bucket.tokens = min(burst, bucket.tokens + (now - bucket.filled) / interval)
-            bucket.filled = now
-            guard bucket.tokens >= 1 else {
+            var bucket = buckets[name] ?? Bucket()
+            defer { buckets[name] = bucket }
+            guard case .taken(let fullAt) = rate.take(fullAt: bucket.fullAt, at: (now - start).nanoseconds) else {
                 bucket.suppressed += 1
-                buckets[name] = bucket
                 return nil
             }
             let suppressed = bucket.suppressed
-            bucket.tokens -= 1
-            bucket.suppressed = 0
-            buckets[name] = bucket
+            bucket = Bucket(fullAt: fullAt)
             return suppressed
         }
     }

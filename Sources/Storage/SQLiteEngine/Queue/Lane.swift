@@ -35,7 +35,7 @@ final class Lane: @unchecked Sendable, Scheduled {
     /// Limits that a caller set in addition to the settings.
     private var paceConcurrency: Int?
     private var notBefore: UInt64 = 0
-    private var meter: RateMeter?
+    private var rateLimit: LanePace?
     /// Attempts under way: leases whose outcome has not been reported yet.
     var leased = 0
     /// All leases, including those whose outcome is being recorded. An attempt may have several.
@@ -58,7 +58,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         subscriber = stored.subscriber
         settings = stored.settings
         isReordering = stored.reordering != .done
-        meter = settings.rate.map { RateMeter(perSecond: $0) }
+        rateLimit = settings.rate.map { LanePace(perSecond: $0) }
         self.waiting = waiting
         if waiting > 0 { beyond = 0 }
     }
@@ -70,7 +70,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         guard state == .open, !isReordering, !isFetching, leased < min(settings.concurrency, paceConcurrency ?? .max)
         else { return nil }
         guard let due = items.first.map({ min($0.due, beyond ?? .max) }) ?? beyond else { return nil }
-        return max(due, notBefore, meter?.next ?? 0)
+        return max(due, notBefore, rateLimit?.next ?? 0)
     }
 
     /// The step to take now.
@@ -89,7 +89,7 @@ final class Lane: @unchecked Sendable, Scheduled {
             return .fetch
         }
         guard let item = items.popFirst() else { return .nothing }
-        meter?.spend(at: now)
+        rateLimit?.spend(at: now)
         return .item(item)
     }
 
@@ -110,7 +110,7 @@ final class Lane: @unchecked Sendable, Scheduled {
     }
 
     func become(_ stored: StoredSubscriber) {
-        if stored.settings.rate != settings.rate { meter = stored.settings.rate.map { RateMeter(perSecond: $0) } }
+        if stored.settings.rate != settings.rate { rateLimit = stored.settings.rate.map { LanePace(perSecond: $0) } }
         settings = stored.settings
         isReordering = stored.reordering != .done
     }
@@ -120,7 +120,7 @@ final class Lane: @unchecked Sendable, Scheduled {
         self.notBefore = notBefore
     }
 
-    func clockWentBack() { meter?.reset() }
+    func clockWentBack() { rateLimit?.reset() }
 
     /// Adds an item. Returns false when memory is full or the item belongs behind items that are only in the file; then
     /// it is read from the file later.
@@ -164,24 +164,23 @@ final class Lane: @unchecked Sendable, Scheduled {
     }
 }
 
-/// A token bucket that limits the rate of attempts. After a pause it permits a burst of one second's worth. Its state
-/// is the time at which the bucket will be full again.
-struct RateMeter: Sendable {
-    private let interval: Double
-    private let tolerance: Double
-    private var fullAt: Double = 0
+/// The rate limit of a lane's attempts. After a pause it permits a burst of one second's worth.
+struct LanePace: Sendable {
+    private let rate: GenericCellRate
+    private var fullAt: UInt64 = 0
 
+    /// - Parameter rate: attempts per second; positive.
     init(perSecond rate: Double) {
-        let second = Double(Timetoken.ticksPerSecond)
-        interval = second / rate
-        tolerance = max(0, second - interval)
+        // A rate so small that nobody sets it, so that no time overflows.
+        let rate = max(rate, 0.000_001)
+        self.rate = GenericCellRate(window: 1_000_000_000, cost: UInt64((1_000_000_000 / rate).rounded()))
     }
 
-    /// The time at which the next attempt may begin, in ticks; `.max` when it is out of range.
-    var next: UInt64 { UInt64(exactly: max(0, fullAt - tolerance).rounded(.up)) ?? .max }
+    /// The time at which the next attempt may begin, in ticks.
+    var next: UInt64 { (rate.next(fullAt: fullAt) + 99) / 100 }
 
-    /// Counts one attempt.
-    mutating func spend(at now: UInt64) { fullAt = max(fullAt, Double(now)) + interval }
+    /// Counts one attempt at a time in ticks.
+    mutating func spend(at now: UInt64) { fullAt = rate.spent(fullAt: fullAt, at: now &* 100) }
 
     /// Refills the bucket after the clock went back, when the recorded use lies in the future.
     mutating func reset() { fullAt = 0 }
